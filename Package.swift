@@ -93,7 +93,7 @@ let package = Package(
         room(
             "PushApplication",
             [
-                "CivilTime", "CurlHTTP", "HTTPSignatures", "PushAPI", "PushCore", "PushDelivery", "PushSQLite",
+                "Bytes", "CivilTime", "CurlHTTP", "HTTPSignatures", "PushAPI", "PushCore", "PushDelivery", "PushSQLite",
                 "PushSenders", "PushServer", "PushStore", "Reactor", "SocketHTTP", "SocketTLS", argumentParser,
                 lifecycle, logging, signals, yaml,
             ]

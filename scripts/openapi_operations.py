@@ -231,7 +231,7 @@ server cancels its waiting pushes and erases the payload. Every sender may recal
 With a token without the scope `send`, the request only dismisses the notification.""",
     "device", "fetch", parameters=(ID, DEVICE_KEY, *CONDITIONS), answers={204: ("The notification is dismissed or recalled.", None, {})}, problems=[404, 412],
 )
-EVENT = {"type": "integer", "format": "int64", "minimum": 0, "maximum": 2**63 - 1}
+EVENT = {"anyOf": [{"type": "integer", "format": "int64", "minimum": 0, "maximum": 2**63 - 1}, schema("ViewerCursor")]}
 operation(
     "GET", "/api/notifications/{id}/deliveries", "listDeliveries", "notifications", "List the pushes of a notification",
     f"Counts a notification's pushes by state and lists them by device, for its sender, viewers and administrators. For a scheduled notification it has the time of the sending. The counts of more than 10,000 pushes may be ten seconds old. With `counts=part` the answer does not wait for the whole count: `Counted` says whether it is complete, and the next request continues the count. {PAGES}",
@@ -469,9 +469,10 @@ operation(
     }})},
     problems=[409],
 )
+USER_CURSOR = {"anyOf": [schema("Username"), schema("ViewerCursor")]}
 operation(
     "GET", "/api/users", "listUsers", "administration", "List users", f"Lists all users. {PAGES}", "admin", "manage", seeing="view",
-    parameters=(LIMIT, cursor(schema=schema("Username")), older("after", schema("Username"))),
+    parameters=(LIMIT, cursor(schema=USER_CURSOR), older("after", USER_CURSOR)),
     answers=ok("A page of users.", schema("UserList")),
 )
 operation(
@@ -531,7 +532,7 @@ operation(
         cursor(schema=schema("DeviceCursor")),
         parameter("user", "query", schema("Username"), "The user of the devices. Default: all users."),
     ),
-    answers=ok("A page of devices.", schema("DeviceList")),
+    answers=ok("A page of devices.", schema("DeviceList")), problems=[404],
 )
 operation(
     "DELETE", "/api/devices/{id}", "deleteDevice", "administration", "Unregister any device",
@@ -564,7 +565,7 @@ operation(
 )
 AUDITED = re.findall(r'case \w+ = "([a-z]+\.[a-z]+)"', (ROOT / "Sources/PushCore/AuditRecord.swift").read_text())
 ACTIONS = sorted(set(AUDITED) | {action.split(".")[0] for action in AUDITED})
-ENTRY = {"type": "integer", "format": "int64", "minimum": 1, "maximum": 2**63 - 1}
+ENTRY = {"anyOf": [{"type": "integer", "format": "int64", "minimum": 1, "maximum": 2**63 - 1}, schema("ViewerCursor")]}
 operation(
     "GET", "/api/audit", "listAudit", "administration", "Read the audit",
     f"""\
@@ -635,11 +636,12 @@ operation(
 FILE = {"ETag": header("ETag"), "Cache-Control": header("PublicFreshness"), "Content-Security-Policy": header("ContentSecurityPolicy"), "Cross-Origin-Opener-Policy": header("OpenerPolicy")}
 UNCHANGED = {304: ("The client's cached answer is still valid.", None, {"ETag": header("ETag"), "Cache-Control": header("PublicFreshness")})}
 
-operation(
-    "GET", "/console", "findConsole", "operation", "Find the console",
-    "Redirects to the console, `/console/`.", None,
-    answers={308: ("The address of the console.", None, {"Location": header("Location"), "Cache-Control": header("PublicFreshness")})},
-)
+for path, name in [("/", "findConsoleFromRoot"), ("/console", "findConsole")]:
+    operation(
+        "GET", path, name, "operation", "Find the console",
+        "Redirects to the console, `/console/`.", None,
+        answers={308: ("The address of the console.", None, {"Location": header("Location"), "Cache-Control": header("PublicFreshness")})},
+    )
 operation(
     "GET", "/console/", "getConsole", "operation", "Open the console",
     "Returns the page with which administrators operate the server.", None,

@@ -95,6 +95,9 @@ def thing(required, properties, **rest):
     return {"type": "object", "required": required, "properties": properties} | rest
 
 
+REQUIRES_ENCRYPTION = either("boolean", description="The user gets end-to-end payloads only: others that name the user are refused as `encryption-required`, and those for tags leave the user out.")
+
+
 def causes():
     """The causes of an explanation, as the server has them."""
     text = (ROOT / "Sources/PushServer/Operations/Diagnosis.swift").read_text()
@@ -416,7 +419,8 @@ SCHEMAS = {
         },
         description="A page of devices in the order in which their ids were issued.",
     ),
-    "DeviceCursor": {"type": "string", "pattern": "^[0-9]{1,15}\\.[1-9][0-9]{0,17}$", "description": "Where a list of devices ended."},
+    "DeviceCursor": {"anyOf": [{"type": "string", "pattern": "^[0-9]{1,15}\\.[1-9][0-9]{0,17}$"}, schema("ViewerCursor")], "description": "Where a list of devices ended."},
+    "ViewerCursor": {"type": "string", "pattern": "^[-A-Za-z0-9_]{187}$", "description": "Where a list ended, encrypted for a viewer who does not belong to all apps."},
     "DeviceTest": thing(
         ["Device", "State", "Reason"],
         {
@@ -474,25 +478,25 @@ SCHEMAS = {
     "Explanation": thing(
         ["Subject", "Kind", "Sentences"],
         {
-            "Subject": {"type": "string"},
-            "Kind": {"enum": ["user", "device", "notification"], "description": "The first kind that has the subject."},
+            "Subject": {"type": "string", "description": "The subject in the request."},
+            "Kind": {"enum": ["user", "device", "notification"], "description": "What the subject is."},
             "Sentences": {"type": "array", "items": thing(
                 ["Cause", "Device", "Text"],
                 {
-                    "Cause": {"enum": causes(), "description": "The cause, for programs."},
-                    "Device": either("string", description="The device that the sentence is about."),
-                    "Text": {"type": "string"},
+                    "Cause": {"enum": causes(), "description": "The cause, for scripts."},
+                    "Device": either("string", description="The device that the sentence is about; null if it is about none."),
+                    "Text": {"type": "string", "description": "The sentence, in English."},
                 },
             )},
         },
-        description="Why a phone got a notification or not.",
+        description="Why devices got a notification or not.",
     ),
-    "FailureCursor": {"type": "string", "pattern": "^[0-9]{1,15}\\.[1-9][0-9]{0,17}\\.[1-9][0-9]{0,17}$", "description": "Where a list of failed pushes ended."},
+    "FailureCursor": {"anyOf": [{"type": "string", "pattern": "^[0-9]{1,15}\\.[1-9][0-9]{0,17}\\.[1-9][0-9]{0,17}$"}, schema("ViewerCursor")], "description": "Where a list of failed pushes ended."},
     "EventList": thing(
         ["Events", "Cursor", "More", "Truncated"],
         {
             "Events": {"type": "array", "maxItems": 500, "items": schema("Event")},
-            "Cursor": {"type": "string", "pattern": "^[0-9]{1,19}$", "description": "The `cursor` for the events after these; present on the last page, too."},
+            "Cursor": {"anyOf": [{"type": "string", "pattern": "^[0-9]{1,19}$"}, schema("ViewerCursor")], "description": "The `cursor` for the events after these; present on the last page, too."},
             "More": {"type": "boolean", "description": "Whether there is a next page now."},
             "Truncated": {"type": "boolean", "description": "Whether events after `cursor` have expired, so that some may be missing here."},
         },
@@ -583,7 +587,7 @@ SCHEMAS = {
     "SessionView": thing(
         ["Name", "Account", "Role", "Scopes", "ExpiresAt", "PageToken"],
         {
-            "Name": schema("Username"), "Account": schema("AccountId"), "Role": {"enum": ["device", "publisher", "admin"]}, "Scopes": schema("GivenScopes"),
+            "Name": schema("Username"), "Account": schema("AccountId"), "Role": schema("Role"), "Scopes": schema("GivenScopes"),
             "ExpiresAt": either("string", format="date-time", description="When the session ends; null for a caller without a token."),
             "PageToken": either("string", pattern="^[0-9a-f]{32}$", description="The value that the page sends as `Page-Token`; null for a caller without a cookie."),
         },
@@ -624,7 +628,7 @@ SCHEMAS = {
     ),
     "UserOrder": thing(
         ["Name"],
-        {"Name": schema("NewUsername"), "Password": schema("Password"), "WithoutPassword": either("boolean", description="Whether to create the user without a password, instead of `Password`."), "Role": {"enum": ["device", "publisher", "admin", None], "default": "device"}, "Apps": {"anyOf": [schema("Apps"), {"type": "null"}], "default": ["default"]}},
+        {"Name": schema("NewUsername"), "Password": schema("Password"), "WithoutPassword": either("boolean", description="Whether to create the user without a password, instead of `Password`."), "Role": {"enum": ["device", "viewer", "publisher", "admin", None], "default": "device"}, "Apps": {"anyOf": [schema("Apps"), {"type": "null"}], "default": ["default"]}, "RequiresEncryption": REQUIRES_ENCRYPTION},
         anyOf=[
             {"required": ["Password"], "properties": {"WithoutPassword": {"not": {"const": True}}}},
             {"required": ["WithoutPassword"], "properties": {"WithoutPassword": {"const": True}}, "not": {"required": ["Password"]}},
@@ -632,14 +636,14 @@ SCHEMAS = {
         description="The new user.", examples=[{"Name": "alice", "Password": "correct horse battery", "Role": "device"}],
     ),
     "NewUsername": {"type": "string", "pattern": NAME, "not": {"enum": [".", ".."]}, "description": "A name that no user has yet.", "examples": ["alice"]},
-    "NewUser": thing(["Name", "Role", "Apps"], {"Name": schema("Username"), "Role": schema("Role"), "Apps": schema("Apps")}, description="The created user."),
+    "NewUser": thing(["Name", "Role", "Apps", "RequiresEncryption"], {"Name": schema("Username"), "Role": schema("Role"), "Apps": schema("Apps"), "RequiresEncryption": {"type": "boolean"}}, description="The created user."),
     "UserChange": thing(
         [], {
-            "Role": {"enum": ["device", "publisher", "admin", None]},
+            "Role": {"enum": ["device", "viewer", "publisher", "admin", None]},
             "Apps": {"anyOf": [schema("Apps"), {"type": "null"}], "description": "Devices of apps that the user leaves are retired."},
             "Password": {"anyOf": [schema("Password"), {"type": "null"}], "description": "A new password ends the user's sessions."},
             "Disabled": either("boolean", description="The server refuses a disabled user at once, like an unknown one."),
-            "RequiresEncryption": either("boolean", description="The user gets end-to-end payloads only: others that name the user are refused as `encryption-required`, and those for tags leave the user out."),
+            "RequiresEncryption": REQUIRES_ENCRYPTION,
         },
         description="The changes of a user.", examples=[{"Disabled": True}],
     ),
@@ -659,7 +663,7 @@ SCHEMAS = {
     ),
     "UserList": thing(
         ["Users", "Cursor", "More"],
-        {"Users": {"type": "array", "maxItems": 500, "items": schema("User")}, "Cursor": {"anyOf": [schema("Username"), {"type": "null"}], "description": "The `cursor` of the next page; null if there is no user."}, "More": {"type": "boolean", "description": "Whether there are more after the last one."}},
+        {"Users": {"type": "array", "maxItems": 500, "items": schema("User")}, "Cursor": {"anyOf": [schema("Username"), schema("ViewerCursor"), {"type": "null"}], "description": "The `cursor` of the next page; null if there is no user."}, "More": {"type": "boolean", "description": "Whether there are more after the last one."}},
         description="A page of users in the order of their names.",
     ),
     "PasswordChange": thing(
@@ -684,7 +688,7 @@ SCHEMAS = {
                     "Request": {"type": "string", "description": "The request's id."},
                 },
             )},
-            "Cursor": {"type": ["string", "null"], "pattern": "^[1-9][0-9]{0,18}$", "description": "The `cursor` of the next page; null if there is no entry."},
+            "Cursor": {"anyOf": [{"type": ["string", "null"], "pattern": "^[1-9][0-9]{0,18}$"}, schema("ViewerCursor")], "description": "The `cursor` of the next page; null if there is no entry."},
             "More": {"type": "boolean", "description": "Whether there are older entries; in a search, older entries that were not searched yet."},
             "Searched": {"type": "integer", "minimum": 0, "maximum": 5000, "description": "The number of searched entries; absent without a search."},
         },
@@ -701,27 +705,6 @@ SCHEMAS = {
     "SetupOrder": thing(["Code", "Name", "Password"], {"Code": {"type": "string", "description": "The code of the link that the server has printed at its start."}, "Name": schema("NewUsername"), "Password": schema("Password")}, description="The first administrator.", examples=[{"Code": "00112233445566778899aabbccddeeff", "Name": "ada", "Password": "correct horse battery"}]),
     "Named": thing(["Name"], {"Name": schema("Username")}, description="A user."),
     "LaneOrder": thing(["Lane"], {"Lane": {"type": "string", "description": "The lane's name, as in `GET /api/status`."}}, description="A lane.", examples=[{"Lane": "apns"}]),
-    "Explanation": thing(
-        ["Subject", "Kind", "Sentences"],
-        {
-            "Subject": {"type": "string", "description": "The subject in the request."},
-            "Kind": {"enum": ["user", "device", "notification"], "description": "What the subject is."},
-            "Sentences": {"type": "array", "items": thing(
-                ["Cause", "Device", "Text"],
-                {
-                    "Cause": {"enum": [
-                        "user-disabled", "no-device", "not-registered", "unconfirmed", "retired", "no-notification", "recalled",
-                        "notification-expired", "scheduled", "finding-devices", "not-recipient", "no-recipient", "no-push",
-                        "registered-later", "tags-differ", "no-sender", "paused", "away", "retrying", "waiting", "sending", "accepted",
-                        "failed", "expired", "cancelled", "fetched", "read", "dismissed",
-                    ], "description": "The cause, for scripts."},
-                    "Device": either("string", description="The device that the sentence is about; null if it is about none."),
-                    "Text": {"type": "string", "description": "The sentence, in English."},
-                },
-            )},
-        },
-        description="Why devices got a notification or not.",
-    ),
     "Status": thing(
         ["Version", "StartedAt", "Now", "Servers", "Nodes", "Troubles", "Lanes", "Scheduled", "Credentials", "History"],
         {

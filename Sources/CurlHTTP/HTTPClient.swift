@@ -17,8 +17,12 @@ package final class HTTPClient: Sendable {
 
     /// Throws `OutboundError.tls` if the CA file cannot be read.
     package init(_ settings: HTTPClientSettings, on loop: EventLoop) throws(OutboundError) {
-        if let caFile = settings.caFile, access(caFile, R_OK) != 0 {
-            throw .tls("the CA file cannot be read")
+        if let caFile = settings.caFile {
+            // libcurl would wait at a pipe, and the loop with it.
+            var status = stat()
+            guard access(caFile, R_OK) == 0, stat(caFile, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+                throw .tls("the CA file cannot be read")
+            }
         }
         self.loop = loop
         self.dispatcher = Dispatcher(settings, on: loop)

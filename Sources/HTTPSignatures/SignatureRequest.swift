@@ -18,22 +18,31 @@ public struct SignatureRequest: Sendable, Hashable {
 
     /// Reads the lines of the field, and chooses the first signature that can be made.
     ///
-    /// Throws if none can be made: because of other components, another algorithm, or unknown
-    /// parameters.
+    /// If none can be made, throws the reason for the first one: other components, another
+    /// algorithm, an unknown parameter, or a label or nonce that is too long.
     public init(acceptSignature lines: [String]) throws(SignatureFailure) {
         let dictionary = try StructuredFieldParser.dictionary(lines, of: "Accept-Signature")
         guard !dictionary.hasRepeated else { throw SignatureFailure(.duplicate, "a label appears twice") }
-        guard let request = dictionary.entries.lazy.compactMap({ Self($0.key, $0.value) }).first else {
-            throw SignatureFailure(.wrongComponents, "what can be signed is \(SignatureCoverage.account.list())")
+        var first = SignatureFailure(.missing, "Accept-Signature asks for no signature")
+        for (index, entry) in dictionary.entries.enumerated() {
+            do throws(SignatureFailure) {
+                self = try Self(entry.key, entry.value)
+                return
+            } catch {
+                if index == 0 { first = error }
+            }
         }
-        self = request
+        throw first
     }
 
-    private init?(_ label: String, _ member: FieldMember) {
-        guard
-            label.utf8.count <= Self.maximumLabelLength, case .list(let list) = member, !list.parameters.hasRepeated,
-            let coverage = SignatureCoverage(list.items)
-        else { return nil }
+    private init(_ label: String, _ member: FieldMember) throws(SignatureFailure) {
+        guard label.utf8.count <= Self.maximumLabelLength else {
+            throw SignatureFailure(.malformed, "the label must have at most \(Self.maximumLabelLength) characters")
+        }
+        guard case .list(let list) = member, let coverage = SignatureCoverage(list.items) else {
+            throw SignatureFailure(.wrongComponents, "what can be signed is \(SignatureCoverage.account.list())")
+        }
+        guard !list.parameters.hasRepeated else { throw SignatureFailure(.duplicate, "a parameter appears twice") }
         self.label = label
         self.coverage = coverage
         var (keyID, nonce): (String?, String?)
@@ -42,7 +51,15 @@ public struct SignatureRequest: Sendable, Hashable {
             case ("keyid", .string(let id)): keyID = id
             case ("nonce", .string(let text)) where Self.nonceLength.contains(text.utf8.count): nonce = text
             case ("alg", .string(SigningKey.algorithm)), ("created", .boolean(true)): break
-            default: return nil
+            case ("keyid", _): throw SignatureFailure(.malformed, "keyid must be in double quotes")
+            case ("nonce", _):
+                let length = "\(Self.nonceLength.lowerBound) to \(Self.nonceLength.upperBound)"
+                throw SignatureFailure(.malformed, "nonce must be \(length) characters in double quotes")
+            case ("alg", _): throw SignatureFailure(.wrongAlgorithm, "alg must be \"\(SigningKey.algorithm)\"")
+            case ("created", _): throw SignatureFailure(.malformed, "created must have no value; the server sets it")
+            case (let key, _):
+                let text = "the parameter \(key.prefix(64)) is not one of keyid, nonce, alg and created"
+                throw SignatureFailure(.wrongComponents, text)
             }
         }
         (self.keyID, self.nonce) = (keyID, nonce)

@@ -1,16 +1,17 @@
 internal import CPostgreSQL
 
-/// A blocking connection, for commands and for the start of a server. Belongs to one thread.
+/// A blocking connection to the database, for commands and for the start of a server. Only one
+/// thread may use it.
 package final class BlockingConnection {
     private let connection: OpaquePointer
     private let identity: ClusterIdentity
     let session: GivenSession
 
-    /// Tries the hosts one after the other. Throws `DatabaseError.unavailable` if none takes
-    /// writes, or if a crash of the server may lose commits that it has confirmed. Throws
-    /// `unusable` if a pooler shares sessions between clients.
+    /// Tries the hosts one after the other. Throws `DatabaseError.unavailable` if no server
+    /// accepts writes, or if a server may lose confirmed commits in a crash. Throws `unusable` if
+    /// a pooler shares sessions between clients.
     ///
-    /// Its statements have no time limit.
+    /// Statements on this connection have no time limit.
     package convenience init(_ address: DatabaseAddress) throws(DatabaseError) {
         try self.init(address, hosts: address.hosts)
         try self.refuseSharedSession(address, hosts: address.hosts)
@@ -20,7 +21,7 @@ package final class BlockingConnection {
     init(_ address: DatabaseAddress, hosts: [DatabaseHost]) throws(DatabaseError) {
         let settings = SessionSettings()
         var parameters = address.parameters(hosts: hosts, name: settings.name)
-        // This timeout applies to each of the hosts' addresses.
+        // This timeout applies to each address of each host.
         parameters.append((name: "connect_timeout", value: "3"))
         let connection = withCStrings(parameters.map(\.name)) { names in
             withCStrings(parameters.map(\.value)) { PQconnectdbParams(names, $0, 0) }
@@ -33,7 +34,7 @@ package final class BlockingConnection {
             PQfinish(connection)
             throw .unavailable(reason: reasons.joined(separator: "; "))
         }
-        // By default, libpq writes notices to the standard error.
+        // By default, libpq writes notices to standard error.
         PQsetNoticeReceiver(connection, { _, _ in }, nil)
         guard let result = PQexec(connection, ClusterIdentity.query(settings)) else {
             PQfinish(connection)
@@ -54,12 +55,12 @@ package final class BlockingConnection {
         PQfinish(self.connection)
     }
 
-    /// Opens a connection to the first host that takes writes and is not older than `newest`; also
-    /// returns its identity.
+    /// Opens a connection to the first host that accepts writes and does not lack data of
+    /// `newest`. Also returns the identity of its server.
     ///
-    /// If no host qualifies, throws the `ClusterFault` of a refused host, or else
-    /// `DatabaseError.unavailable`. Throws `unusable`, as `init` does, even if other hosts
-    /// qualify: a pool would use all hosts.
+    /// If no host is suitable, throws the `ClusterFault` of a refused host. If no host was
+    /// refused, throws `DatabaseError.unavailable`. Throws `unusable`, as `init` does, even if
+    /// another host is suitable: a pool would use all hosts.
     package static func open(
         _ address: DatabaseAddress,
         after newest: ClusterIdentity?
@@ -86,7 +87,7 @@ package final class BlockingConnection {
         try self.query(sql, values: values)
     }
 
-    /// Runs a statement whose values are in an array.
+    /// Runs a statement with the parameters in `values`.
     package func query(_ sql: String, values: [any Bindable]) throws(DatabaseError) -> Rows {
         let statement = try Statement(sql, values: values)
         let result = statement.withParameters { count, values, lengths, formats in
@@ -95,8 +96,8 @@ package final class BlockingConnection {
         return try self.rows(result)
     }
 
-    /// Runs several statements without parameters, such as a migration. They are one transaction,
-    /// unless the script itself begins transactions.
+    /// Runs several statements without parameters, such as a migration. They run in one
+    /// transaction, unless the script itself begins transactions.
     package func execute(_ script: String) throws(DatabaseError) {
         _ = try self.rows(PQexec(self.connection, script))
     }
@@ -110,7 +111,8 @@ package final class BlockingConnection {
         do {
             value = try body()
         } catch {
-            // The rollback fails if the connection is lost; the server then rolls back by itself.
+            // If the connection is lost, the rollback fails, but the server then rolls the
+            // transaction back itself.
             try? self.execute("rollback")
             throw error
         }

@@ -1,9 +1,10 @@
-/// The reason why a server that takes writes is not used: it may lack data that was stored before.
+/// The reason why the client does not use a server that accepts writes: this server may lack data
+/// that was stored before.
 package struct ClusterFault: Error, Sendable, Hashable {
     package enum Kind: Sendable, Hashable {
-        /// The server's timeline, and the newest that was used.
+        /// The timeline of this server is older than `newest`, the newest timeline that was used.
         case olderTimeline(UInt32, newest: UInt32)
-        /// Another `initdb` has created the server's cluster.
+        /// The server belongs to another cluster, which another run of `initdb` has created.
         case otherCluster
     }
 
@@ -12,19 +13,19 @@ package struct ClusterFault: Error, Sendable, Hashable {
     package let kind: Kind
 }
 
-/// The events of a pool about the servers that it finds.
+/// An event that a pool reports about the database's servers.
 package enum ClusterEvent: Sendable, Hashable {
-    /// The pool refuses the only server that takes writes.
+    /// The pool refuses the only server that accepts writes.
     case refused(ClusterFault)
-    /// The pool uses a server again.
+    /// The pool has found a suitable server after it had refused one.
     case trusted
-    /// A replica has become the primary. Without synchronous replication it may lack commits that
-    /// the last primary confirmed.
+    /// A replica has become the primary. Without synchronous replication, it may lack commits that
+    /// the former primary has confirmed.
     case advanced(ClusterIdentity)
 }
 
 extension ClusterFault: CustomStringConvertible {
-    /// The text for the log.
+    /// The description for the log, which names the server.
     package var description: String {
         switch self.kind {
         case .olderTimeline(let found, let newest):
@@ -33,7 +34,7 @@ extension ClusterFault: CustomStringConvertible {
         }
     }
 
-    /// The text for callers who are not signed in: it does not name the server.
+    /// The description for callers who are not signed in, which does not name the server.
     package var summary: String {
         switch self.kind {
         case .olderTimeline: "the database is older than the one used before"

@@ -1,10 +1,11 @@
 internal import Reactor
 
-/// The control connection: one more connection, for a few small statements that must not wait
-/// behind others, and for messages between processes. It is opened with its first statement.
+/// The control connection: an additional connection for a few small statements that must not wait
+/// for other statements, and for messages between processes. It is opened with its first
+/// statement.
 extension ConnectionPool {
-    /// Runs one statement, which may run twice, on the control connection. Calls `completion`
-    /// once, on the pool's loop unless that has ended.
+    /// Runs one statement on the control connection; the statement may run twice. Calls
+    /// `completion` once: on the pool's event loop, or elsewhere if the loop has ended.
     package func control(
         _ sql: String,
         _ values: any Bindable...,
@@ -19,16 +20,17 @@ extension ConnectionPool {
         let connections = self.connections
         let isTaken = self.loop.execute {
             let request = Request(statement, countsAtSync: !statement.onlyReads, completion: completion)
-            // Each statement is a transaction of its own, so that another one's failure neither
-            // undoes nor delays it.
+            // Each statement is a transaction of its own. So the failure of another statement
+            // neither undoes nor delays it.
             request.isAlone = true
             connections.submitControl(request)
         }
         if !isTaken { completion(.failure(.unavailable(reason: "the event loop has ended"))) }
     }
 
-    /// Calls `body` on the loop with the messages that processes send each other by `pg_notify`.
-    /// Misses messages while the connection is not open. `statement` is `listen` with the channel.
+    /// Calls `body` on the event loop with each message that a process sends by `pg_notify`.
+    /// `statement` is a `listen` with the channel. Messages are missed while the connection is not
+    /// open.
     package func listen(_ statement: StaticString, _ body: @escaping @Sendable (String) -> Void) {
         let connections = self.connections
         self.loop.execute {

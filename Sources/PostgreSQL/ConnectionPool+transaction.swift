@@ -4,15 +4,17 @@ extension ConnectionPool {
     /// The maximum number of times that a transaction runs.
     private static let maximumRuns = 10
 
-    /// Runs a transaction on a connection of its own; read committed.
+    /// Runs a transaction at the isolation level read committed, on a connection that no other
+    /// caller uses meanwhile.
     ///
     /// `body` runs again, from its beginning, after a serialization failure, a deadlock (40001,
-    /// 40P01) or a lock timeout (55P03, 57014). It also runs again when a connection was lost
-    /// before the commit. So it must have no other effects. If `body` throws, rolls the
-    /// transaction back and rethrows the error.
+    /// 40P01) or a lock timeout (55P03, 57014). It also runs again if a connection was lost before
+    /// the commit. So `body` must have no effects outside the transaction. If `body` throws, the
+    /// pool rolls the transaction back and rethrows the error.
     ///
-    /// Throws `busy` or `unavailable` if no connection is free within `PoolOptions.writeLimit`,
-    /// after which no run begins. Throws `unknownOutcome` if a commit was sent but not confirmed.
+    /// Throws `busy` or `unavailable` if no connection is free within `PoolOptions.writeLimit`;
+    /// after this time no run begins. Throws `unknownOutcome` if a commit was sent but not
+    /// confirmed.
     package func transaction<Value: Sendable>(
         _ traits: TransactionTraits = [],
         _ body: @Sendable (Transaction) async throws -> Value
@@ -25,28 +27,29 @@ extension ConnectionPool {
             runs += 1
             let (result, failure) = try await self.run(traits, until: deadline, body)
             guard let failure else { return try result.get() }
-            // The run prepares a statement again, once, if a migration has made the statement's
-            // plan stale.
+            // If a migration has made a statement's plan stale, the next run prepares that
+            // statement again. This happens only once in a transaction.
             let isStale = failure.isStalePlan && !hasPreparedAnew
             hasPreparedAnew = hasPreparedAnew || isStale
             guard
                 failure.isConflict || failure.isLostConnection || isStale, runs < Self.maximumRuns,
                 !Task.isCancelled, ContinuousClock.now < deadline
             else {
-                // If the body itself threw an error, rethrows that error instead of the failure.
+                // If `body` itself threw an error, this line rethrows that error instead of
+                // `failure`.
                 _ = try result.get()
                 throw failure
             }
             let connections = self.connections
             self.loop.execute { connections.retries += 1 }
-            // Cancellation of the task ends the sleep early; then at most one more run follows.
+            // If the task is cancelled, this sleep ends early, and at most one more run follows.
             try? await Task.sleep(for: isStale ? .zero : backoff.next(), clock: .continuous)
         }
     }
 
     // MARK: - Private
 
-    /// Runs the body once. `failure`: nothing is stored, because the database failed.
+    /// Runs `body` once. If `failure` is not `nil`, the database failed, and nothing is stored.
     private func run<Value: Sendable>(
         _ traits: TransactionTraits,
         until deadline: ContinuousClock.Instant,

@@ -8,22 +8,22 @@ package import Reactor
 /// try await pool.transaction { try await $0.query("delete from device where user_id = $1", id) }
 /// await pool.close()
 /// ```
-/// Opens connections when they are first needed. Never connects to a server of another cluster, or
-/// of an older timeline than the pool has used. `newest` is the identity from an earlier use of
-/// the database, and counts as used.
+/// The pool opens connections when they are first needed. It never connects to a server of another
+/// cluster, or to a server on an older timeline than the pool has used. `newest` is the cluster
+/// and timeline that an earlier pool has used.
 ///
-/// Calls cost least from tasks on the pool's loop. If a task is cancelled, the pool still
-/// completes its statement: the statement's time is limited anyway.
+/// Calls cost least from tasks on the pool's event loop. If a task is cancelled, its statement is
+/// still completed: the time of a statement is limited anyway.
 ///
-/// The caller must `close()` it before it stops its loop.
+/// The caller must call `close()` before it stops the event loop.
 package final class ConnectionPool: Sendable {
     let loop: EventLoop
     let options: PoolOptions
     let connections: Connections
     private let cluster: ClusterGuard
 
-    /// Calls `onEvent` on the loop; `advanced` comes before the first statement on the newer
-    /// timeline.
+    /// Calls `onEvent` on the event loop. The event `advanced` comes before the first statement on
+    /// the newer timeline.
     package init(
         _ address: DatabaseAddress,
         _ options: PoolOptions,
@@ -42,22 +42,22 @@ package final class ConnectionPool: Sendable {
 
     deinit {
         let connections = self.connections
-        // If the loop's thread has ended, no other thread can use the connections, so this thread
-        // may close them.
+        // If the loop's thread has ended, no other thread can use the connections, so the current
+        // thread may close them.
         if !self.loop.execute({ connections.close() }) { connections.close() }
     }
 
-    /// Runs one statement that only reads, or that may run twice; it shares a pipelined connection
-    /// with other statements.
+    /// Runs one statement that only reads, or that may run twice. The statement shares a pipelined
+    /// connection with statements of other callers.
     ///
-    /// Sends the statement again once if its connection is lost. Throws `unavailable` at
-    /// `PoolOptions.readLimit`, or at twice that if it was sent again. Throws `busy` if too many
-    /// statements wait.
+    /// If the connection is lost, sends the statement once more. Throws `unavailable` after
+    /// `PoolOptions.readLimit`, or after twice that time if the statement was sent again. Throws
+    /// `busy` if too many statements wait.
     package func query(_ sql: String, _ values: any Bindable...) async throws(DatabaseError) -> Rows {
         try await self.query(sql, values: values)
     }
 
-    /// Runs a statement whose values are in an array.
+    /// Runs a statement with the parameters in `values`.
     package func query(_ sql: String, values: [any Bindable]) async throws(DatabaseError) -> Rows {
         let statement = try Statement(sql, values: values)
         let connections = self.connections
@@ -66,14 +66,14 @@ package final class ConnectionPool: Sendable {
         }.get()
     }
 
-    /// The pool's present state and past work, in figures.
+    /// Numbers that describe the pool's present state and its past work.
     package func counters() async -> PoolCounters {
         let connections = self.connections
         return await self.loop.value { connections.counters } ?? PoolCounters()
     }
 
-    /// Closes the connections after the work that was submitted; later statements fail with
-    /// `unavailable`.
+    /// Closes the connections once the submitted work is done. Statements that come later fail
+    /// with `unavailable`.
     package func close() async {
         let connections = self.connections
         let _: Result<Bool, DatabaseError> = await self.loop.outcome { completion in

@@ -4,15 +4,16 @@ internal import Reactor
 ///
 /// `@unchecked Sendable`: only the loop's thread uses the members, which the methods assert.
 final class Connections: @unchecked Sendable {
-    /// The pool opens a further reader when each open one has this many statements in flight.
+    /// The pool opens a further reader if each open reader has this number of statements in
+    /// flight.
     private static let busyReader = 32
     private static let drainInterval = Duration.milliseconds(5)
 
     private let loop: EventLoop
     private let readers: [PipelineConnection]
     let writers: WriterPool
-    /// The connection for a few small statements that must not wait behind others. It is opened at
-    /// its first use.
+    /// The connection for a few small statements that must not wait for other statements. It is
+    /// opened when it is first used.
     private let control: PipelineConnection
     var retries = 0
     private var isClosed = false
@@ -56,7 +57,7 @@ final class Connections: @unchecked Sendable {
 
     private var pipelines: [PipelineConnection] { self.readers + [self.control] }
 
-    /// Closes the connections once all submitted requests have their answers.
+    /// Closes the connections once every submitted request has its answer.
     func drain(_ completion: @escaping () -> Void) {
         self.loop.assertOnLoop()
         guard !self.isClosed else { return completion() }
@@ -64,7 +65,7 @@ final class Connections: @unchecked Sendable {
         self.closeIfDrained()
     }
 
-    /// Closes the connections at once; unfinished work fails.
+    /// Closes the connections at once; statements and transactions under way fail.
     func close() {
         self.loop.assertOnLoop()
         self.isClosed = true

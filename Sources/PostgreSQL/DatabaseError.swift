@@ -1,22 +1,22 @@
 /// The failure of a statement or a transaction.
 ///
-/// Its texts are for the log: they contain neither parameters nor stored values.
+/// The texts are for the log: they contain neither parameters nor stored values.
 package enum DatabaseError: Error, Sendable, Hashable {
-    /// The server refused the statement; nothing of its transaction is stored. `code`: the
+    /// The server refused the statement, and nothing of its transaction is stored. `code` is the
     /// SQLSTATE.
     case refused(code: String, message: String)
-    /// The client could reach no server that takes writes; nothing is stored.
+    /// The client could reach no server that accepts writes; nothing is stored.
     case unavailable(reason: String)
-    /// The client must not use the server, or its pooler or role, as they are set up; nothing is
-    /// stored.
+    /// The client must not use the server, its pooler or its role as they are configured; nothing
+    /// is stored.
     case unusable(reason: String)
-    /// After the work was sent, the connection was lost, or the server confirmed with a warning.
-    /// So the work may or may not be stored.
+    /// After the statements were sent, the connection was lost, or the server confirmed them with
+    /// a warning. So their changes may or may not be stored.
     case unknownOutcome(reason: String)
-    /// More statements wait than the connection accepts, or a transaction has waited too long for
-    /// a connection.
+    /// Too many statements wait on the connection, or a transaction has waited too long for a
+    /// connection.
     case busy
-    /// A column differs from the type that the code expects.
+    /// A column's type differs from the type that the code expects.
     case badColumn(Int)
 }
 
@@ -34,21 +34,20 @@ extension DatabaseError: CustomStringConvertible {
 }
 
 extension DatabaseError {
-    /// The SQLSTATE of a refusal.
+    /// The SQLSTATE of the server's refusal of a statement; `nil` for another error.
     package var code: String? {
         if case .refused(let code, _) = self { code } else { nil }
     }
 
-    /// Whether a retry of the transaction from its beginning can succeed. True after a
-    /// serialization failure, a deadlock, a lock timeout, or several lock waits that together took
-    /// too long (57014).
+    /// Whether the transaction can succeed if it runs again from its beginning. `true` after a
+    /// serialization failure, a deadlock, a lock timeout, or several waits for locks that together
+    /// took too long (57014).
     var isConflict: Bool {
         guard case .refused(let code, _) = self else { return false }
         return code == "40001" || code == "40P01" || code == "55P03" || code == "57014"
     }
 
-    /// Whether the cause is that a prepared statement does not exist, or returns other columns
-    /// since a migration.
+    /// Whether a prepared statement does not exist, or returns other columns since a migration.
     var isStalePlan: Bool {
         guard case .refused(let code, _) = self else { return false }
         return code == "26000" || code == "0A000"

@@ -1,10 +1,10 @@
 internal import Reactor
 
 extension EventLoop {
-    /// Runs `start` on the loop, immediately if the caller is on it, and waits for the one call of
-    /// the completion.
+    /// Runs `start` on the event loop, immediately if the caller is on the loop. Waits until
+    /// `start` or its work calls the completion, once.
     ///
-    /// Uses unsafe continuations, because a checked one costs an allocation for each statement.
+    /// The continuation is unsafe, because a checked one costs an allocation for each statement.
     /// The pool calls each completion exactly once, even when it closes.
     func outcome<Value: Sendable>(
         _ start: @escaping @Sendable (@escaping (Result<Value, DatabaseError>) -> Void) -> Void

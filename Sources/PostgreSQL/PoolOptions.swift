@@ -1,35 +1,35 @@
-/// The sizes and limits of a pool.
+/// The sizes and limits of a connection pool.
 package struct PoolOptions: Sendable {
     /// The maximum number of connections for transactions.
     package var writers = 8
-    /// The number of pipelined connections for single statements; the pool opens further ones when
-    /// many statements wait on these.
+    /// The maximum number of pipelined connections for single statements. The second and later
+    /// connections are opened when many statements wait on the first.
     package var readers = 2
-    /// The timeout for the server's answer to the oldest single statement. A statement that was
-    /// sent again has twice as long in total.
+    /// The timeout for the server's answer to the oldest single statement. If the statement was
+    /// sent again, the time is twice as long in total.
     package var readLimit = Duration.milliseconds(2400)
     /// The timeout for the server's answer to a statement of a transaction.
     package var silenceLimit = Duration.milliseconds(2400)
-    /// The longest wait of a transaction for a connection. After this time the pool begins no run
-    /// of the transaction.
+    /// The maximum time that a transaction waits for a connection. After this time the pool begins
+    /// no run of the transaction.
     package var writeLimit = Duration.seconds(5)
-    /// The longest that the server keeps an idle transaction, and its locks: the client was
-    /// paused, or its machine has failed.
+    /// The maximum time that the server keeps an idle transaction with its locks. A transaction is
+    /// idle if the client was paused or its machine has failed.
     package var transactionLimit = Duration.seconds(4)
-    /// How long the pool keeps an idle connection for transactions, if it is not the only one.
+    /// How long the pool keeps an idle connection for transactions. It always keeps one of them.
     package var idleLimit = Duration.seconds(60)
     /// The timeout of one attempt to connect.
     package var connectLimit = Duration.seconds(1)
     /// The maximum number of single statements in flight on one connection, and of transactions
-    /// that wait for a connection. Further ones fail with `busy`.
+    /// that wait for a connection. Further statements and transactions fail with `busy`.
     package var maximumWaiting = 4096
-    /// Shown in the server's list of sessions.
+    /// The name that the server's `pg_stat_activity` shows for the pool's sessions.
     package var name = "sealpost"
 
     package init() {}
 
-    /// The server's limits end before the client's, so that the client learns the reason and keeps
-    /// the connection.
+    /// The server's limits are shorter than the client's. So the client gets the reason from the
+    /// server, and keeps the connection.
     var readerSettings: SessionSettings {
         SessionSettings(name: self.name, statementLimit: self.readLimit * 4 / 5, lockLimit: self.readLimit * 3 / 5)
     }
@@ -44,16 +44,17 @@ package struct PoolOptions: Sendable {
     }
 }
 
-/// The present state and past work of a pool.
+/// Numbers that describe a pool's present state and past work.
 package struct PoolCounters: Sendable, Hashable {
     /// The number of open connections.
     package var open = 0
-    /// The number of statements that wait for an answer, and of transactions that wait for a
-    /// connection.
+    /// The number of statements that wait for an answer, plus the number of transactions that wait
+    /// for a connection.
     package var waiting = 0
-    /// The longest time that one of these statements and transactions has waited.
+    /// The time that the oldest of these statements and transactions has waited.
     package var oldestWait = Duration.zero
-    /// The number of transactions that ran again, and of statements that were sent again.
+    /// The number of repeated runs of transactions, plus the number of statements that were sent
+    /// again.
     package var retries = 0
     /// The number of connections that were lost.
     package var lost = 0

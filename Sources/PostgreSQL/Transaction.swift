@@ -1,7 +1,7 @@
 internal import CPostgreSQL
 internal import Reactor
 
-/// Deviations of a transaction from the defaults.
+/// Options of a transaction that differs from the default.
 package struct TransactionTraits: OptionSet, Sendable {
     package let rawValue: Int
 
@@ -9,13 +9,12 @@ package struct TransactionTraits: OptionSet, Sendable {
         self.rawValue = rawValue
     }
 
-    /// The transaction's commit waits neither for the disk nor for replicas. A crash of the
-    /// database within the next second may undo the commit, unless a later commit has waited for
-    /// the disk.
+    /// The commit of the transaction waits neither for the disk nor for replicas. A crash of the
+    /// database within the next second may undo it, unless a later commit has waited for the disk.
     package static let relaxed = TransactionTraits(rawValue: 1)
-    /// The transaction's statements read in the order of an index, and no more rows than their
-    /// limit. A bitmap scan would first gather all matches. The planner prefers such a scan if it
-    /// expects fewer matches than the limit.
+    /// The transaction's statements read rows in the order of an index, and no more rows than
+    /// their `limit`. A bitmap scan would first collect all matching rows. The planner prefers
+    /// such a scan if it expects fewer rows than the limit.
     package static let ordered = TransactionTraits(rawValue: 2)
 
     fileprivate var opening: [Statement] {
@@ -26,10 +25,11 @@ package struct TransactionTraits: OptionSet, Sendable {
 
 /// A running transaction.
 ///
-/// Its `begin` is sent in one message with its first statement. `@unchecked Sendable`: only the
-/// loop's thread uses its mutable state.
+/// Its `begin` is sent in one message with its first statement.
+///
+/// `@unchecked Sendable`: only the loop's thread uses the mutable state.
 package final class Transaction: @unchecked Sendable {
-    /// The end of a transaction.
+    /// The result of a transaction's commit or rollback.
     enum Ending: Sendable {
         case committed
         case rolledBack
@@ -55,10 +55,11 @@ package final class Transaction: @unchecked Sendable {
 
     private var hasBegun = false
     private var hasEnded = false
-    /// The outcome of a commit that was sent in one message with other statements. Not set if one
-    /// of these statements failed.
+    /// The outcome of a commit that was sent in one message with other statements. `nil` if one of
+    /// these statements failed.
     private var earlyEnding: Ending?
-    /// The first failure of a statement: nothing of the transaction will be stored.
+    /// The first failure of a statement. If it is not `nil`, nothing of the transaction will be
+    /// stored.
     private var failure: DatabaseError?
 
     init(_ session: Session, on loop: EventLoop, _ traits: TransactionTraits = []) {
@@ -69,37 +70,38 @@ package final class Transaction: @unchecked Sendable {
 
     /// Runs a statement in the transaction.
     ///
-    /// After a failed statement, the transaction can only end. If a task is cancelled, its
-    /// statement still completes: the statement's time is limited anyway.
+    /// After a failed statement, the caller can only end the transaction. If the task is
+    /// cancelled, its statement is still completed: the time of a statement is limited anyway.
     package func query(_ sql: String, _ values: any Bindable...) async throws(DatabaseError) -> Rows {
         try await self.query(sql, values: values)
     }
 
-    /// Runs a statement whose values are in an array.
+    /// Runs a statement with the parameters in `values`.
     package func query(_ sql: String, values: [any Bindable]) async throws(DatabaseError) -> Rows {
         try await self.query(all: [Statement(sql, values: values)])[0]
     }
 
-    /// Pipelines statements in their order. Returns the rows of each.
+    /// Sends the statements together, and runs them in their order. Returns the rows of each
+    /// statement.
     ///
-    /// Throws the first failure; the server does not run the statements after it.
+    /// Throws the first failure; the server then runs none of the later statements.
     package func query(all statements: [Statement]) async throws(DatabaseError) -> [Rows] {
         if statements.isEmpty { return [] }
         return try await self.loop.outcome { self.start(all: statements, $0) }.get()
     }
 
-    /// Runs statements, and commits, in one message, so that locks do not stay while the server
+    /// Sends statements and the commit in one message. So the server does not hold locks while it
     /// waits for this process.
     ///
-    /// Throws the first failure of a statement; then nothing is stored. Throws `unknownOutcome` if
-    /// the connection is lost before the commit is confirmed. Afterwards the transaction can only
-    /// end.
+    /// Throws the first failure of a statement; nothing is stored then. Throws `unknownOutcome` if
+    /// the connection is lost before the server has confirmed the commit. After this call, the
+    /// caller can only end the transaction.
     package func commit(after statements: [Statement]) async throws(DatabaseError) -> [Rows] {
         try await self.loop.outcome { self.startCommit(after: statements, $0) }.get()
     }
 
-    /// Commits or rolls back, unless the transaction has already done so; then calls `finally` on
-    /// the loop. `failure`: the first failure of a statement.
+    /// Commits or rolls back the transaction, unless it has already ended. Then calls `finally` on
+    /// the event loop. The returned `failure` is the first failure of a statement.
     func end(
         commits: Bool,
         finally: @escaping @Sendable () -> Void
@@ -132,7 +134,7 @@ package final class Transaction: @unchecked Sendable {
         var failure: DatabaseError?
         var missing = statements.count
         for statement in statements {
-            // The answers arrive in the statements' order.
+            // The server answers in the order of the statements.
             self.start(statement) { outcome in
                 switch outcome {
                 case .success(let rows): answers.append(rows)
@@ -159,13 +161,13 @@ package final class Transaction: @unchecked Sendable {
         let isSent =
             self.failure == nil
             && self.send(Self.commit, isLast: true) { outcome in
-                // It is unknown whether the server has reached the commit.
+                // The client cannot know whether the server has executed the commit.
                 if case .failure(.unavailable(let reason)) = outcome, self.failure?.isLostConnection ?? true {
                     self.failure = nil
                     self.earlyEnding = .unknown(reason: reason)
                     return completion(.failure(.unknownOutcome(reason: reason)))
                 }
-                // The server skipped the commit; the transaction must still be rolled back.
+                // The server skipped the commit, so the transaction must still be rolled back.
                 if let failure = self.failure {
                     self.hasEnded = false
                     return completion(.failure(failure))
@@ -180,8 +182,8 @@ package final class Transaction: @unchecked Sendable {
                 case .unknown(let reason): completion(.failure(.unknownOutcome(reason: reason)))
                 }
             }
-        // The server may receive part of the message even though sending failed; without the
-        // commit's end, nothing is stored.
+        // Even though sending failed, the server may have received a part of the message. But
+        // without the end of the commit, it stores nothing.
         guard isSent else {
             return completion(.failure(self.failure ?? .unavailable(reason: "the connection was lost")))
         }
@@ -189,7 +191,7 @@ package final class Transaction: @unchecked Sendable {
         self.session.sync()
     }
 
-    /// Sends the statement; a Sync must follow.
+    /// Sends the statement. A Sync must follow.
     private func start(_ statement: Statement, _ completion: @escaping (Request.Outcome) -> Void) {
         if self.hasEnded {
             return completion(.failure(.refused(code: "25P01", message: "the transaction has ended")))
@@ -216,7 +218,8 @@ package final class Transaction: @unchecked Sendable {
         isLast: Bool = false,
         _ completion: @escaping (Request.Outcome) -> Void
     ) -> Bool {
-        // The last statement's result counts when the connection is free for the next transaction.
+        // The last statement of a transaction gets its result only at the Sync, when the
+        // connection is free for the next transaction.
         self.session.submit(Request(statement, countsAtSync: isLast, completion: completion))
     }
 
@@ -224,7 +227,7 @@ package final class Transaction: @unchecked Sendable {
         if case .failure(let error) = outcome, self.failure == nil { self.failure = error }
     }
 
-    /// Sends the last statement, if a first one was sent.
+    /// Sends the last statement of the transaction, unless no statement was sent before.
     private func finish(_ statement: Statement, _ completion: @escaping (Request.Outcome) -> Void) {
         self.hasEnded = true
         let lost = DatabaseError.unavailable(reason: "the connection was lost")
@@ -232,7 +235,7 @@ package final class Transaction: @unchecked Sendable {
             if self.hasBegun, self.failure == nil { self.failure = lost }
             return completion(.failure(lost))
         }
-        // The server may receive part of the message even though sending failed.
+        // Even though sending failed, the server may have received a part of the message.
         guard self.send(statement, isLast: true, completion) else { return completion(.failure(lost)) }
         self.session.sync()
     }

@@ -3,10 +3,10 @@ import Reactor
 package import UnixSignals
 
 extension Application {
-    /// Runs the application, and reloads its files at each of these signals.
+    /// Runs the application, and reloads its files whenever the process receives one of `signals`.
     package func run(reloadingOn signals: [UnixSignal], _ configuration: ConfigurationReload) async throws {
-        // The signals must be trapped before the log line that announces the server: until they
-        // are, such a signal ends the process.
+        // The signals must be trapped before the log line that announces the server: an untrapped
+        // signal ends the process.
         let reloads = await UnixSignalsSequence(trapping: signals)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
@@ -20,8 +20,8 @@ extension Application {
         }
     }
 
-    /// Runs the application in this process as long as `body` runs; passes it the base URL of the
-    /// first TCP address.
+    /// Runs the application in this process as long as `body` runs. `body` gets the base URL of
+    /// the server's first TCP address.
     package func whileRunning<Result: Sendable>(
         _ body: @escaping @Sendable (URL) async throws -> Result
     ) async throws -> Result {

@@ -13,7 +13,7 @@ package import UnixSignals
 package struct Application: Sendable {
     let parts: ApplicationParts
     private let server: HTTPServer
-    /// `nil`: the daemon accepts no commands from this machine.
+    /// `nil`: the daemon accepts no commands from programs on this machine.
     private let admin: AdminServer?
     private let services: ServiceGroup
 
@@ -22,8 +22,8 @@ package struct Application: Sendable {
 
     /// Opens the database and listens; answers no request before `run()`.
     ///
-    /// `listeners`, if there are any, replace the configuration's `server.listen`. `manager`
-    /// receives the daemon's state.
+    /// `listeners`, unless empty, replace the configuration's `server.listen`. `manager` receives
+    /// the daemon's state.
     ///
     /// Throws `ConfigurationError`, `StoreError` or `SystemError` with the cause.
     package init(
@@ -33,10 +33,10 @@ package struct Application: Sendable {
         manager: ServiceManager? = nil,
         stoppingOn signals: [UnixSignal] = []
     ) throws {
-        self.parts = try ApplicationParts(configuration, logger: logger)
+        self.parts = try ApplicationParts(configuration, listeners: listeners, logger: logger)
         let delivery = try self.parts.makeDelivery()
         let router = try self.parts.makeRouter()
-        self.server = try self.parts.makeServer(listeners: listeners, responder: router)
+        self.server = try self.parts.makeServer(responder: router)
         self.admin = try self.parts.makeAdminServer(router)
         let events = try self.parts.makeEventDelivery()
         let retention = self.parts.makeRetention()
@@ -46,8 +46,8 @@ package struct Application: Sendable {
             keyringHasChanged: self.parts.keyringHasChanged,
             logger: logger
         )
-        // The services end in the reverse order. So the store ends after all that may give it
-        // work.
+        // The group ends its services in the reverse order of this list. So the store ends after
+        // all services that may write to the store.
         var services: [any Service] = [
             StoreService(store: self.parts.store), retention, payloadLeases, delivery, rewrap,
             DayKeyService(store: self.parts.store, logger: logger, now: self.parts.clock.now),
@@ -86,9 +86,11 @@ package struct Application: Sendable {
     /// The URL scheme of the TCP listeners.
     var scheme: String { self.parts.tls == nil ? "http" : "https" }
 
-    /// The link to the console that makes the first administrator, once; `nil` if there are users.
-    /// If the server has no TCP address of its own, this is a path, which is to be opened at the
-    /// proxy's address. Throws `StoreError`.
+    /// The one-time link to the console that creates the first administrator; `nil` if the store
+    /// has users.
+    ///
+    /// If the server has no TCP address of its own, the result is only a path. The operator then
+    /// opens that path at the address of the proxy. Throws `StoreError`.
     package func setupLink() async throws -> String? {
         guard try await !self.store.makeReader().hasUsers() else { return nil }
         let address = self.addresses.lazy.compactMap { address in
@@ -107,8 +109,8 @@ package struct Application: Sendable {
         self.server.replaceLimits(limits)
     }
 
-    /// Serves and sends until `stop()` or a signal; running requests and pushes are finished
-    /// first.
+    /// Serves requests and sends pushes until `stop()` or a signal. Before it returns, it finishes
+    /// the requests and pushes that it has begun.
     func run() async throws {
         let result: Result<Void, any Error>
         do {
@@ -145,7 +147,7 @@ private struct StoreService: Service {
     }
 }
 
-/// Records the counts that the console shows.
+/// Records over time the counts that the console shows.
 struct HistoryService: Service {
     let history: StatusHistory
     let reader: any OutboxReader
@@ -156,7 +158,7 @@ struct HistoryService: Service {
     }
 }
 
-/// Serves the commands of this machine.
+/// Serves the commands that programs on this machine send.
 private struct AdminService: Service {
     let admin: AdminServer
 
@@ -175,8 +177,8 @@ private struct HTTPService: Service {
     let logger: Logger
 
     func run() async throws {
-        // The line is logged here, after the signal handlers are installed: a supervisor that
-        // reads it may stop the daemon at once.
+        // The line is logged only now, after the signal handlers are installed: a supervisor that
+        // reads the line may stop the daemon at once.
         let addresses = self.server.addresses.map(\.description).joined(separator: " ")
         self.logger.info("serving", metadata: ["addresses": "\(addresses)"])
         self.manager?.notify("READY=1")

@@ -10,8 +10,8 @@ extension ApplicationParts {
     /// Reopens the log's file, and reloads certificates, the keyring, the signing keys and the
     /// senders' credentials.
     ///
-    /// If one of the files cannot be read or is not valid, the function logs the error, and its
-    /// old content stays in use.
+    /// If a file cannot be read or is not valid, the function logs the error, and the server
+    /// continues to use that file's old content.
     func reload() async {
         self.watchedFiles.recordRead()
         self.reopenLog()
@@ -23,7 +23,7 @@ extension ApplicationParts {
         self.workIsWaiting()
     }
 
-    /// Reloads the files of one reader, and logs errors as the other `reload()` does.
+    /// Reloads the files that one reader uses, and logs errors as `reload()` for all files does.
     func reload(_ reader: WatchedFiles.Reader) {
         switch reader {
         case .certificates: self.tls?.reload()
@@ -34,7 +34,7 @@ extension ApplicationParts {
         self.workIsWaiting()
     }
 
-    /// Replaces the quotas.
+    /// Replaces the request quotas of all roles.
     func replaceQuotas(_ quotas: [Role: Quota]) {
         self.authenticator.replaceQuotas(quotas)
     }
@@ -70,7 +70,7 @@ extension ApplicationParts {
         }
     }
 
-    /// Replaces the keyring; returns whether it differs from the one before.
+    /// Replaces the keyring; returns whether the new keyring differs from the old one.
     private func replaceKeyring(for actor: AuditRecord.Actor) async throws -> Bool {
         let keyring = try KeyringFile(self.configuration.keyring).loadOrCreate(beside: self.configuration.storePlace)
         guard try await self.store.replaceKeyring(keyring, by: actor, now: self.clock.now()) else { return false }
@@ -105,7 +105,7 @@ extension ApplicationParts {
     private func reload(_ setup: SenderSetup, name: Platform) {
         do {
             guard try setup.reload() else { return }
-            // A refusal of the old credentials does not apply to the new ones.
+            // A provider's refusal of the old credentials does not apply to the new credentials.
             for lane in setup.lanes { self.status.reset(lane.lane) }
             self.logger.info("credentials reloaded", metadata: ["sender": "\(name)"])
         } catch {

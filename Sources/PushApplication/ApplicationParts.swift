@@ -10,7 +10,7 @@ import SocketHTTP
 import SocketTLS
 import Synchronization
 
-/// The parts that the services of an application share, and the builders of these services.
+/// The objects that an application's services share, and functions that make these services.
 struct ApplicationParts: Sendable {
     typealias Sender = (name: Platform, setup: SenderSetup)
 
@@ -23,41 +23,47 @@ struct ApplicationParts: Sendable {
     let tls: TLSSetup?
     let signingKeys: SigningKeys
     let senders: [Sender]
-    /// `nil`: the server only lists events, or stores none.
+    /// `nil`: no receiver gets events; the server only lists events, or stores none.
     let eventWebhook: EventWebhookSetup?
     let eventStatus = EventStatus()
-    /// `nil`: only the server's own tokens sign in.
+    /// `nil`: users cannot sign in with tokens of an OIDC issuer, only with the server's own
+    /// tokens.
     private let issuer: IssuerSetup?
     let keyringHasChanged = WakeUp()
     let workIsWaiting = WakeUp()
     let authenticator: Authenticator
     private let serverCount = ServerCount()
     let streams = StreamHub()
-    /// The changes that devices must show.
+    /// The changes, such as a notification that was read, that the user's other devices must show.
     let looks: LookBook
     private let settlements = SettlementWatch()
     private let schedule = ReleaseSchedule()
     private let history = StatusHistory()
     let traces: RequestTraces
-    /// `nil` without a collector.
+    /// `nil` if no collector of spans is configured.
     private let spans: SpanExport?
     let setup = SetupCode()
     private let connections = ConnectionCounts()
     /// Whether a backup is being written.
     let copies = CopyMark()
     let loops: EventLoopGroup
-    /// A loop of its own: slow providers must not delay an answer to a phone.
+    /// This event loop serves only calls to other servers: slow providers must not delay an answer
+    /// to a phone.
     private let outboundLoop: EventLoop
+    /// Empty: `makeServer` opens them.
+    private let listeners: [Listener]
 
-    /// Opens the database and reads keys, certificates and credentials.
+    /// Opens the database and reads keys, certificates and credentials. `listeners`, if there are
+    /// any, replace the configuration's `server.listen`.
     ///
-    /// Throws `ConfigurationError`, `StoreError` or `SystemError`, which name the fault.
-    init(_ configuration: Configuration, logger: Logger) throws {
+    /// Throws `ConfigurationError`, `CommandFailure`, `StoreError` or `SystemError`, which name
+    /// the fault.
+    init(_ configuration: Configuration, listeners: [Listener], logger: Logger) throws {
         self.configuration = configuration
         self.logger = logger
         self.watchedFiles = WatchedFiles(configuration)
-        // Without a lane of looks (pushes that only tell a device to sync), the book records
-        // nothing.
+        // If no sender has a lane of looks (pushes that only tell a device to sync), the book
+        // records nothing.
         self.looks = configuration.looks.isEmpty ? LookBook(limit: 0) : LookBook()
         try configuration.refuseRisks()
         for risk in configuration.risks {
@@ -70,7 +76,7 @@ struct ApplicationParts: Sendable {
         self.tls = try configuration.tls.map {
             try TLSSetup($0, logger: logger)
         }
-        if PrivateFile.isMissing(configuration.keyring) { try Self.checkFiles(of: configuration) }
+        self.listeners = try Self.checkFirstStart(of: configuration, listeners)
         let keyring = try KeyringFile(configuration.keyring).loadOrCreate(beside: configuration.storePlace)
         let options = StoreOptions(
             configuration,
@@ -86,6 +92,7 @@ struct ApplicationParts: Sendable {
         self.signingKeys = SigningKeys(try SigningKeyFile(configuration.signingKeys).loadOrCreate())
         self.loops = try EventLoopGroup(count: configuration.loops)
         self.outboundLoop = try EventLoop(index: 0, name: "outbound")
+        try configuration.makeKeysOfWebPush()
         let outbound = try OutboundParts(configuration, recorder, self.streams, on: self.outboundLoop)
         self.spans = outbound.spans
         self.issuer = outbound.issuer
@@ -102,21 +109,26 @@ struct ApplicationParts: Sendable {
         )
     }
 
-    /// Reads the files that the configuration names, so that a first start creates nothing if one
-    /// of them cannot be used.
-    private static func checkFiles(of configuration: Configuration) throws {
-        var configuration = configuration
-        // A missing key of Web Push is not checked, since the start makes it.
-        configuration.senders = configuration.senders.filter { _, sender in
-            if case .webPush(let webPush) = sender { !PrivateFile.isMissing(webPush.keyFile) } else { true }
-        }
+    /// Before a start that makes files, reads the files that the configuration names and opens its
+    /// addresses, so that the start makes nothing if one of them cannot be used.
+    ///
+    /// Returns the opened listeners, or else `listeners`.
+    private static func checkFirstStart(
+        of configuration: Configuration,
+        _ listeners: [Listener]
+    ) throws -> [Listener] {
+        guard configuration.madeFiles.contains(where: PrivateFile.isMissing) else { return listeners }
         let loop = try EventLoop(index: 0)
         defer { loop.stop() }
         _ = try OutboundParts(configuration, SpanRecorder(sampling: 0), StreamHub(), on: loop)
+        if !PrivateFile.isMissing(configuration.signingKeys) {
+            _ = try SigningKeyFile(configuration.signingKeys).load()
+        }
+        return listeners.isEmpty ? try configuration.makeListeners() : listeners
     }
 
-    /// Closes the senders, the store and the loops, in this order. Call it after the services have
-    /// ended.
+    /// Closes the senders, the store and the event loops, in this order. Call it after the
+    /// services have ended.
     func close() async {
         for sender in self.senders { await sender.setup.close() }
         await self.eventWebhook?.webhook.close()
@@ -151,15 +163,17 @@ struct ApplicationParts: Sendable {
             let isStream = self.configuration.senders[sender.name]?.isStream == true
             return sender.setup.lanes.map { lane in
                 var lane = lane
-                // Another server may enqueue pushes that only this server can send, or more pushes
-                // than its part of the rate allows.
+                // Another server may enqueue pushes that only this server can send, because the
+                // device's stream is here. For a lane with a rate, another server may also enqueue
+                // more pushes than that server's part of the rate allows. Polling finds these
+                // pushes.
                 if self.store.isShared, isStream || lane.rate != nil { lane.pollInterval = .milliseconds(500) }
                 return lane
             }
         }
     }
 
-    /// `nil` without a receiver. Throws `StoreError`.
+    /// `nil` if no receiver of events is configured. Throws `StoreError`.
     func makeEventDelivery() throws -> EventDelivery? {
         guard let eventWebhook else { return nil }
         return EventDelivery(
@@ -173,12 +187,12 @@ struct ApplicationParts: Sendable {
         )
     }
 
-    /// `nil` without an issuer.
+    /// `nil` if no issuer is configured.
     func makeIssuerKeys() -> IssuerKeyService? {
         self.issuer?.makeService(logger: self.logger)
     }
 
-    /// `nil` without a collector.
+    /// `nil` if no collector of spans is configured.
     func makeSpanExport() -> SpanExportService? {
         self.spans?.makeService(logger: self.logger)
     }
@@ -188,8 +202,7 @@ struct ApplicationParts: Sendable {
             clock: self.clock,
             file: self.configuration.clockFile,
             logger: self.logger,
-            // If the database does not answer, there is no other clock that could confirm the
-            // time.
+            // If the database does not answer, no other clock can confirm the machine's time.
             otherClock: { [store] in (try? await store.sharing())?.otherClock }
         )
     }
@@ -224,7 +237,7 @@ struct ApplicationParts: Sendable {
         HistoryService(history: self.history, reader: try self.store.makeReader(), now: self.clock.now)
     }
 
-    /// `nil` if the store has no other servers.
+    /// `nil` if no other server can share the store, as with SQLite.
     func makeLimits() -> LimitService? {
         self.store.limits.map {
             LimitService(
@@ -237,13 +250,10 @@ struct ApplicationParts: Sendable {
         }
     }
 
-    /// Listens on `listeners`, or on the configuration's addresses if there are none. Throws
-    /// `CommandFailure`.
-    func makeServer(listeners: [Listener], responder: PushServer) throws -> HTTPServer {
+    /// Throws `CommandFailure` if an address cannot be opened.
+    func makeServer(responder: PushServer) throws -> HTTPServer {
         HTTPServer(
-            listeners: listeners.isEmpty
-                ? try self.configuration.listen.compactMap(SocketAddress.init).map { try Self.listen(at: $0) }
-                : listeners,
+            listeners: self.listeners.isEmpty ? try self.configuration.makeListeners() : self.listeners,
             loops: self.loops,
             limits: self.configuration.limits,
             proxies: self.configuration.proxies,
@@ -252,20 +262,6 @@ struct ApplicationParts: Sendable {
             makeStream: self.tls?.acceptor.accept,
             onBadProxyHeader: self.configuration.onBadProxyHeader(logger: self.logger)
         )
-    }
-
-    private static func listen(at address: SocketAddress) throws(CommandFailure) -> Listener {
-        do throws(SystemError) {
-            return try Listener(address)
-        } catch {
-            let remedy =
-                switch error.code {
-                case EADDRINUSE: "; stop the program that has the address, or change server.listen"
-                case EACCES: "; use a port above 1023, or the socket of systemd: docs/operate/install.md"
-                default: ""
-                }
-            throw CommandFailure("server.listen: \(error)\(remedy)")
-        }
     }
 
     /// The router of all listeners. Throws `StoreError`.
@@ -297,14 +293,14 @@ struct ApplicationParts: Sendable {
         )
     }
 
-    /// The number of threads that compute: one core is left to the loops.
+    /// The number of threads for long computations: one core is left to the event loops.
     private static func workers(_ configuration: Configuration) -> Int { max(1, configuration.loops - 1) }
 
     private func makeReaders(_ count: Int) throws -> [any StoreReader] {
         try (0..<count).map { _ in try self.store.makeReader() }
     }
 
-    /// The parts that operators see and control through the server.
+    /// The objects through which operators observe and control the running server.
     private var daemon: Daemon {
         Daemon(
             version: Version.current,
@@ -329,7 +325,7 @@ struct ApplicationParts: Sendable {
 
     // MARK: Metrics
 
-    /// The samples of the parts that the server does not know.
+    /// The metrics that `PushServer` cannot compute itself.
     private var samples: [MetricSample] {
         let counts = self.connections
         return ProcessSamples.all + [
@@ -368,7 +364,7 @@ struct ApplicationParts: Sendable {
 }
 
 extension ApplicationParts {
-    /// The value 0 means that the keys were never read.
+    /// The time at which the issuer's keys were read; 0 means that they were never read.
     private var issuerSamples: [MetricSample] {
         guard let keys = self.issuer?.issuer.keys else { return [] }
         return [MetricSample(.issuerKeys, [:], keys.readAt?.timeIntervalSince1970 ?? 0)]

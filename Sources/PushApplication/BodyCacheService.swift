@@ -6,7 +6,7 @@ import ServiceLifecycle
 struct BodyCacheService: Service {
     let router: PushServer
 
-    /// Runs at intervals, until shutdown.
+    /// Evicts old payloads at intervals, until shutdown.
     func run() async throws {
         await repeatUntilShutdown {
             self.router.evictOldBodies()

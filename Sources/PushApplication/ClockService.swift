@@ -5,24 +5,25 @@ import PushDelivery
 import PushStore
 import ServiceLifecycle
 
-/// Logs when the clock is held back, accepts the machine's clock when another machine confirms it,
-/// and saves the clock's mark.
+/// Guards against a wrong clock of this machine. It logs while the server's clock rejects the
+/// machine's time as too far ahead, and accepts that time when another machine confirms it. It
+/// also saves the last moment at which the clock was right.
 struct ClockService: Service {
     private static let interval = Duration.seconds(10)
-    /// The number of intervals between two writes of the file.
+    /// The number of intervals between two writes of the clock's file.
     private static let turnsUntilSaved = 6
-    /// How many intervals long the other clock must agree: ten minutes in all. It may be the clock
-    /// of a container on this machine, which is as wrong as this machine's.
+    /// The other clock must agree in this number of consecutive intervals: ten minutes in all. The
+    /// other clock may belong to a container on this machine, and then be equally wrong.
     static let turnsUntilConfirmed = 60
 
     let clock: HeldClock
     let file: ClockFile
     let logger: Logger
-    /// The time by the clock of another machine; `nil` without such a machine, or if it does not
-    /// answer.
+    /// The time by the clock of another machine; `nil` if there is no other machine, or if that
+    /// machine does not answer.
     let otherClock: @Sendable () async -> Date?
 
-    /// Runs at once and then at intervals, until shutdown.
+    /// Checks the clock at once and then at intervals, until shutdown.
     func run() async throws {
         self.reportDamage()
         await repeatUntilShutdown(Watch()) { watch in
@@ -67,7 +68,8 @@ struct ClockService: Service {
         }
     }
 
-    /// Accepts the machine's clock, for the actor, and writes that to the audit.
+    /// Accepts the machine's clock on the actor's command, and records the acceptance in the
+    /// audit.
     ///
     /// Returns the time; `nil` if the clock was accepted already. Throws `StoreError`.
     func accept(in store: any Store, for actor: AuditRecord.Actor) async throws -> Date? {
@@ -81,7 +83,7 @@ struct ClockService: Service {
         return now
     }
 
-    /// A difference as operators read it, such as `100.0 days`.
+    /// A difference between clocks in the form for operators, such as `100.0 days`.
     static func text(_ seconds: TimeInterval) -> String {
         let (value, unit) = seconds < 86_400 ? (seconds / 3600, "hours") : (seconds / 86_400, "days")
         return "\((value * 10).rounded() / 10) \(unit)"

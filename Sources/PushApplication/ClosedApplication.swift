@@ -5,8 +5,8 @@ package import Reactor
 import SocketHTTP
 import SocketTLS
 
-/// Listens in the application's place while the server must not use the database: `/readyz`
-/// reports why.
+/// Listens in place of the application while the server must not use the database. The route
+/// `/readyz` reports the reason.
 struct ClosedApplication {
     /// The interval between two attempts to open the database.
     private static let interval = Duration.seconds(1)
@@ -16,8 +16,9 @@ struct ClosedApplication {
     private let manager: ServiceManager?
     private let logger: Logger
 
-    /// Listens on duplicates of `listeners`. So connections that still wait when this ends stay in
-    /// the listeners' queues for the application. Throws `ConfigurationError` or `SystemError`.
+    /// Listens on duplicates of `listeners`. Connections that nobody has accepted before these
+    /// duplicates close stay in the listeners' queues, and the application accepts them. Throws
+    /// `ConfigurationError` or `SystemError`.
     init(
         _ configuration: Configuration,
         because reason: String,
@@ -47,8 +48,8 @@ struct ClosedApplication {
         )
     }
 
-    /// Answers until `open` returns something; throws the errors of `open`, unless the database is
-    /// refused or cannot be reached.
+    /// Answers requests until `open` returns a value. Throws the errors of `open`, unless the
+    /// database is refused or cannot be reached.
     func run<Value: Sendable>(until open: @escaping @Sendable () throws -> Value) async throws -> Value {
         let addresses = self.server.addresses.map(\.description).joined(separator: " ")
         self.logger.notice("not serving until the database is accepted", metadata: ["addresses": "\(addresses)"])
@@ -57,13 +58,15 @@ struct ClosedApplication {
             group.addTask { await self.server.run() }
             defer { self.server.stop() }
             while true {
-                // The manager would end a process that takes too long to start.
+                // Without `EXTEND_TIMEOUT_USEC` the service manager ends a process that takes too
+                // long to start.
                 self.manager?.notify("STATUS=the database is refused\nEXTEND_TIMEOUT_USEC=30000000")
                 try await Task.sleep(for: Self.interval)
                 do {
                     return try open()
                 } catch StoreError.refused, StoreError.cannotOpen {
-                    // The database is still refused, or in the middle of a failover.
+                    // The server must still not use the database, or a failover is under way. The
+                    // loop tries again.
                 }
             }
         }
@@ -71,10 +74,10 @@ struct ClosedApplication {
 }
 
 extension Application {
-    /// Opens the application. While the database is refused, a `ClosedApplication` answers at the
-    /// listeners.
+    /// Opens the application. While the database is refused, a `ClosedApplication` answers the
+    /// requests that reach the listeners.
     ///
-    /// Throws the errors of `init`.
+    /// Throws the errors of `Application.init`.
     package static func opened(
         _ configuration: Configuration,
         listeners: [Listener],
@@ -89,9 +92,7 @@ extension Application {
             logger.error("database refused", metadata: ["reason": "\(error)"])
             // The closed application binds the listeners and the application reuses them, so that
             // no connection is refused in between.
-            let bound =
-                listeners.isEmpty
-                ? try configuration.listen.compactMap(SocketAddress.init).map { try Listener($0) } : listeners
+            let bound = listeners.isEmpty ? try configuration.makeListeners() : listeners
             let closed = try ClosedApplication(
                 configuration,
                 because: summary,

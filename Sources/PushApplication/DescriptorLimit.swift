@@ -2,12 +2,12 @@ import Glibc
 package import Logging
 import Reactor
 
-/// The limit of open descriptors of this process; each connection needs one.
+/// The limit on this process's open descriptors; each connection needs one descriptor.
 package enum DescriptorLimit {
-    /// Raises the soft limit to the hard limit, and warns if that is too low for so many
-    /// connections.
+    /// Raises the soft limit to the hard limit, and warns if the hard limit is too low for this
+    /// number of connections.
     ///
-    /// The soft limit is low by default for the sake of programs that use select(2).
+    /// The soft limit is low by default for programs that use select(2).
     package static func raise(for connections: Int, logger: Logger) {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }

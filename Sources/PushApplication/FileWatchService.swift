@@ -3,7 +3,7 @@ import ServiceLifecycle
 
 /// Lets changed certificates and credentials take effect within a minute, without a signal.
 struct FileWatchService: Service {
-    /// The time between two checks. A change takes effect at the second check after the change.
+    /// The interval between two checks. A change takes effect at the second check after it.
     private static let interval = Duration.seconds(20)
 
     let parts: ApplicationParts
@@ -18,8 +18,8 @@ struct FileWatchService: Service {
 
     func findChanges() async {
         let files = self.parts.watchedFiles
-        // The check has a thread of its own, as a network file system can block. `findChanges`
-        // itself throws nothing.
+        // The check runs on a new thread, since a network file system can block. `findChanges`
+        // throws nothing.
         let readers = (try? await onThread { files.findChanges() }) ?? []
         for reader in readers { self.parts.reload(reader) }
     }

@@ -7,17 +7,17 @@ import PushServer
 import Reactor
 import ServiceLifecycle
 
-/// The configured issuer of tokens, and the service that reads its keys.
+/// The configured OIDC issuer of tokens, and the service that reads the issuer's keys.
 struct IssuerSetup: Sendable {
-    /// How many seconds the server uses keys while the issuer does not answer.
+    /// While the issuer does not answer, the server uses old keys for this number of seconds.
     private static let kept: TimeInterval = 86_400
 
     let issuer: Issuer
     private let configuration: Configuration.OIDC
     private let client: HTTPClient
 
-    /// `apps` are all configured apps. Throws `ConfigurationError` if the file with the issuer's
-    /// authorities cannot be read.
+    /// `apps` are all configured apps. Throws `ConfigurationError` if the file with the
+    /// authorities that the issuer's certificate must have cannot be read.
     init(_ configuration: Configuration.OIDC, apps: Set<AppName>, on loop: EventLoop, egress: Egress) throws {
         self.configuration = configuration
         var rules = configuration.rules
@@ -39,7 +39,7 @@ struct IssuerSetup: Sendable {
         }
     }
 
-    /// Call it after the service has ended.
+    /// Closes the client; call this after the service has ended.
     func close() async {
         await self.client.close()
     }
@@ -57,12 +57,13 @@ struct IssuerSetup: Sendable {
 /// Reads the issuer's keys: at the start, again before their lifetime ends, and when a token names
 /// an unknown key.
 struct IssuerKeyService: Service {
-    /// The shortest time between two reads, whoever asks for them.
+    /// The shortest interval between two reads, whatever causes them.
     private static let pause = Duration.seconds(5)
     private static let timeout = Duration.seconds(5)
-    /// The bounds of a lifetime, and the lifetime of keys for which the issuer states none.
+    /// Bounds for the lifetime of keys, in seconds. If the issuer states no lifetime, it is
+    /// `usual`.
     private static let lifetime = (shortest: 60, usual: 600, longest: 3600)
-    /// The longest delay after failures.
+    /// The longest delay between reads that fail.
     private static let longestDelay = Duration.seconds(60)
 
     let keys: IssuerKeys
@@ -118,7 +119,7 @@ struct IssuerKeyService: Service {
         )
     }
 
-    /// The keys, and their lifetime according to the issuer.
+    /// The issuer's keys, and the lifetime that the issuer states for them.
     private func read() async throws -> (IssuerKeySet, lifetime: Duration) {
         guard let url = self.issuer.appending(IssuerDocument.path) else {
             throw IssuerDocumentError("the issuer's address is too long")
@@ -141,7 +142,8 @@ struct IssuerKeyService: Service {
         return response
     }
 
-    /// The seconds of `max-age` (RFC 9111 section 5.2.2.1), a year at the most; `nil` without it.
+    /// The seconds of `max-age` (RFC 9111 section 5.2.2.1), at most a year; `nil` if the field
+    /// `Cache-Control` has no `max-age`.
     static func maximumAge(_ field: String) -> Int? {
         for part in field.split(separator: ",") {
             let words = part.split(separator: "=", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }

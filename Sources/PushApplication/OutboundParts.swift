@@ -3,17 +3,18 @@ import PushSenders
 import PushServer
 import Reactor
 
-/// The parts that call other servers, made of files that the operator supplies.
+/// The parts that call other servers. They need files from the operator, such as credentials.
 struct OutboundParts {
-    /// `nil` without a collector.
+    /// `nil` if no collector of spans is configured.
     let spans: SpanExport?
-    /// `nil`: only the server's own tokens sign in.
+    /// `nil`: users cannot sign in with tokens of an OIDC issuer, only with the server's own
+    /// tokens.
     let issuer: IssuerSetup?
     let senders: [ApplicationParts.Sender]
-    /// `nil`: the server only lists events, or stores none.
+    /// `nil`: no receiver gets events; the server only lists events, or stores none.
     let eventWebhook: EventWebhookSetup?
 
-    /// Throws `ConfigurationError` with the key that is wrong.
+    /// Throws a `ConfigurationError` that names the configuration key whose value is unusable.
     init(_ configuration: Configuration, _ recorder: SpanRecorder?, _ streams: StreamHub, on loop: EventLoop) throws {
         self.spans = try configuration.tracing.flatMap { tracing in
             try recorder.map { try SpanExport(tracing, $0, on: loop) }

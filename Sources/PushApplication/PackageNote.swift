@@ -1,23 +1,23 @@
 import Foundation
 
-/// The note about an executable's origin that the linker has written into it: a JSON object of
-/// texts.
+/// The note about an executable's origin that the linker has written into the executable: a JSON
+/// object of texts.
 ///
-/// `make release` writes it with `--package-metadata`, and `readelf --notes` and `coredumpctl`
-/// show it, too. The form is in https://systemd.io/PACKAGE_METADATA_FOR_EXECUTABLE_FILES; only
-/// little-endian ELF of 64 bits is read.
+/// `make release` writes the note with `--package-metadata`, and `readelf --notes` and
+/// `coredumpctl` show it, too. https://systemd.io/PACKAGE_METADATA_FOR_EXECUTABLE_FILES describes
+/// its form. Only little-endian ELF files of 64 bits are read.
 struct PackageNote: Hashable {
-    /// The members of the object.
+    /// The members of the JSON object.
     let values: [String: String]
 
-    /// The note of the running program; `nil` if it has none, or if it cannot be read.
+    /// The note of the running program; `nil` if the program has none, or if it cannot be read.
     static var ofThisProgram: PackageNote? {
-        // The file is mapped, since the program has many times the size of its first pages.
+        // The file is mapped rather than read, since only a few pages of a large file are needed.
         let program = try? Data(contentsOf: URL(fileURLWithPath: "/proc/self/exe"), options: .alwaysMapped)
         return program.flatMap { PackageNote(in: $0) }
     }
 
-    /// `nil` if the file has no such note, or is not such an ELF file.
+    /// `nil` if the file has no such note, or is not a little-endian ELF file of 64 bits.
     init?(in file: Data) {
         guard file.prefix(6).elementsEqual([0x7F, 0x45, 0x4C, 0x46, 2, 1]) else { return nil }
         guard let table = file.number(at: 32, bytes: 8), let size = file.number(at: 54, bytes: 2),
@@ -27,7 +27,7 @@ struct PackageNote: Hashable {
             guard let segment = Self.notes(file, segment: table.addingReportingOverflow(index * size).partialValue),
                 let json = Self.description(in: segment)
             else { continue }
-            // The note must hold texts only; a note of another form has no meaning here.
+            // All values must be texts. A note with other values is not of the expected form.
             guard let values = try? JSONDecoder().decode([String: String].self, from: json) else { return nil }
             self.values = values
             return
@@ -37,14 +37,14 @@ struct PackageNote: Hashable {
 
     // MARK: - Private
 
-    /// PT_NOTE of elf(5).
+    /// The type `PT_NOTE` of a segment (elf(5)).
     private static let noteSegment = 4
-    /// The owner "FDO" with its NUL, and the type of the note.
+    /// The owner "FDO" with its NUL byte, and the type of the note.
     private static let owner = Array("FDO\0".utf8)
     private static let type = 0xCAFE_1A7E
 
-    /// The bytes of the segment that the entry at `segment` describes, if it is a segment of
-    /// notes.
+    /// The bytes of a segment of notes; `nil` if the program header at `segment` describes another
+    /// kind of segment.
     private static func notes(_ file: Data, segment: Int) -> Data? {
         guard segment >= 0, file.number(at: segment, bytes: 4) == Self.noteSegment,
             let start = file.number(at: segment, 8, bytes: 8), let size = file.number(at: segment, 32, bytes: 8),
@@ -53,7 +53,7 @@ struct PackageNote: Hashable {
         return file.dropFirst(start).prefix(size)
     }
 
-    /// The description of the note with this owner and type.
+    /// The content of the note with this owner and type.
     private static func description(in segment: Data) -> Data? {
         var rest = segment
         while let nameSize = rest.number(at: 0, bytes: 4), let size = rest.number(at: 4, bytes: 4),
@@ -71,7 +71,8 @@ struct PackageNote: Hashable {
 }
 
 extension Data {
-    /// A little-endian number; `nil` beyond the end, or if it is too large.
+    /// A little-endian number; `nil` if its bytes are beyond the end, or if it is too large for
+    /// `Int`.
     fileprivate func number(at place: Int, _ offset: Int = 0, bytes: Int) -> Int? {
         let (start, isTooFar) = place.addingReportingOverflow(offset)
         guard !isTooFar, start >= 0, start <= self.count else { return nil }

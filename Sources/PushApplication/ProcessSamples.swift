@@ -2,7 +2,8 @@ internal import Foundation
 internal import Glibc
 internal import PushServer
 
-/// The system's figures of this process, by the names that Prometheus' own clients use.
+/// Metrics that the operating system measures for this process, under the names that Prometheus'
+/// own clients use.
 enum ProcessSamples {
     static var all: [MetricSample] {
         var samples = [MetricSample(.build, ["version": Version.current, "commit": Version.commit ?? "unknown"], 1)]
@@ -11,7 +12,7 @@ enum ProcessSamples {
             let microseconds = usage.ru_utime.microseconds + usage.ru_stime.microseconds
             samples.append(MetricSample(.processorTime, [:], Double(microseconds) / 1_000_000))
         }
-        // proc(5): the second number is the resident memory in pages.
+        // proc(5): the second number of `statm` is the resident memory in pages.
         let memory = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
         if let memory, memory.count > 1, let pages = Int(memory[1]) {
             samples.append(MetricSample(.memory, [:], Double(pages * sysconf(Int32(_SC_PAGESIZE)))))
@@ -28,8 +29,8 @@ enum ProcessSamples {
     private static var descriptors: Int? {
         let folder = "/proc/self/fd"
         var status = stat()
-        // From Linux 6.2 on, the folder's size is the count; to list a hundred thousand
-        // descriptors would block a loop.
+        // From Linux 6.2 on, the folder's size is the number of open descriptors. A listing of a
+        // hundred thousand descriptors would block an event loop.
         if stat(folder, &status) == 0, status.st_size > 0 { return Int(status.st_size) }
         // The list includes the descriptor of the folder itself.
         return (try? FileManager.default.contentsOfDirectory(atPath: folder)).map { $0.count - 1 }

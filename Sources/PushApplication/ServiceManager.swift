@@ -6,28 +6,28 @@ import Reactor
 import ServiceLifecycle
 
 /// The service manager that has started the process, such as systemd. The daemon informs the
-/// manager when it serves and when it stops. If the manager asks for this, the daemon also
+/// manager when it begins to serve and when it stops. With a watchdog timeout, the daemon also
 /// confirms regularly that it still answers.
 ///
-/// The messages are those of sd_notify(3), sent without its library.
+/// The messages are those of sd_notify(3), but are sent without systemd's library.
 package struct ServiceManager: Sendable {
-    /// The path of a datagram socket; a leading `@` means an abstract one.
+    /// The path of a datagram socket; a path that begins with `@` is an abstract socket.
     let socket: String
-    /// The manager kills a daemon that has been silent for this long; `nil`: no messages are
-    /// needed.
+    /// The manager kills a daemon that has sent no message for this long; `nil`: the manager
+    /// expects no regular messages.
     let watchdogTimeout: Duration?
 
-    /// The manager that the environment names; `nil` if there is none. Call it once, at the start:
-    /// it unsets the variables.
+    /// The manager that the environment names; `nil` if it names none. Call this function once, at
+    /// the start: it unsets the variables.
     ///
-    /// Throws `ConfigurationError` if the variables make no sense.
+    /// Throws `ConfigurationError` if the variables are not valid.
     package static func take() throws(ConfigurationError) -> ServiceManager? {
         let manager = try ServiceManager(in: ProcessInfo.processInfo.environment, of: getpid())
         for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"] { unsetenv(name) }
         return manager
     }
 
-    /// `id` is this process: the variables of a watchdog may name another process.
+    /// `id` is the id of this process: the variables of a watchdog may be for another process.
     init?(in environment: [String: String], of id: pid_t) throws(ConfigurationError) {
         guard let socket = environment["NOTIFY_SOCKET"] else { return nil }
         let longest = MemoryLayout.size(ofValue: sockaddr_un().sun_path)
@@ -45,8 +45,8 @@ package struct ServiceManager: Sendable {
         self.watchdogTimeout = .microseconds(microseconds)
     }
 
-    /// Sends a message. A message that cannot be sent is lost: only the manager's own view depends
-    /// on it.
+    /// Sends a message. A message that cannot be sent is lost, which affects only what the manager
+    /// knows about the daemon.
     func notify(_ message: String) {
         let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return }
@@ -69,11 +69,12 @@ package struct ServiceManager: Sendable {
     }
 }
 
-/// Informs the service manager that the daemon still answers. Before each such message, every
+/// Confirms to the service manager that the daemon still answers. Before each such message, every
 /// event loop must run a job.
 ///
-/// A disk or a provider that hangs blocks no loop, and a restart would not help. A blocked loop
-/// answers nobody any more: the service then stays silent, and the manager starts another process.
+/// A disk or a provider that hangs blocks no event loop, and a restart would not help. A blocked
+/// event loop answers no client any more. The daemon then sends no message, so the manager
+/// restarts it.
 struct WatchdogService: Service {
     let manager: ServiceManager
     let watchdogTimeout: Duration

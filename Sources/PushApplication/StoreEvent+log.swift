@@ -3,7 +3,8 @@ import Logging
 import PushStore
 
 extension Logger {
-    /// Logs an event of the store: one line for each fault. After `broken` the process ends.
+    /// Logs an event of the store: one line for each fault. After the event `broken` the process
+    /// ends.
     func log(_ event: StoreEvent) {
         switch event {
         case .broken(let reason):
@@ -85,7 +86,7 @@ extension Logger {
 }
 
 extension StoreHealth {
-    /// The reasons why the store refuses writes, as `/readyz` shows them; the log has the details.
+    /// Short reasons why the store refuses writes, for `/readyz`; the log has the details.
     var troubles: [String] {
         if let refusal = self.refusal { return [refusal] }
         if self.failure != nil { return ["storage failed"] }

@@ -10,12 +10,12 @@ struct TLSSetup: Sendable {
     let acceptor: TLSAcceptor
     private let ends: Expiries
     private let configuration: Configuration.TLS
-    /// The keys of session tickets. They are kept across reloads, so that sessions can still be
-    /// resumed.
+    /// The keys that encrypt session tickets. They stay the same across reloads, so that clients
+    /// can resume their sessions.
     private let ticketKeys: TicketKeys
     private let logger: Logger
 
-    /// Throws `ConfigurationError` with the key that is wrong.
+    /// Throws a `ConfigurationError` that names the configuration key whose file is unusable.
     init(_ configuration: Configuration.TLS, logger: Logger) throws {
         self.configuration = configuration
         self.ticketKeys = try TicketKeys()
@@ -27,8 +27,8 @@ struct TLSSetup: Sendable {
         }
     }
 
-    /// Reads the files again, for new connections; an error in them is logged, and the old
-    /// certificates stay in use.
+    /// Reads the files again, for new connections. If a file is unusable, logs the error, and the
+    /// old certificates stay in use.
     func reload() {
         do {
             let (context, ends, listsEnd) = try Self.context(
@@ -47,16 +47,16 @@ struct TLSSetup: Sendable {
         }
     }
 
-    /// The expiry dates of the certificates in use, each with its chain, and of the client
-    /// authorities.
+    /// The expiry dates of the certificates in use with their chains, and of the authorities that
+    /// sign client certificates.
     var expiries: [CredentialExpiry] { self.ends.all }
 
-    /// When the revocation list that ends first ends, in seconds since 1970. It is not in
-    /// `expiries`: lists are valid for days only.
+    /// The end of the revocation list that expires first, in seconds since 1970. `expiries` does
+    /// not contain it: lists are valid for days only, so warnings weeks before would never stop.
     var listsEnd: Int64? { self.ends.lists }
 
-    /// `expiries`, and the revocation list that ends first, if it is valid for less than a day.
-    /// Lists are valid for days only, so an operator gets no warning earlier.
+    /// `expiries`, and the end of the revocation list that expires first if it is less than a day
+    /// away. Lists are valid for days only, so an earlier warning would never stop.
     func expiries(at now: Date) -> [CredentialExpiry] {
         guard let end = self.listsEnd.map({ Date(timeIntervalSince1970: TimeInterval($0)) }), end < now + 86_400 else {
             return self.expiries
@@ -64,8 +64,8 @@ struct TLSSetup: Sendable {
         return self.expiries + [CredentialExpiry(name: "\(Self.path).clientCRL", expiresAt: end)]
     }
 
-    /// Reads the files once, to check that they are usable. Throws `ConfigurationError` with the
-    /// key that is wrong.
+    /// Reads the files once, to check that they are usable. Throws a `ConfigurationError` that
+    /// names the configuration key whose file is unusable.
     static func inspect(_ configuration: Configuration.TLS, logger: Logger) throws -> [CredentialExpiry] {
         try self.context(configuration, ticketKeys: TicketKeys(), logger: logger).ends
     }
@@ -162,7 +162,7 @@ struct TLSSetup: Sendable {
 }
 
 private final class Expiries: Sendable {
-    // A lock protects it, because a reload may come at any time.
+    // A lock protects this property, because a reload may come at any time.
     private let current: Mutex<(all: [CredentialExpiry], lists: Int64?)>
 
     init(_ all: [CredentialExpiry], _ lists: Int64?) {

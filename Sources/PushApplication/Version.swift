@@ -1,9 +1,9 @@
-/// The version of this release; the changelog and the OpenAPI document have the same.
+/// The version of this release, which the changelog and the OpenAPI document also state.
 package enum Version {
     static let current = "0.2.0"
 
-    /// The commit from which it was built, with `-dirty` if files were changed; `nil` if it was
-    /// not built by `make release`.
+    /// The commit that the program was built from, with `-dirty` if files were changed. `nil` if
+    /// `make release` did not build the program.
     static let commit = PackageNote.ofThisProgram?.values["commit"]
 
     /// The output of `sealpost --version`: its first word is the version.

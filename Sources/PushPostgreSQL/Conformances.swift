@@ -2,7 +2,7 @@ package import PushCore
 package import PushStore
 
 extension PostgreSQLStore: Store {
-    /// Readers share the store's connections, so a reader needs no connection of its own.
+    /// All readers share the store's connections, so a reader opens no connection of its own.
     package func makeReader() throws(StoreError) -> any StoreReader { PostgreSQLReader(self) }
 }
 

@@ -1,36 +1,36 @@
 internal import PushStore
 internal import Synchronization
 
-/// Work that may be done for several callers at once.
+/// A caller's work that can be done together with the work of other callers.
 protocol GroupMember: Sendable {
-    /// The number of bytes that the member adds to the size of its group.
+    /// The number of bytes that this member adds to the size of its group.
     var byteCount: Int { get }
 }
 
-/// The outcome of a group's work for one of its members.
+/// The outcome of a group's work for one member of the group.
 protocol GroupEnd: Sendable {
     static func failed(_ error: StoreError) -> Self
 
-    /// The reason why the member failed, if it did.
+    /// The reason why the member failed; `nil` if it did not fail.
     var failure: StoreError? { get }
 }
 
 /// The callers of this server that wait for a common statement or transaction. Any thread may use
 /// it.
 ///
-/// A caller that finds fewer than `groups` running leads the next group: it does the work for all
-/// callers that wait then. At its end it passes the lead to the first caller that has arrived
-/// meanwhile. So callers wait only for the groups before theirs, and more callers make larger
-/// groups.
+/// If fewer than `groups` groups are running, a new caller leads the next group. It does the work
+/// of all callers that wait at this moment. At the end of its group, it makes the first caller
+/// that has arrived meanwhile the next leader. So a caller waits only for the groups before its
+/// own, and more callers make larger groups.
 ///
-/// Clients that were answered together send their next requests together. The first of them yields
-/// some turns of its loop, so that the others can join. Otherwise this first caller would lead a
-/// group of one, and the others would wait for that group.
+/// Clients that were answered together send their next requests together. So the first of these
+/// requests yields some turns of its event loop, and the other requests can join its group.
+/// Otherwise the first would lead a group of one, and the others would wait for that group.
 final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
-    /// A caller that has waited this long without starting is refused.
+    /// A caller that has waited this long before its group begins is refused.
     private static var limit: Duration { .seconds(5) }
-    /// The maximum number of turns of its loop that a caller yields to other callers before it
-    /// leads a group.
+    /// Before its group begins, a leader yields to other callers for at most this number of turns
+    /// of its event loop.
     private static var turns: Int { 8 }
 
     typealias Seat = GroupSeat<Member, End>
@@ -38,10 +38,10 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
     private struct State {
         var waiting: [Seat] = []
         var groups = 0
-        /// The members of the group that ended last.
+        /// The number of members of the group that ended last.
         var lastCount = 1
 
-        /// Removes the callers that have waited too long.
+        /// Removes and returns the callers that have waited too long.
         mutating func removeExpired(_ limit: Duration) -> [Seat] {
             let start = ContinuousClock.now - limit
             let count = self.waiting.prefix { $0.start <= start }.count
@@ -49,8 +49,8 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
             return Array(self.waiting.prefix(count))
         }
 
-        /// Removes the callers that fit into a group with `member`, in the order in which they
-        /// arrived.
+        /// Removes and returns callers for a group with `member`, in the order of their arrival,
+        /// up to the limits of a group.
         mutating func removeGroup(with member: Member, _ limits: GroupLimits) -> [Seat] {
             var bytes = member.byteCount
             let count = self.waiting.prefix(limits.members - 1).prefix { seat in
@@ -72,9 +72,9 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
     /// The number of callers that wait for a group.
     var waiting: Int { self.state.withLock { $0.waiting.count } }
 
-    /// Runs `work` for a group that contains this member, and returns the member's outcome. This
-    /// caller or another one calls `work`; that caller's task may be cancelled. `work` returns an
-    /// outcome for each member.
+    /// Runs `work` for a group that contains this member, and returns the member's outcome. `work`
+    /// returns an outcome for each member of the group. Either this caller or another caller calls
+    /// `work`, perhaps in a task that is already cancelled.
     func end(of member: Member, work: @Sendable ([Member]) async -> [End]) async -> End {
         let seat = Seat(member)
         await withUnsafeContinuation { self.wait(on: seat, resume: $0) }
@@ -82,12 +82,12 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
         return await self.lead(seat, work)
     }
 
-    /// Waits until another caller's group has done this seat's work, or until this caller must
-    /// lead the next group. In the second case the seat has no outcome yet. Resumes the caller
-    /// once.
+    /// Waits until one of two events, and then resumes the caller once. Either the group of
+    /// another caller has done this seat's work. Or this caller must lead the next group, and its
+    /// seat has no outcome yet.
     func wait(on seat: Seat, resume caller: UnsafeContinuation<Void, Never>) {
         seat.caller = caller
-        // Resuming a task only enqueues it, so it may be done under the lock.
+        // `resume` only enqueues the task, so it may be called under the lock.
         self.state.withLock { state in
             if state.groups < self.limits.groups {
                 state.groups += 1
@@ -100,8 +100,8 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
         }
     }
 
-    /// Leads a group of the seat's caller, whose turn it is, and of the callers that wait.
-    /// Afterwards this seat has its outcome, like the others.
+    /// Leads a group: the caller of this seat, whose turn it is, and the callers that wait.
+    /// Afterwards all their seats have outcomes.
     @discardableResult
     func lead(_ seat: Seat, _ work: @Sendable ([Member]) async -> [End]) async -> End {
         await self.waitForMembers()
@@ -115,8 +115,8 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
 
     // MARK: - Private
 
-    /// Yields turns until as many callers wait as the last group had members, or until the turns
-    /// are used up.
+    /// Yields turns of the event loop until as many callers wait as the last group had, or until
+    /// all `turns` are used up.
     private func waitForMembers() async {
         for _ in 0..<Self.turns {
             if self.state.withLock({ $0.waiting.count + 1 >= $0.lastCount }) { return }
@@ -124,9 +124,9 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
         }
     }
 
-    /// Passes the lead to the first caller that waits. If the database does not answer, callers
-    /// that have already waited for half of the limit get its error: they would wait for the whole
-    /// limit again.
+    /// Makes the first waiting caller the next leader. If the database does not answer, callers
+    /// that have already waited for half of the limit fail with its error. Otherwise they would
+    /// wait for the whole limit once more.
     private func leave(after ends: [End]) {
         var (limit, failure) = (Self.limit, StoreError.busy)
         if let error = ends[0].failure, case .unavailable = error { (limit, failure) = (Self.limit / 2, error) }
@@ -144,14 +144,15 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
     }
 }
 
-/// A caller's place in a queue of groups. A caller's class may inherit from it, which saves an
-/// object.
+/// A caller's place in a `GroupQueue`. A caller's own class may inherit from this class, which
+/// saves an allocation.
 ///
 /// `@unchecked Sendable`: the leader removes the seat from the queue under the queue's lock. Until
-/// it resumes the caller, only the leader uses the seat; from then on, only the caller.
+/// the leader resumes the caller, only the leader uses the seat. Afterwards only the caller uses
+/// it.
 class GroupSeat<Member: GroupMember, End: GroupEnd>: @unchecked Sendable {
     let member: Member
-    /// `nil`: the caller still waits, or leads the next group.
+    /// The outcome; `nil` while the caller waits, or if it must lead the next group.
     fileprivate(set) var end: End?
     fileprivate let start = ContinuousClock.now
     fileprivate var caller: UnsafeContinuation<Void, Never>?
@@ -170,14 +171,14 @@ class GroupSeat<Member: GroupMember, End: GroupEnd>: @unchecked Sendable {
     }
 }
 
-/// The sizes of groups, and of the queue in front of them.
+/// The limits on groups, and on the queue of callers that wait for a group.
 struct GroupLimits: Sendable {
     /// The number of groups that may run at the same time.
     let groups: Int
     /// The maximum number of members of a group.
     let members: Int
-    /// The maximum number of bytes of a group; a larger member is a group of its own.
+    /// The maximum total number of bytes of a group; a larger member forms a group alone.
     let bytes: Int
-    /// The maximum number of callers that wait; the queue refuses further callers as `busy`.
+    /// The maximum number of waiting callers; the queue refuses further callers with `busy`.
     let waiting: Int
 }

@@ -6,19 +6,20 @@ package import PushStore
 
 /// A PostgreSQL database, identified by its address.
 package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
-    /// `nil`: the address is invalid; `fault` has the reason.
+    /// The database's address; `nil` if the address is invalid.
     private let address: DatabaseAddress?
-    /// The reason why the address is invalid; `nil` if it is valid. Never contains the address,
-    /// which may include a password.
+    /// The reason why the address is invalid; `nil` if it is valid. The reason never quotes the
+    /// address, which may contain a password.
     package let fault: String?
     private let migrations: [Migration]
     private let pool: PoolOptions
 
-    /// `nil` if the text is the path of a file. An invalid address has a `fault`.
+    /// Reads an address; `nil` if the text is the path of a file. If the address is invalid, the
+    /// result has a `fault`.
     ///
-    /// A text with `://`, `@` or `password=` is never a path: an invalid address may have a
-    /// password, and messages show paths. `secret` returns the text of the password's file, or
-    /// throws if others may read it.
+    /// A text that contains `://`, `@` or `password=` never counts as a path. It may be an invalid
+    /// address with a password, and messages show paths. `secret` returns the content of the
+    /// password's file; it throws if other users may read the file.
     package init?(_ text: String, secret: (_ file: String) throws -> String) {
         guard ["://", "@", "password="].contains(where: text.lowercased().contains) else { return nil }
         do throws(AddressError) {
@@ -46,20 +47,20 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
     /// The address without its password.
     package var description: String { self.address?.description ?? "postgres://…" }
 
-    /// Opens the database, creates its tables if there are none, and migrates its schema. Waits
-    /// for the database.
+    /// Opens the database, creates its tables if it has none, and migrates its schema. Blocks
+    /// until the database answers.
     func openStore(_ keyring: Keyring, _ options: StoreOptions) throws(StoreError) -> PostgreSQLStore {
         guard let address else { throw .cannotOpen(place: self.description, reason: self.fault ?? "") }
         return try PostgreSQLStore(address, keyring, options, self.migrations, self.pool)
     }
 
-    /// Migrates the schema only. Waits for the database.
+    /// Only migrates the schema. Blocks until the database answers.
     package func migrate() throws(StoreError) {
         try self.connected { try Schema.prepare($0, self.migrations) }
     }
 
-    /// Whether the table of migrations exists. Throws if it does not, and the role may not create
-    /// it.
+    /// Whether the database has the tables of a store. Throws if it has none and the role may not
+    /// create them.
     package func isMade() throws(StoreError) -> Bool {
         try self.connected { connection in
             if try connection.has("migration") { return true }
@@ -84,8 +85,8 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Marks a key of the keyring as in use, so that the next pass re-encrypts the values that are
-    /// encrypted with it.
+    /// Marks a key of the keyring as in use, so that the next pass over the values re-encrypts
+    /// those under this key.
     package func takeIntoUse(_ number: UInt32, of keyring: Keyring) throws(StoreError) {
         guard let checkValue = keyring.checkValue(of: number) else { return }
         try self.connected {
@@ -107,8 +108,8 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Reads each row of each table. Reports the corruption that PostgreSQL finds while reading;
-    /// `pg_amcheck` finds more.
+    /// Reads each row of each table. Reports the corruption that PostgreSQL notices while it
+    /// reads; `pg_amcheck` finds more.
     ///
     /// Throws if other roles can change the schema, or if somebody has changed it.
     package func inspect() throws(StoreError) -> StoreInspection {
@@ -131,14 +132,14 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
         }
     }
 
-    /// The last time that a server renewed its lease on this database, by the database's clock.
+    /// The time when a server last renewed its lease in this database, by the database's clock.
     package var lastWrite: (place: String, at: Date)? {
         // Without the database, or the table, there is no time to compare with.
         let renewed = try? self.connected { try $0.query("select max(until) from node")[0].integer(0) }
         return renewed.map { (self.description, Date(milliseconds: $0 - ServerMembership.leaseDuration)) }
     }
 
-    /// `nil`: the database's disk belongs to the PostgreSQL server.
+    /// Always `nil`: the disk belongs to the PostgreSQL server, and is not visible from here.
     package func freeSpace() throws(StoreError) -> (bytes: UInt64, place: String)? { nil }
 
     // MARK: - Private
@@ -153,7 +154,7 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
         }
     }
 
-    /// The tables that PostgreSQL cannot read completely, each with the error.
+    /// The tables that PostgreSQL cannot read completely, each with its error.
     private static func damage(_ connection: BlockingConnection) throws -> [String] {
         let tables = try connection.query(PostgreSQLStore.columns)
         var damage: [String] = []

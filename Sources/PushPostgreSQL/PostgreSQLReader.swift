@@ -2,7 +2,8 @@ internal import PostgreSQL
 internal import PushCore
 package import PushStore
 
-/// Reads from the primary, through pipelined connections that all readers share.
+/// A reader of the store. It reads from the primary, through pipelined connections that all
+/// readers share.
 package final class PostgreSQLReader: Sendable {
     let store: PostgreSQLStore
 
@@ -10,7 +11,7 @@ package final class PostgreSQLReader: Sendable {
         self.store = store
     }
 
-    /// `nil`: each read waits for the network.
+    /// Always `nil`: each read waits for the network.
     package var immediate: (any ImmediateReader)? { nil }
 
     package var gathering: (any GatheringReader)? { self }
@@ -27,7 +28,7 @@ package final class PostgreSQLReader: Sendable {
         }
     }
 
-    /// Runs a statement, and decodes its rows with `body`, whose errors become `StoreError`.
+    /// Runs a statement, and decodes its rows with `body`. The errors of both become `StoreError`.
     func read<Value>(
         _ sql: String,
         _ values: any Bindable...,
@@ -36,7 +37,7 @@ package final class PostgreSQLReader: Sendable {
         try await self.read(sql, values: values, as: body)
     }
 
-    /// Runs a statement whose values are in an array.
+    /// Runs a statement with the parameters in `values`.
     func read<Value>(
         _ sql: String,
         values: [any Bindable],

@@ -4,8 +4,8 @@ package import PushStore
 internal import Synchronization
 
 extension PostgreSQLStore {
-    /// The reason why the store cannot work: the store is closed, a data key is missing, or the
-    /// database has not answered for some seconds.
+    /// The reason why the store cannot work: it is closed, it lacks a data key, or the database
+    /// has not answered for some seconds. `nil` if the store works.
     package var failure: String? {
         if self.condition.isClosed { return StoreError.closedReason }
         if let lack = self.keys.lack { return lack }
@@ -18,8 +18,8 @@ extension PostgreSQLStore {
 
     package var isFull: Bool { self.condition.shared.isFull }
 
-    /// The log and its checkpoints belong to the PostgreSQL server, so this report has no figures
-    /// for them.
+    /// The figures of the store's report. The write-ahead log and its checkpoints belong to the
+    /// PostgreSQL server, so the report has no figures for them.
     package var report: StoreReport {
         StoreReport(
             waiting: self.condition.waiting.load(ordering: .relaxed) + self.posts.waiting,
@@ -32,11 +32,12 @@ extension PostgreSQLStore {
         )
     }
 
-    /// The values of all rows of each table. Also the files of the tables and indexes after a
-    /// checkpoint, if the role may read files (`pg_read_server_files`). These files may contain
-    /// values of deleted rows.
+    /// The values of all rows of each table. If the role may read files (`pg_read_server_files`),
+    /// also the files of the tables and indexes after a checkpoint. These files may contain values
+    /// of deleted rows.
     ///
-    /// Does not read the server's write-ahead log, backups or replicas. Waits for the database.
+    /// Does not read the server's write-ahead log, backups or replicas. Blocks until the database
+    /// answers.
     package func bytesAtRest() throws -> [(name: String, bytes: Data)] {
         let connection = try BlockingConnection(self.address)
         let rows = try Self.rows(connection)
@@ -48,8 +49,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// The values of all rows of each table: everything that a query can find. Waits for the
-    /// database.
+    /// The values of all rows of each table: everything that a query can find. Blocks until the
+    /// database answers.
     package func rows() throws -> [(name: String, bytes: Data)] {
         try Self.rows(BlockingConnection(self.address))
     }
@@ -82,8 +83,8 @@ extension PostgreSQLStore {
         return files
     }
 
-    /// Each table, and an expression that has all bytes of a row: `bytea` as it is, other types as
-    /// text. Leaves out `node`, which changes by itself.
+    /// Selects each table, and an SQL expression for all bytes of one of its rows: `bytea` as it
+    /// is, and other types as text. Leaves out `node`, whose rows change even without a request.
     static let columns = """
         select c.relname::text, string_agg(
             'coalesce(' || case a.atttypid when 17 then quote_ident(a.attname)
@@ -95,7 +96,7 @@ extension PostgreSQLStore {
         group by c.relname order by c.relname
         """
 
-    /// The tables, their indexes, and the TOAST tables that hold their long values.
+    /// Selects the tables, their indexes, and the TOAST tables that contain their long values.
     static let relations = """
         with t as (
             select c.oid, c.reltoastrelid from pg_class c

@@ -2,7 +2,7 @@ internal import PushCore
 internal import PushStore
 
 extension PostgreSQLStore {
-    /// Without a signal, the store checks for receipts after this time.
+    /// The maximum time after which the store checks for receipts, even without a signal.
     private static let longestWait = Duration.seconds(60)
 
     /// Wakes `run`, which writes the receipts soon. Any thread may call it.
@@ -10,9 +10,10 @@ extension PostgreSQLStore {
         self.receiptSignal.set()
     }
 
-    /// Writes receipts and the ends of event streams in groups, a short time after the first.
-    /// Repeats events that other servers send to devices with an event stream at this server.
-    /// Encrypts with the keyring's first key once all servers have it.
+    /// The store's background work, until the task is cancelled. It writes receipts and the ends
+    /// of event streams in groups, a short time after the first of each group. It repeats events
+    /// that other servers send to devices with an event stream at this server. It switches to the
+    /// keyring's first key once all servers have that key.
     package func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.keepReceipts() }
@@ -26,14 +27,14 @@ extension PostgreSQLStore {
         await withTaskCancellationHandler {
             while !Task.isCancelled {
                 if self.receipts.count == 0 { await self.receiptSignal.wait(atMost: Self.longestWait) }
-                // Cancellation of the task ends the sleep early; then the loop's condition ends
-                // the loop.
+                // If the task is cancelled, this sleep ends early, and the loop's condition then
+                // ends the loop.
                 try? await Task.sleep(for: ReceiptBook.gathering)
                 do {
                     try await self.writeReceipts()
                 } catch {
-                    // `writeReceipts` has requeued the receipts. Nothing is reported here: while
-                    // the database fails, posts report it.
+                    // `writeReceipts` has put the receipts back. The failure is not reported here:
+                    // while the database fails, posts report it.
                     try? await Task.sleep(for: ReceiptBook.pause)
                 }
             }

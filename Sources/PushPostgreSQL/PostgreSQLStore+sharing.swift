@@ -6,7 +6,8 @@ package import PushStore
 extension PostgreSQLStore {
     package func sharing() async throws(StoreError) -> SharingReport? {
         let servers = try await self.read(Self.liveServers)
-        // Other databases that speak PostgreSQL's protocol may lack these views.
+        // Errors are ignored: another database that speaks PostgreSQL's protocol may lack these
+        // views.
         let standbys = try? await self.read(Self.standbys).first
         let clock = try? await self.read(Self.otherClock).first
         let pool = await self.database.counters()
@@ -43,7 +44,8 @@ extension PostgreSQLStore {
 
     // MARK: - Private
 
-    /// A server last renewed its lease at the end of the lease minus the lease's duration.
+    /// Selects the servers. The time of a server's last renewal is the end of its lease minus the
+    /// lease's duration.
     private static let servers = """
         select name, release, started_at, greatest(started_at, until - \(ServerMembership.leaseDuration)),
             case when is_fenced then 'gone' when until < \(DatabaseClock.now) then 'late' else 'alive' end, number = $1
@@ -55,13 +57,14 @@ extension PostgreSQLStore {
         where not is_fenced and until >= \(DatabaseClock.now)
         """
 
-    /// Returns no row if client and server have one address, or use a unix socket: they are on one
-    /// machine.
+    /// Selects the database's time. Returns no row if the client and the database server are on
+    /// the same machine: they have the same address, or use a unix socket.
     private static let otherClock = """
         select \(DatabaseClock.now) where inet_server_addr() is distinct from inet_client_addr()
         """
 
-    /// Any role sees the number of replicas; only a role with `pg_monitor` sees their lag.
+    /// Selects the number of replicas, which any role may see, and their lag, which only a role
+    /// with `pg_monitor` may see.
     private static let standbys = """
         select count(*), max(pg_wal_lsn_diff(pg_current_wal_lsn(), flush_lsn))::int8 from pg_stat_replication
         """

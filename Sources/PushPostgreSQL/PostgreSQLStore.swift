@@ -9,7 +9,7 @@ internal import Synchronization
 
 /// A store in a PostgreSQL database, which several servers may share.
 ///
-/// All connections are on one event loop of the store's own.
+/// All its connections are on an event loop that only this store uses.
 package final class PostgreSQLStore: Sendable {
     let address: DatabaseAddress
     let database: ConnectionPool
@@ -17,7 +17,7 @@ package final class PostgreSQLStore: Sendable {
     package let sealing: Sealing
     let keys: SharedKeys
     let audit: AuditChain
-    /// The lease by which this server may send pushes.
+    /// This server's lease. While it lasts, the server may send pushes.
     let membership: ServerMembership
     let slots = WriterSlots()
     let posts = GroupQueue<PostMember, PostEnd>(.posts)
@@ -30,13 +30,14 @@ package final class PostgreSQLStore: Sendable {
     let streamBook = StreamBook()
     let echoes = StreamEchoes()
     let condition: DatabaseCondition
-    /// The number of replacements of the keyring that have started.
+    /// The number of replacements of the keyring that have begun.
     let exchanges = Atomic(0)
     /// Set when receipts wait to be written.
     let receiptSignal = Signal()
     private let loop: EventLoop
 
-    /// Opens a database, and migrates its schema. Waits for the database. Throws `StoreError`.
+    /// Opens a database, and migrates its schema. Blocks until the database answers. Throws
+    /// `StoreError`.
     convenience init(
         _ address: DatabaseAddress,
         _ keyring: Keyring,
@@ -57,8 +58,7 @@ package final class PostgreSQLStore: Sendable {
         let condition = DatabaseCondition(mark: options.mark, onEvent: options.onEvent)
         let leases = self.leases
         self.database = ConnectionPool(opened.address, pool, on: loop, after: opened.identity) { event in
-            // The new primary may still have leases of pushes that were settled on the old
-            // primary.
+            // At the new primary, pushes may still be leased that were settled at the old primary.
             if case .advanced = event { leases.recordUnknownOutcome(now: .now) }
             condition.record(event)
         }
@@ -87,13 +87,13 @@ package final class PostgreSQLStore: Sendable {
         options.streams.watch { [streamBook] in streamBook.record($0) }
     }
 
-    /// If the store was not closed, its leases end as after a crash: other servers take them
-    /// over some seconds later.
+    /// If nobody has closed the store, its leases end as after a crash: some seconds later, other
+    /// servers take them over.
     deinit {
         guard self.condition.beginClosing() else { return }
         self.membership.abandon()
-        // The thread that drops the last reference may be that of the loop, which must not wait.
-        // The end of the loop closes the connections.
+        // The thread that drops the last reference may be the event loop's, which must not wait
+        // for itself. So another thread stops the loop, and this closes the connections.
         DispatchQueue.global().async { [loop] in loop.stop() }
     }
 
@@ -105,11 +105,11 @@ package final class PostgreSQLStore: Sendable {
 
     package var indexSecret: IndexSecret { self.sealing.secret }
 
-    /// Writes the receipts, gives up the leases of this server, and closes the connections after
-    /// the work that was submitted.
+    /// Writes the receipts, ends this server's lease, and closes the connections once the
+    /// submitted work is done.
     package func close() async {
         guard self.condition.beginClosing() else { return }
-        // Receipts that cannot be written are lost, as in a crash.
+        // Receipts that cannot be written now are lost, as in a crash.
         try? await self.writeReceipts()
         await self.membership.end()
         await self.database.close()

@@ -9,8 +9,8 @@ extension StoreError {
             switch error {
             case .busy: .busy
             case .refused(let code, _) where code == "53100": .full
-            // The codes stand for too many connections, a shutdown, or transactions of others that
-            // did not end in time.
+            // These codes mean that there are too many connections, that the database server is
+            // shutting down, or that other transactions did not end in time.
             case .refused(let code, let message) where code.hasPrefix("57") || Self.passing.contains(code):
                 .unavailable(reason: "\(message) (SQLSTATE \(code))")
             case .refused(let code, let message): .failed(reason: "\(message) (SQLSTATE \(code))")
@@ -21,12 +21,12 @@ extension StoreError {
             }
     }
 
-    /// Codes of temporary errors: too many connections, and locks and rows that other transactions
-    /// hold.
+    /// Codes of temporary errors: too many connections, or locks or rows that another transaction
+    /// has locked.
     private static let passing: Set = ["53300", "40001", "40P01", "55P03"]
 
-    /// The error of the database or a decoder, without values of the row; `nil` for an error of
-    /// another kind.
+    /// The error of the database or of a decoder. Its text contains no values of the row. `nil`
+    /// for an error of any other kind.
     init?(reading error: any Error) {
         switch error {
         case let error as StoreError: self = error
@@ -38,7 +38,8 @@ extension StoreError {
         }
     }
 
-    /// The error that prevented a database from being opened; a `StoreError` is returned as it is.
+    /// The error that prevented the database from being opened. A `StoreError` is returned
+    /// unchanged.
     init(opening place: String, _ error: any Error) {
         switch error {
         case let error as StoreError: self = error

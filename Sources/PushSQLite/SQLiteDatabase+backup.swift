@@ -5,17 +5,18 @@ package import PushStore
 internal import SQLite
 
 extension SQLiteDatabase {
-    /// Writes a copy of the database as of one moment to a new file that only its owner may read,
-    /// also while the server runs. The copy is verified, and the file appears whole or not at all.
+    /// Writes a copy of the database as of one moment to a new file that only its owner may read.
+    /// The server may run meanwhile. The copy is verified, and the file appears either complete or
+    /// not at all.
     ///
-    /// Writers do not wait; meanwhile the log grows, and nothing is wiped. `VACUUM INTO` reads in
-    /// one transaction: SQLite's backup API starts again with each commit of another process and
-    /// so may never end.
+    /// Writers do not wait for the copy. Meanwhile the log grows, and no erased data is wiped.
+    /// `VACUUM INTO` reads in a single transaction. SQLite's backup API would start again at each
+    /// commit of another process, and so might never end.
     ///
-    /// The file ends with a keyed hash, by which `restore` recognizes it.
+    /// The file ends with a keyed hash, which `restore` checks.
     ///
-    /// `begins` receives each step. Throws `StoreError` if the file exists, cannot be written, or
-    /// is damaged, or once `copy` is interrupted.
+    /// `begins` is called at each step. Throws `StoreError` if the file exists, cannot be written
+    /// or is damaged. Also throws if `copy` is interrupted.
     package func backUp(
         to path: String,
         keyring: Keyring,
@@ -34,7 +35,7 @@ extension SQLiteDatabase {
         try Self.syncFolder(of: path)
     }
 
-    /// Reads all of a backup. Throws `StoreError` if it is damaged.
+    /// Reads the whole backup. Throws `StoreError` if it is damaged.
     func inspectBackup(
         _ copy: RunningCopy = RunningCopy()
     ) throws(StoreError) -> StoreInspection {
@@ -44,7 +45,8 @@ extension SQLiteDatabase {
     }
 
     /// Writes a copy of the database as of one moment to a new file that only its owner may read,
-    /// and syncs it. Removes the file if `use`, which reads it again, throws.
+    /// and syncs the file. Then calls `use`, which reads the file again. If `use` throws, removes
+    /// the file.
     func copy(
         to partial: String,
         _ copy: RunningCopy,
@@ -58,8 +60,8 @@ extension SQLiteDatabase {
             begins(.copying(bytes: bytes, file: partial))
             try copy.during(connection) {
                 try $0.exclusively { db in
-                    // This lets the copy's file shrink later, also if an older version made the
-                    // database.
+                    // With this setting, the copy's file can be shortened later, even if an older
+                    // version has made the database.
                     try FileSpace.choose(db)
                     try db.run("vacuum into \(partial)")
                 }
@@ -68,8 +70,8 @@ extension SQLiteDatabase {
         }
     }
 
-    /// Copies a backup unchanged, without its hash, which must match; otherwise works as `copy`
-    /// does.
+    /// Copies a backup unchanged, but without its hash, which must match. Otherwise works like
+    /// `copy`.
     func copyBackup(
         to partial: String,
         _ keyring: Keyring,
@@ -96,7 +98,7 @@ extension SQLiteDatabase {
         defer { close(descriptor) }
         do {
             try write(descriptor)
-            // SQLite does not wait until the copy is on the disk.
+            // SQLite does not wait until the copy is on the disk, so it is synced here.
             guard fsync(descriptor) == 0 else {
                 throw StoreError.cannotOpen(place: partial, reason: String(cString: strerror(errno)))
             }
@@ -108,18 +110,19 @@ extension SQLiteDatabase {
         }
     }
 
-    /// Creates the file with the mode 0600, under a lock that ends with the process. Truncates a
-    /// file left behind by a copy that was killed. Refuses a file owned by another user, who could
-    /// read the backup.
+    /// Creates the file with the mode 0600, and with a lock that ends with the process. If a copy
+    /// was killed, truncates the file that it has left. Refuses the file of another user, who
+    /// could read the backup.
     private static func openPartial(_ path: String) throws(StoreError) -> Int32 {
-        // This comes before SQLite creates the file, since SQLite sets no mode of its own.
+        // The file is created before SQLite would create it, since SQLite sets no mode of its own.
         let descriptor = try openStateFile(path)
         do throws(StoreError) {
             var (opened, named) = (stat(), stat())
             guard fstat(descriptor, &opened) == 0, opened.st_uid == geteuid() else {
                 throw .cannotOpen(place: path, reason: "it exists, and belongs to another user; remove it")
             }
-            // The copy that held the lock may have ended meanwhile, and have renamed the file.
+            // Another copy may have ended since the file was opened, and may have renamed the
+            // file.
             guard
                 flock(descriptor, LOCK_EX | LOCK_NB) == 0, stat(path, &named) == 0, named.st_dev == opened.st_dev,
                 named.st_ino == opened.st_ino
@@ -134,8 +137,9 @@ extension SQLiteDatabase {
         }
     }
 
-    /// Throws `StoreError` with the needed and the free bytes if the disk lacks room. A copy that
-    /// fills the disk of a database in use would make the server refuse posts.
+    /// Throws a `StoreError` with the needed and the free number of bytes if the disk does not
+    /// have enough room. If a copy filled the disk of a database in use, the server would refuse
+    /// posts.
     private func checkRoom(for bytes: Int) throws(StoreError) {
         guard let (free, folder) = try self.freeSpace(), free < UInt64(bytes) else { return }
         let (needed, left) = ((bytes + 1_048_575) / 1_048_576, free / 1_048_576)
@@ -145,7 +149,7 @@ extension SQLiteDatabase {
         )
     }
 
-    /// The size of a copy: all pages except free ones.
+    /// The size of a copy in bytes: all pages except free pages.
     private static func usedBytes(_ db: Database) throws -> Int {
         let sql = """
             select (page_count - freelist_count) * page_size
@@ -154,7 +158,7 @@ extension SQLiteDatabase {
         return try db.first(prepared: sql) { Int($0.integer(0)) } ?? 0
     }
 
-    /// Renames a file. Throws `StoreError` with the reason.
+    /// Renames a file. Throws a `StoreError` with the reason.
     static func move(_ file: String, to path: String) throws(StoreError) {
         guard rename(file, path) == 0 else {
             throw .cannotOpen(place: path, reason: String(cString: strerror(errno)))
@@ -172,8 +176,8 @@ extension SQLiteDatabase {
 
 /// A step of a copy, with the number of bytes that it processes.
 package enum CopyStep: Sendable {
-    /// The file grows to about this many bytes.
+    /// The copy is written; the file grows to approximately this number of bytes.
     case copying(bytes: Int, file: String)
-    /// All of the copy is read again, as pages and then as rows.
+    /// The whole copy is read again, first as pages and then as rows.
     case verifying(bytes: Int, RunningCopy)
 }

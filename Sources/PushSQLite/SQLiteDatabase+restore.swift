@@ -5,22 +5,22 @@ package import PushStore
 internal import SQLite
 
 extension SQLiteDatabase {
-    /// The path of the old database after a restore, with its log next to it.
+    /// The path where a restore keeps the old database, with its log next to it.
     package var replacedPath: String { self.path + ".before-restore" }
 
-    /// Replaces the database by a backup, and keeps the old one, if there is one, at
-    /// `replacedPath`.
+    /// Replaces the database by a backup. If there is an old database, keeps it at `replacedPath`.
     ///
-    /// The backup is copied and verified before anything changes. The log of the old database
-    /// moves with it: otherwise SQLite would replay that log into the restored database. If the
-    /// process ends in between, the lock file records that, and the database cannot be opened
-    /// until a restore has finished.
+    /// The backup is copied and verified before anything changes. The log of the old database is
+    /// moved with that database; otherwise SQLite would replay it into the restored database. If
+    /// the process ends in the middle, the lock file records that. The database then cannot be
+    /// opened until a restore has finished.
     ///
-    /// The backup must have its keyed hash, except with `withoutHash`.
+    /// The backup must have its keyed hash, unless `withoutHash` is `true`.
     ///
-    /// `begins` receives each step. Throws `StoreError` if the database is in use, exists though
-    /// `isReplacing` is false, or was restored before and the old one still exists; or if the
-    /// backup is damaged, of a later version, or needs keys that `keyring` lacks.
+    /// `begins` is called at each step. Throws `StoreError` if the database is in use, or if it
+    /// exists and `isReplacing` is `false`. Also throws if it was restored before and the old one
+    /// still exists. Also throws if the backup is damaged, comes from a later version, or needs
+    /// keys that `keyring` lacks.
     package func restore(
         _ backup: String,
         keyring: Keyring,
@@ -34,7 +34,7 @@ extension SQLiteDatabase {
         let lock = try LockFile(forDatabase: self.path)
         defer { lock.release() }
         let wasInterrupted = lock.lastStamp == LockFile.restoring
-        // Opening the lock file has removed the stamp.
+        // When the lock file was opened, its stamp was removed, so it is written again.
         if wasInterrupted { lock.leave(LockFile.restoring) }
         guard isReplacing || wasInterrupted || !self.exists else {
             throw .cannotOpen(
@@ -55,7 +55,7 @@ extension SQLiteDatabase {
             )
         }
         let partial = self.path + ".restoring"
-        // An interrupted restore may have left this file.
+        // A restore that was interrupted may have left this file.
         unlink(partial)
         let copy = RunningCopy()
         let use = { () throws(StoreError) in
@@ -85,10 +85,10 @@ extension SQLiteDatabase {
         try keys.check(keyring)
     }
 
-    /// Moves the database and its log. The log moves last: without its database it means nothing.
+    /// Moves the database, and then its log, which is useless without the database.
     ///
-    /// Files that an interrupted restore has already moved stay as they are. The files at their
-    /// former paths are that restore's copy of a backup, and are deleted.
+    /// Files that an interrupted restore has already moved stay where they are. The files at their
+    /// old paths are that restore's copy of a backup, and are deleted.
     private func moveAway() throws(StoreError) {
         for suffix in ["", "-wal"] where FileManager.default.fileExists(atPath: self.path + suffix) {
             guard !FileManager.default.fileExists(atPath: self.replacedPath + suffix) else {

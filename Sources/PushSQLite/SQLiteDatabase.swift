@@ -5,7 +5,7 @@ package import PushCore
 package import PushStore
 internal import SQLite
 
-/// A database file of this machine, with its log next to it.
+/// A database file on this machine, with its log next to it.
 package struct SQLiteDatabase: StorePlace {
     package let path: String
 
@@ -16,6 +16,10 @@ package struct SQLiteDatabase: StorePlace {
     package var description: String { self.path }
 
     package var fault: String? {
+        var status = stat()
+        if stat(self.path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
+            return "\(self.path) is not a regular file; name a file"
+        }
         guard let system = NetworkFileSystem(of: self.path) else { return nil }
         return "\(self.path) is on a network file system (\(system.type)), where two servers could destroy it; "
             + "move it to a local disk, or use PostgreSQL"
@@ -26,7 +30,7 @@ package struct SQLiteDatabase: StorePlace {
         return stat(self.path, &status) == 0 || ![ENOENT, ENOTDIR].contains(errno)
     }
 
-    /// Whether the database has a user.
+    /// Whether the database has any user.
     package func hasUsers() throws(StoreError) -> Bool {
         try self.readOnly { try $0.exists("select 1 from user limit 1") }
     }
@@ -35,7 +39,7 @@ package struct SQLiteDatabase: StorePlace {
         try SQLiteStore(path: self.path, keyring: keyring, options)
     }
 
-    /// Creates the file if there is none, and migrates its schema; call it only while no server
+    /// Migrates the schema, and creates the file if it is missing. Call it only while no server
     /// runs.
     package func migrate() throws(StoreError) {
         do {
@@ -59,16 +63,16 @@ package struct SQLiteDatabase: StorePlace {
         }
     }
 
-    /// Throws if somebody has changed the schema.
+    /// Inspects the database. Throws if somebody has changed the schema.
     package func inspect() throws(StoreError) -> StoreInspection {
         try self.inspect(RunningCopy())
     }
 
-    /// Inspects the database, and throws once `copy` is interrupted.
+    /// Inspects the database. If `copy` is interrupted, the inspection throws.
     func inspect(_ copy: RunningCopy) throws(StoreError) -> StoreInspection {
         let (damage, applied, moved, tallies) = try self.readOnly(copy) { db in
             let damage = try db.all("pragma quick_check(10)") { $0.text(0) }.filter { $0 != "ok" }
-            // A damaged database has no schema to compare.
+            // The schema of a damaged database is not compared.
             if damage.isEmpty { try SchemaComparison.check(db, Migration.all) }
             let applied = try Schema.applied(db)
             let hasTallies = damage.isEmpty && !applied.hashes.isEmpty
@@ -86,7 +90,7 @@ package struct SQLiteDatabase: StorePlace {
 
     package var lastWrite: (place: String, at: Date)? {
         [self.path, self.path + "-wal"].compactMap { file in
-            // Without the file, there was no write to it.
+            // If the file does not exist, it has no time of a last write.
             let attributes = try? FileManager.default.attributesOfItem(atPath: file)
             return (attributes?[.modificationDate] as? Date).map { (place: file, at: $0) }
         }.max { $0.at < $1.at }
@@ -102,7 +106,7 @@ package struct SQLiteDatabase: StorePlace {
         return (free, folder)
     }
 
-    /// Reads through a connection that changes nothing, while a server may run.
+    /// Reads through a connection that changes nothing. A server may run meanwhile.
     private func readOnly<Value>(
         _ copy: RunningCopy = RunningCopy(),
         _ body: (Database) throws -> Value
@@ -116,10 +120,10 @@ package struct SQLiteDatabase: StorePlace {
 }
 
 extension Connection {
-    /// A connection that changes nothing, while a server may run.
+    /// Opens a connection that changes nothing. A server may run meanwhile.
     static func readOnly(path: String) throws -> Connection {
         var status = stat()
-        // SQLite would wait at a FIFO for its other end.
+        // At a FIFO, SQLite would wait until another process opens it.
         guard stat(path, &status) != 0 || status.st_mode & S_IFMT == S_IFREG else {
             throw DatabaseError(resultCode: .cannotOpen, message: "it is not a regular file")
         }

@@ -2,32 +2,33 @@ internal import PushStore
 internal import SQLite
 
 extension SQLiteStore {
-    /// The time between two checks of the file.
+    /// The interval between two checks whether the file can be shortened.
     private static let checkInterval = Duration.seconds(10)
-    /// The pause between two steps: clients have the writer for nine tenths of the time.
+    /// The pause between two steps. Nine tenths of the time, the writer is free for clients.
     private static let stepDelay = Duration.milliseconds(20)
 
-    /// Returns the file's space that cleanup has freed to the file system, again and again until
+    /// At intervals, returns to the file system the space that cleanup has freed. Does so until
     /// the task is cancelled. All other background work runs on the writer's queue.
     package func run() async {
         while !Task.isCancelled {
             do {
                 try await self.giveSpaceBack(pause: Self.stepDelay)
             } catch {
-                // A full disk and a full queue pass; any other failure would happen again.
+                // A full disk or a full queue is temporary. Any other failure would happen again.
                 guard error.isPassing else {
                     self.writer.events(.spaceNotGivenBack(reason: "\(error)"))
                     break
                 }
             }
-            // Cancellation ends the sleep early, and then the condition ends the loop.
+            // If the task is cancelled, this sleep ends early, and the loop's condition then ends
+            // the loop.
             try? await Task.sleep(for: Self.checkInterval)
         }
         while !Task.isCancelled { try? await Task.sleep(for: .seconds(3600)) }
     }
 
-    /// Shortens the file, if much of it is free, until a reserve is left; returns the number of
-    /// bytes returned to the file system.
+    /// If much of the file is free, shortens it until only a reserve of free pages remains.
+    /// Returns the number of bytes that the file system has got back.
     @discardableResult
     func giveSpaceBack(pause: Duration) async throws(StoreError) -> Int {
         do {
@@ -35,7 +36,8 @@ extension SQLiteStore {
             var now = before
             repeat {
                 now = try await self.writer.shrink()
-                // Cancellation ends the sleep early, and then the condition ends the loop.
+                // If the task is cancelled, this sleep ends early, and the loop's condition then
+                // ends the loop.
                 try? await Task.sleep(for: pause)
             } while now.hasExcess && !Task.isCancelled
             let bytes = (before.pages - now.pages) * Writer.pageSize

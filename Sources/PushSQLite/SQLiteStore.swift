@@ -5,11 +5,11 @@ package import PushStore
 internal import SQLite
 internal import Synchronization
 
-/// A store in one file of this machine: one connection that writes, and read-only ones for all
-/// readers.
+/// A store in one file on this machine. A single connection writes, and read-only connections
+/// serve all readers.
 ///
-/// There is exactly one writing connection. In every SQLite before 3.51.3, two connections that
-/// write or checkpoint one WAL database at the same instant can corrupt it.
+/// There must be only one writing connection. In every SQLite before 3.51.3, two connections that
+/// write or checkpoint the same WAL database at the same instant can corrupt it.
 package final class SQLiteStore: Store {
     let path: String
     let audit: AuditTrail
@@ -20,13 +20,14 @@ package final class SQLiteStore: Store {
     let pusher: Pusher
     let removals = RemovalClock()
     let lookBook: LookBook
-    /// How many replacements of the keyring have begun.
+    /// The number of replacements of the keyring that have begun.
     let exchanges = Atomic(0)
 
-    /// Opens the database, creates it and its folder if needed, and migrates its schema.
+    /// Opens the database, and migrates its schema. Creates the database and its folder if they
+    /// are missing.
     ///
-    /// The keyring encrypts confidential values. Data that was erased before a crash is wiped from
-    /// the log, too, and soon from the pages.
+    /// The keyring encrypts confidential values. If data was erased before a crash, its remains
+    /// are wiped: in the log at once, and in the pages soon.
     package init(
         path: String,
         keyring: Keyring,
@@ -92,7 +93,7 @@ package final class SQLiteStore: Store {
         }
     }
 
-    /// Opens a read-only connection, for one thread at a time: each event loop has its own.
+    /// Opens a read-only connection, for one thread at a time. Each event loop has its own reader.
     package func makeReader() throws(StoreError) -> any StoreReader {
         try self.makeSQLiteReader()
     }
@@ -102,8 +103,8 @@ package final class SQLiteStore: Store {
             let connection = try Self.connect(self.path, isReadOnly: true)
             let reader = SQLiteReader(connection, of: self)
             self.writer.willHold(reader)
-            // SQLite opens its files with the first read. Read now, while descriptors are free;
-            // later, clients may use them all.
+            // SQLite opens its files at the first read. So the reader reads now, while descriptors
+            // are free: later, clients may use up all descriptors.
             _ = try reader.read { try $0.exists("select 1 from user limit 1") }
             return reader
         } catch {
@@ -143,54 +144,56 @@ package final class SQLiteStore: Store {
         )
     }
 
-    /// Finishes the submitted work, leaves a database that needs no recovery, and releases its
-    /// lock.
+    /// Finishes the submitted work, and closes the database so that it needs no recovery. Then
+    /// releases its lock.
     package func close() async {
         await self.writer.close()
     }
 
-    /// Wipes erased data at once, and not within a second as usual; `false` if a reader prevents
-    /// it.
+    /// Wipes erased data now; normally this happens within a second. Returns `false` if a reader
+    /// prevents it.
     package func wipe() async throws -> Bool {
         try await self.writer.wipeNow()
     }
 
-    /// The bytes of the database and of its log. Opening and closing the database's file in
-    /// another way would drop SQLite's locks on it.
+    /// The bytes of the database and of its log. The database's file is read through the open
+    /// descriptor: opening and closing another one would drop SQLite's locks.
     package func bytesAtRest() throws -> [(name: String, bytes: Data)] {
         let log = URL(fileURLWithPath: self.path + "-wal")
         return [("The database", try self.writer.wiper.contents()), ("Its log", try Data(contentsOf: log))]
     }
 
-    /// How long a connection waits for SQLite's locks, in seconds.
+    /// The maximum time in seconds that a connection waits for SQLite's locks.
     static let busyTimeout = 5
     /// The page cache of the writing connection, in KiB. In a test with a million notifications,
-    /// 64 MiB saved a quarter of the time that the usual 2 MiB took.
+    /// 64 MiB saved a quarter of the time that SQLite's default of 2 MiB took.
     private static let writerCache = 65_536
 
-    /// Turns off SQLite's counts of memory, once for the process. If the process has opened a
-    /// database elsewhere before, SQLite refuses that and goes on counting.
+    /// Turns off SQLite's counting of memory, once in this process. If the process has opened a
+    /// database elsewhere before, SQLite refuses this, and continues to count.
     private static let countNoMemory: Void = { _ = csqlite_count_no_memory() }()
 
-    /// Opens a connection with the settings that all connections of a server have.
+    /// Opens a connection with the settings that all connections of a server need.
     static func connect(_ path: String, isReadOnly: Bool) throws -> Connection {
         Self.countNoMemory
         return try Connection(path: path, isReadOnly: isReadOnly, busyTimeout: .seconds(Self.busyTimeout)) { db in
             try SchemaComparison.distrustSchema(db)
-            // Only the writer checkpoints, after its commits; no other connection does.
+            // Only the writer checkpoints, after its commits.
             try db.execute(sql: "pragma wal_autocheckpoint = 0")
             if isReadOnly { return }
-            // This must come before the journal mode is set, which writes the first page.
+            // `choose` must come before the journal mode is set, since `journal_mode` writes the
+            // first page.
             try FileSpace.choose(db)
-            // FULL: with NORMAL a power cut can lose commits that were acknowledged.
+            // With NORMAL instead of FULL, a power failure could lose acknowledged commits.
             try db.execute(sql: "pragma journal_mode = wal")
             try db.execute(sql: "pragma synchronous = full")
             try db.execute(sql: "pragma secure_delete = on")
-            // A post changes some random pages of large trees: without the cache, each post would
-            // read them again.
+            // A post changes some pages at random places of large trees. Without this cache, each
+            // post would read such pages again.
             try db.execute(sql: "pragma cache_size = \(-Self.writerCache)")
-            // The statement journal, which rolls back one caller's work, is never needed after a
-            // crash. It is kept in memory, since each commit would create a file for it.
+            // The statement journal serves to roll one caller's work back, and is never needed
+            // after a crash. In a file, it would be created anew at each commit. So it is in
+            // memory.
             try db.execute(sql: "pragma temp_store = memory")
         }
     }

@@ -8,7 +8,7 @@ extension StoreError {
         self = error.isFull ? .full : .failed(reason: error.message ?? "\(error.resultCode)")
     }
 
-    /// Converts an error of SQLite or of a decoder; `nil` for an error of another kind.
+    /// Converts an error of SQLite or of a decoder; `nil` for an error of any other kind.
     init?(reading error: any Error) {
         switch error {
         case let error as StoreError: self = error
@@ -19,7 +19,8 @@ extension StoreError {
         }
     }
 
-    /// The error that prevented a database from being opened; a `StoreError` stays as it is.
+    /// The error that prevented the database from being opened. A `StoreError` is returned
+    /// unchanged.
     init(opening path: String, _ error: any Error) {
         switch error {
         case let error as StoreError: self = error

@@ -82,7 +82,7 @@ package final class PushServer: Responder {
             settings.platforms.compactMap { name, rule in rule.receiver.map { (name.description, $0) } }
         ) { first, _ in first }
         let forwarding = UntrustedForwarding(logger: logger)
-        let scope = AppScope(settings)
+        let scope = AppScope(settings, cursorKey: secret.derive("viewer cursor"))
         let handlers: [any Handler] = [
             FetchHandler(store: store, visible: visible, bodies: bodies, history: history),
             PostHandler(poster: poster, idempotency: idempotency, settings: settings),
@@ -145,7 +145,13 @@ package final class PushServer: Responder {
                 usualLifetime: settings.sessionLifetime,
                 logger: logger
             ),
-            UserHandler(store: store, reports: reports, authenticator: authenticator, settings: settings),
+            UserHandler(
+                store: store,
+                reports: reports,
+                authenticator: authenticator,
+                settings: settings,
+                scope: scope
+            ),
             UserTagHandler(store: store),
             EnrolmentHandler(store: store, authenticator: authenticator, lifetime: settings.sessionLifetime),
             SetupHandler(store: store, reports: reports, authenticator: authenticator, code: setup),

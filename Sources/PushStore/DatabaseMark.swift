@@ -1,9 +1,9 @@
-/// The PostgreSQL database that a server has used: its cluster, and the newest timeline of the
-/// cluster.
+/// A mark of the PostgreSQL database that a server has used: the database's cluster, and the
+/// newest timeline of that cluster.
 ///
-/// A database of an older timeline lacks data that was stored since.
+/// A database on an older timeline lacks data that was stored since then.
 package struct DatabaseMark: Sendable, Hashable {
-    /// The cluster's number, which is assigned once, when the cluster is made.
+    /// The number that `initdb` assigns to the cluster once, when it creates the cluster.
     package let cluster: String
     package let timeline: UInt32
 
@@ -11,7 +11,7 @@ package struct DatabaseMark: Sendable, Hashable {
         (self.cluster, self.timeline) = (cluster, timeline)
     }
 
-    /// Reads the text of a mark; `nil` if it is something else.
+    /// Reads the text of a mark; `nil` if the text has another form.
     package init?(text: String) {
         let parts = text.split(separator: "\n", omittingEmptySubsequences: false)
         guard parts.count == 2, parts[1].isEmpty else { return nil }
@@ -24,16 +24,16 @@ package struct DatabaseMark: Sendable, Hashable {
     package var text: String { "\(self.cluster) \(self.timeline)\n" }
 }
 
-/// Keeps the mark of a server's database apart from the store, so that the server recognizes an
+/// Stores the mark of a server's database outside of the database. So the server recognises an
 /// older database after its next start.
 package protocol DatabaseMarkKeeper: Sendable {
-    /// The place of the mark, as operators see it.
+    /// The place of the mark, in the form for operators.
     var place: String { get }
 
-    /// The mark; `nil` if there is none yet.
+    /// The stored mark; `nil` if no mark is stored yet.
     func load() throws -> DatabaseMark?
 
-    /// Stores a mark that is at least as new as the stored one; keeps a newer stored mark. Throws
-    /// if the stored mark is another cluster's.
+    /// Stores a mark, unless the stored mark is newer. Throws if the stored mark belongs to
+    /// another cluster.
     func keep(_ mark: DatabaseMark) throws
 }

@@ -1,10 +1,11 @@
 package import Foundation
 package import PushCore
 
-/// Reads that share one statement with other callers' reads. They avoid the ten nested async calls
-/// that a fetch would otherwise need.
+/// Reads that share one statement with the reads of other callers. Such a read avoids the ten
+/// nested async calls that a fetch would otherwise need.
 package protocol GatheringReader: Sendable {
-    /// Prepares the read that `NotificationReader` does under the same name.
+    /// Prepares the read of a notification, as the function `notification` of `NotificationReader`
+    /// does it.
     func pendingNotification(
         _ id: NotificationID,
         for user: Int64,
@@ -13,7 +14,7 @@ package protocol GatheringReader: Sendable {
     ) -> any PendingNotification
 }
 
-/// A notification that is being read for one caller.
+/// The read of a notification for one caller.
 ///
 /// ```swift
 /// await withUnsafeContinuation { pending.begin(resume: $0) }
@@ -21,18 +22,18 @@ package protocol GatheringReader: Sendable {
 /// let found = try pending.result()
 /// ```
 package protocol PendingNotification: AnyObject {
-    /// Begins the read, once, and resumes the caller. On resumption, either the read is finished,
-    /// or it is the caller's turn to read, also for others. In the second case the caller must
-    /// call `finish`, whatever has happened meanwhile, since the other callers wait for that.
+    /// Begins the read, and resumes the caller once. Then either the read is finished, or the
+    /// caller must itself read for a group of callers. In the second case the caller must call
+    /// `finish`, whatever has happened meanwhile, since the other callers wait for it.
     func begin(resume caller: UnsafeContinuation<Void, Never>)
 
     var isFinished: Bool { get }
 
-    /// Reads for this caller, and for the callers that wait meanwhile.
+    /// Reads for this caller, and for the callers that have joined its group meanwhile.
     func finish() async
 
-    /// The notification, as `NotificationReader` returns it. Call it only after the read is
-    /// finished.
+    /// The notification, as `NotificationReader` returns it. Call this function only after the
+    /// read is finished.
     func result() throws(StoreError) -> StoredNotification?
 }
 

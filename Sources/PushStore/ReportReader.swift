@@ -1,8 +1,8 @@
 internal import Dispatch
 internal import Synchronization
 
-/// Runs reads that take longer than an event loop may wait, one after the other on a thread of
-/// their own.
+/// Runs reads that take longer than an event loop may wait. They run one after the other, on a
+/// thread of their own.
 ///
 /// Each read should still be short: while it runs, some stores cannot reclaim the space of deleted
 /// data.
@@ -13,12 +13,13 @@ package final class ReportReader: Sendable {
     private let executor = QueueExecutor()
     private let waiting = Atomic(0)
 
-    /// `reader` must not be used elsewhere.
+    /// Only this object may use `reader`.
     package init(_ reader: any StoreReader) {
         self.reader = reader
     }
 
-    /// Runs `body` on the thread. Throws its errors, or `StoreError.busy` if too many reads wait.
+    /// Runs `body` on the thread. Rethrows the errors of `body`; throws `StoreError.busy` if too
+    /// many reads wait.
     package func run<Value: Sendable>(
         _ body: @escaping @Sendable (any StoreReader) async throws -> Value
     ) async throws -> Value {
@@ -31,7 +32,7 @@ package final class ReportReader: Sendable {
     }
 }
 
-/// Runs the jobs of tasks one after the other.
+/// Runs the jobs of tasks one after the other, on one dispatch queue.
 private final class QueueExecutor: TaskExecutor {
     private let queue = DispatchQueue(label: "sealpost.reports")
 

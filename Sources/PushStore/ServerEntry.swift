@@ -1,26 +1,26 @@
 package import Foundation
 
-/// A server that shares a store, for operators.
+/// A server that shares a store, in the form for operators.
 package struct ServerEntry: Sendable, Hashable {
     package enum State: String, Sendable {
         case alive
-        /// The server has not renewed its lease in time, and will soon be fenced.
+        /// The server has not renewed its lease in time. Other servers will soon fence it, and
+        /// take over its work.
         case late
-        /// The server has ended, or was silent for too long: other servers may take over its
-        /// leases.
+        /// The server has ended, or was silent for too long. Other servers may take over its work.
         case gone
     }
 
-    /// The machine and the process.
+    /// The machine's name and the process's id.
     package let name: String
-    /// The version that it runs.
+    /// The version of the program that the server runs.
     package let release: String
     package let startedAt: Date
     /// The time at which the server last renewed its lease, by the store's clock. After a clean
-    /// shutdown it is up to five seconds too early.
+    /// shutdown, this time may be up to five seconds too early.
     package let heardAt: Date
     package let state: State
-    /// Whether this is the server that answers the operator.
+    /// Whether this is the server that the operator has asked.
     package let isThis: Bool
 
     package init(name: String, release: String, startedAt: Date, heardAt: Date, state: State, isThis: Bool) {

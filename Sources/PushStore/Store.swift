@@ -4,65 +4,67 @@ package import PushCore
 /// All data that the server stores: accounts, tokens, devices, notifications, the outbox, the
 /// audit and the keys.
 ///
-/// Each function is one transaction, atomic, and durable when it returns; no transaction spans two
-/// calls. Outcomes that a caller must decide about are returned, and failures are thrown as
-/// `StoreError`. A caller takes only the protocol that it uses, such as `any DeviceStore`.
-/// `docs/decisions/store-interface.md` gives the reasons for this division.
+/// Each function is one atomic transaction, which is durable when the function returns. No
+/// transaction spans two calls. Outcomes that a caller must decide on are returned; failures are
+/// thrown as `StoreError`. A caller gets only the protocol that it uses, such as `any
+/// DeviceStore`. `docs/decisions/store-interface.md` gives the reasons for this division.
 package protocol Store: AccountStore, TokenStore, DeviceStore, NotificationStore, OutboxStore, EventStore, AuditStore,
     KeyStore, StoreHealth
 {
-    /// Whether other servers may change the stored data at any time.
+    /// Whether other servers may also change the stored data, at any time.
     var isShared: Bool { get }
 
-    /// Exchanges delays and pauses with the other servers that share the store; `nil` if one
-    /// server has the store alone.
+    /// Exchanges delays and pauses of lanes with the other servers that share the store; `nil` if
+    /// no other server shares it.
     var limits: (any LimitStore)? { get }
 
-    /// Makes a reader for one event loop or other executor, from which all its functions must be
-    /// called.
+    /// Makes a reader for one event loop or another executor. All functions of the reader must be
+    /// called there.
     func makeReader() throws(StoreError) -> any StoreReader
 
-    /// The stored bytes, with a descriptive name for each part: the files on this machine's disk,
-    /// or the bytes that a database server returns. A search through them can show that a value is
-    /// not stored in clear.
+    /// The stored bytes, and a descriptive name for each part. The parts are the files on this
+    /// machine's disk, or the bytes that a database server returns. A search through these bytes
+    /// can show that no part contains a value in clear.
     func bytesAtRest() throws -> [(name: String, bytes: Data)]
 
-    /// Does the store's background work, such as writing receipts late, until the task is
-    /// cancelled. Must not run twice at a time.
+    /// Does the store's background work, such as the delayed writes of receipts, until the task is
+    /// cancelled. It must not run twice at the same time.
     func run() async
 
-    /// Finishes the work that was submitted before, and lets other processes open the store.
+    /// Finishes the submitted work, and closes the store, so that another process can open it.
     func close() async
 }
 
-/// Reads all that the server stores; sees each commit from the moment that it is acknowledged.
+/// Reads all data that the server stores. It sees each commit as soon as the commit is
+/// acknowledged.
 ///
-/// A reader belongs to one executor, so that a store over a network has a connection for each
-/// event loop and no caller changes threads.
+/// Each reader belongs to one executor. So a store over a network can have a connection for each
+/// event loop, and no caller changes threads.
 package protocol StoreReader: AccountReader, TokenReader, DeviceReader, NotificationReader, OutboxReader, EventReader,
     AuditReader, KeyReader
 {
-    /// The reader for the start of each fetch, if the store can answer without waiting; otherwise
-    /// `nil`.
+    /// The reader for the first step of a fetch, if the store can answer without waiting for a
+    /// network; otherwise `nil`.
     var immediate: (any ImmediateReader)? { get }
 
-    /// The reader for the start of each fetch, if the store answers in groups; otherwise `nil`.
+    /// The reader for the first step of a fetch, if the store combines fetches into groups;
+    /// otherwise `nil`.
     var gathering: (any GatheringReader)? { get }
 }
 
 /// Reads that wait only for this machine's memory and disk.
 ///
-/// A call of an `async` function costs some 500 instructions, whether it waits or not. A usual
-/// fetch makes several such calls, one within the other. A fetch through these functions makes
-/// none.
+/// A call of an `async` function costs some 500 instructions, even if the function does not wait.
+/// A fetch usually makes several such nested calls. Through these functions, a fetch makes no
+/// `async` call.
 package protocol ImmediateReader: Sendable {
-    /// The user of that name, as in `AccountReader`.
+    /// The user with this name, like the function of `AccountReader`.
     func user(named name: Username) throws(StoreError) -> User?
 
-    /// The user of a valid token, and the token's rights, as in `AccountReader`.
+    /// The user and the permissions of a valid token, like the function of `TokenReader`.
     func user(withToken fingerprint: Fingerprint, now: Date) throws(StoreError) -> (user: User, grant: TokenGrant)?
 
-    /// The notification, as in `NotificationReader`.
+    /// The notification, like the function of `NotificationReader`.
     func notification(
         _ id: NotificationID,
         for user: Int64,
@@ -71,27 +73,28 @@ package protocol ImmediateReader: Sendable {
     ) throws(StoreError) -> StoredNotification?
 }
 
-/// The health of the store, for operators.
+/// The health of the store, in the form for operators.
 package protocol StoreHealth: Sendable {
-    /// The reason why the store no longer accepts writes; `nil` while it does.
+    /// The reason why the store no longer accepts writes; `nil` as long as it accepts them.
     var failure: String? { get }
 
     /// The reason why the store refuses a database that answers, in words that anybody may see;
-    /// `nil` while the store uses it.
+    /// `nil` as long as it uses the database.
     var refusal: String? { get }
 
-    /// Whether writes fail until there is room on the disk.
+    /// Whether writes fail because the disk is full.
     var isFull: Bool { get }
 
     var report: StoreReport { get }
 
-    /// Asks a database that several servers share for its figures; `nil` for a store of one
-    /// server.
+    /// Reads figures from a database that several servers share; `nil` for a store that only one
+    /// server can use.
     func sharing() async throws(StoreError) -> SharingReport?
 
-    /// The servers that share the store, ended servers last; empty for a store of one server.
+    /// The servers that share the store, at most `limit`; servers that have ended come last. Empty
+    /// for a store that only one server can use.
     ///
-    /// The store drops an ended server after a day. At most `limit`.
+    /// A day after a server has ended, the store deletes its entry.
     func servers(limit: Int) async throws(StoreError) -> [ServerEntry]
 }
 
@@ -101,112 +104,115 @@ extension StoreHealth {
 
 /// Options for opening a store.
 package struct StoreOptions: Sendable {
-    /// The store refuses a request's write that has waited longer than this, since its handler's
-    /// deadline is near.
+    /// A request's write that has waited longer than this is refused, because the deadline of the
+    /// request's handler is near.
     package var writeTimeout = Duration.seconds(20)
-    /// The lanes whose devices can be reached only while they have an event stream open. Pushes to
-    /// a device without one wait for `streamOpened`.
+    /// The lanes of event streams. A device in such a lane can be reached only while it has a
+    /// stream open; otherwise its pushes wait for `streamOpened`.
     package var streamLanes: Set<String> = []
-    /// The streams that are open in this server.
+    /// The event streams that are open at this server.
     package var streams = StreamHub()
-    /// The lanes whose devices get looks, each with the shortest time between two looks of a
-    /// device.
+    /// The lanes whose devices get looks (pushes that tell a device to sync). The values are the
+    /// minimum times between two looks of one device.
     package var looks: [String: Duration] = [:]
-    /// Receives the changes that the store makes by itself.
+    /// Gets the changes that the store makes without a request, such as the end of a lease.
     package var lookBook = LookBook()
-    /// Decides which of the tags that devices set count.
+    /// Decides which of the tags that devices set have an effect.
     package var tags = TagPolicy()
-    /// Whether a database that was moved to another place is opened all the same, to be read.
+    /// Whether the store also opens a database that was moved to another place, so that it can be
+    /// read.
     package var admitsMoved = false
-    /// The kinds of events that are stored; empty: none.
+    /// The kinds of events that the store records; if empty, it records no events.
     package var events: Set<PushEvent.Kind> = []
-    /// The version of the program, which a store that several servers share shows to operators.
+    /// The version of the program. A store that several servers share shows it to operators.
     package var release = ""
-    /// Whether a store that several servers share still lists this server to operators after
-    /// its end: `true` for servers, not for commands.
+    /// Whether a store that several servers share still lists this server after its end. `true`
+    /// for servers, `false` for commands.
     package var isListedAfterEnd = true
-    /// The lanes whose pushes another server may have to send. A store that several servers
-    /// share announces new pushes in these lanes.
+    /// The lanes whose pushes another server may have to send. A store that several servers share
+    /// announces new pushes in these lanes to the other servers.
     package var announcedLanes: Set<String> = []
-    /// Called from any thread when another server has announced work in one of `announcedLanes`;
-    /// an announcement may be lost.
+    /// Called on any thread when another server has announced pushes in one of `announcedLanes`.
+    /// An announcement may be lost.
     package var onWork: @Sendable () -> Void = {}
-    /// The keeper of the day keys' secret; `nil`: the keyring encrypts everything. A store that
-    /// overwrites erased data needs none.
+    /// Stores the secret of the day keys; `nil`: only keys of the keyring encrypt. A store that
+    /// overwrites erased data needs no day keys.
     package var dayChain: (any DayChainKeeper)?
-    /// The keeper of the database's mark, which the store compares at its start; `nil`: the mark
-    /// is kept in memory only.
+    /// Stores the `DatabaseMark`, which the store compares with the database at its start; `nil`:
+    /// the mark is only in memory.
     package var mark: (any DatabaseMarkKeeper)?
-    /// Called before each exchange with the servers that share the store. `false` skips the
-    /// exchange, as if this server were stopped: for tests.
+    /// Called before each exchange with the other servers that share the store. For tests: if it
+    /// returns `false`, this server skips the exchange, as if it were stopped.
     package var mayExchange: @Sendable () -> Bool = { true }
-    /// Receives a span of each commit for a request whose trace is recorded; `nil`: none.
+    /// Records a span for each commit of a request that is traced; `nil`: no spans are recorded.
     package var spans: SpanRecorder?
-    /// The clock for times that the store writes by itself.
+    /// The clock for times that do not come from a request.
     package var now: @Sendable () -> Date = { Date() }
-    /// Receives the store's events, from any thread. After the event `broken`, no write is
-    /// acknowledged.
+    /// Gets the store's events, on any thread. After the event `broken`, the store acknowledges no
+    /// further write.
     package var onEvent: @Sendable (StoreEvent) -> Void = { _ in }
 
     package init() {}
 
-    /// Whether a device, given by lane and registration id, cannot be reached through this server
-    /// until it connects to it.
+    /// Whether a device is out of reach until it opens an event stream at this server. `device` is
+    /// its registration id.
     package func isAway(_ lane: String, _ device: String) -> Bool {
         self.streamLanes.contains(lane) && DeviceHandle(device).map(self.streams.isListening) == false
     }
 }
 
-/// The location of a store: opens the store, and inspects it from outside, read-only, also while a
-/// server runs.
+/// The location of a store. It can open the store. It can also inspect the store from outside,
+/// without changing it, even while a server runs.
 package protocol StorePlace: Sendable, CustomStringConvertible {
-    /// The reason why the place cannot be used, without any password that the place's text
-    /// contains; `nil` if it can.
+    /// The reason why no store can be at this location; `nil` if the location is valid. The text
+    /// contains no password, even if the location's text does.
     var fault: String? { get }
 
-    /// Whether there is a store already. Throws `StoreError` if that cannot be found out, for
-    /// example because the database's server does not answer.
+    /// Whether a store exists here. Throws `StoreError` if that cannot be found out, for example
+    /// because the database's server does not answer.
     func isMade() throws(StoreError) -> Bool
 
-    /// Opens the store, creates it if there is none, and migrates its schema.
+    /// Opens the store and migrates its schema. If there is no store, creates it.
     func open(_ keyring: Keyring, _ options: StoreOptions) throws(StoreError) -> any Store
 
-    /// The keys in use; empty if there is no store.
+    /// The data keys in use; empty if there is no store.
     func dataKeys() throws(StoreError) -> [DataKeyEntry]
 
-    /// How many values are encrypted with a key. Reads all of the store, which can take long.
+    /// The number of values that are encrypted with this key. Reads the whole store, which can
+    /// take long.
     func countSealed(with key: UInt32) throws(StoreError) -> Int
 
-    /// The servers that have the store open, and their data keys; empty for a store of one
-    /// server.
+    /// The servers that have the store open, with their data keys. Empty for a store that only one
+    /// server can use.
     func serverKeys() throws(StoreError) -> [ServerKeys]
 
-    /// Marks a key of the keyring as in use, so that the next pass re-encrypts the values under
-    /// it. A store of one server does nothing: all its keys in use are marked.
+    /// Marks a key of the keyring as in use, so that the next pass over all values re-encrypts
+    /// those under this key. A store that only one server can use does nothing here, because all
+    /// its keys in use are already marked.
     func takeIntoUse(_ number: UInt32, of keyring: Keyring) throws(StoreError)
 
-    /// The state of the day keys; `nil` if the store needs none, or if there is no store.
+    /// The state of the day keys; `nil` if the store needs no day keys, or if there is no store.
     func dayKeys() throws(StoreError) -> DayKeyReport?
 
-    /// Reads the whole store, which can take long. Throws `StoreError` if it cannot be opened or
-    /// read as a store.
+    /// Reads the whole store, which can take long. Throws `StoreError` if the store cannot be
+    /// opened, or if it cannot be read as a store.
     func inspect() throws(StoreError) -> StoreInspection
 
-    /// The place and time of the last write, by the clock of the machine that wrote; `nil` if
-    /// there was none.
+    /// The place and the time of the last write, by the clock of the machine that wrote; `nil` if
+    /// nothing was ever written.
     var lastWrite: (place: String, at: Date)? { get }
 
-    /// How many bytes are free, and where; `nil` if the place is on another machine, which does
-    /// not report that.
+    /// The number of free bytes, and the place of the disk; `nil` if the disk is on another
+    /// machine, which does not report this number.
     func freeSpace() throws(StoreError) -> (bytes: UInt64, place: String)?
 }
 
 extension StorePlace {
     package var fault: String? { nil }
 
-    /// Whether there is a store already; also `true` if the check fails.
+    /// Whether a store exists here; also `true` if this cannot be found out.
     package var exists: Bool {
-        // If the check fails, the caller gets the error when it then opens the store.
+        // If the check fails, the caller gets the error later, when it opens the store.
         (try? self.isMade()) ?? true
     }
 
@@ -219,18 +225,20 @@ extension StorePlace {
 
 /// The result of an inspection of a store.
 package struct StoreInspection: Sendable, Hashable {
-    /// The faults, line by line; empty if there are none.
+    /// The faults that were found, one in each line; empty if no fault was found.
     package let damage: [String]
-    /// The migrations that this program would apply at the next start.
+    /// The migrations that this program would run at its next start.
     package let missingMigrations: [String]
-    /// The last migration that this program does not know, if a newer version wrote the store.
+    /// The last migration in the database that this program does not know, because a newer version
+    /// has written the store; `nil` if it knows all.
     package let unknownMigration: String?
-    /// The first applied migration that differs from this program's migration.
+    /// The first migration in the database that differs from this program's migration with the
+    /// same name; `nil` if all are equal.
     package let changedMigration: String?
-    /// If the store was moved, or a move into it has not finished: the reason why no server opens
-    /// it; otherwise `nil`.
+    /// The reason why no server opens this store: it was moved, or a move into it has not
+    /// finished. Otherwise `nil`.
     package let move: String?
-    /// The tallies of all lanes that ever had a push; empty if the store is damaged.
+    /// The tallies of all lanes that have ever had a push; empty if the store is damaged.
     package let tallies: [String: Tally]
 
     package init(

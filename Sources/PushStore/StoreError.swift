@@ -1,47 +1,47 @@
-/// The reason why the store cannot be opened, or why an operation failed; a failed operation has
-/// changed nothing, unless the error says so.
+/// The reason why a store cannot be opened, or why an operation has failed. A failed operation has
+/// changed nothing, unless the error's comment says something else.
 package enum StoreError: Error, CustomStringConvertible {
     /// Another process holds the store; `place` names the store, for example by its path.
-    case inUse(place: String)
+    case inUse(place: String, process: Int? = nil)
     /// The database was written by a later version.
     case tooNew(migration: String)
-    /// The migration would break these servers of an older version, which use the database now.
+    /// The migration would break these servers of an older version, which are using the database.
     case olderServers(String, migration: String)
-    /// A migration that was applied to the database differs from this program's migration.
+    /// A migration in the database differs from this program's migration with the same name.
     case changedMigration(String)
-    /// All data was moved to another database, which also has the data stored since.
+    /// All data was moved to another database, which also has the data that was stored since then.
     case moved(place: String, to: String)
-    /// The database is encrypted with a key that is missing from the keyring, or is a different
-    /// key there.
+    /// The database is encrypted with a key that the keyring lacks, or has with other content.
     case wrongKeyring(reason: String)
-    /// The day keys are missing, or are not the ones that encrypt the database's payloads.
+    /// The day keys are missing, or they are not the keys that encrypt the database's payloads.
     case wrongDayKeys(reason: String)
-    /// The only database that accepts writes lacks data that was stored before, so the store left
-    /// it unchanged. Anybody may see the summary; `kept` is the place where the server keeps the
-    /// mark of the database that it used before.
+    /// The only database server that accepts writes lacks data that was stored before, so the
+    /// store has changed nothing there. Anybody may see the summary. `kept` is the place of the
+    /// file that identifies the database that this server used before.
     case refused(summary: String, reason: String, kept: String)
-    /// The disk is full; writes fail until there is room.
+    /// The disk is full. Writes fail until the disk has free space.
     case full
-    /// More writes or reads wait than the store accepts.
+    /// More writes or reads wait than the store allows.
     case busy
-    /// The disk failed in a way after which the store can guarantee nothing; only a restart helps.
+    /// The disk has failed, and the store can guarantee nothing until the process restarts.
     case broken(reason: String)
-    /// No database server can be reached, or none accepts writes; nothing is stored.
+    /// No database server can be reached, or no server accepts writes. Nothing is stored.
     case unavailable(reason: String)
-    /// The connection to the database's server was lost during the commit: the work may be stored,
-    /// or not.
+    /// The connection to the database server was lost during the commit. The changes may or may
+    /// not be stored.
     case unknownOutcome(reason: String)
     case cannotOpen(place: String, reason: String)
-    /// The database's server, or its pooler or role, is set up in a way that the store must not
-    /// use; an operator must change that.
+    /// The store must not use the database server, its pooler or its role as they are configured;
+    /// an operator must change the configuration.
     case unusable(place: String, reason: String)
     case failed(reason: String)
-    /// A row differs from the row that was written: the disk or a person has changed it.
+    /// A row is not as the store has written it: the disk or a person has changed it.
     case damaged(row: String)
 
     package var description: String {
         switch self {
-        case .inUse(let place): "the database \(place) is in use by another process; stop that process first"
+        case .inUse(let place, let process):
+            "the database \(place) is in use by another process\(process.map { " (\($0))" } ?? ""); stop that process first"
         case .tooNew(let migration):
             "the database was written by a later version with the migration \(migration); use that version"
         case .olderServers(let names, let migration):
@@ -74,10 +74,11 @@ package enum StoreError: Error, CustomStringConvertible {
 extension StoreError {
     package static let closedReason = "the database is closed"
 
-    /// A value of a row has another type than its column.
+    /// The error for a value whose type differs from that of its column.
     package static var undecodable: StoreError { .failed(reason: "a row cannot be decoded") }
 
-    /// The schema differs from that of the migrations; names the first of the differences.
+    /// The error for a schema that differs from that of the migrations. It lists the first
+    /// differences.
     package static func changedSchema(_ differences: [String]) -> StoreError {
         .failed(
             reason: """
@@ -87,8 +88,8 @@ extension StoreError {
         )
     }
 
-    /// Whether a restart does not help, but only another configuration or another version of the
-    /// program.
+    /// Whether the error would persist after a restart. Only another configuration, or another
+    /// version of the program, can remove its cause.
     package var isConfiguration: Bool {
         switch self {
         case .tooNew, .changedMigration, .wrongKeyring, .wrongDayKeys, .moved, .unusable: true

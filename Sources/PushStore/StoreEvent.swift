@@ -2,90 +2,91 @@ package import PushCore
 
 /// An event that the store reports to its operator.
 package enum StoreEvent: Sendable, Hashable {
-    /// The disk failed in a way after which the store can guarantee nothing; only a restart helps.
+    /// The disk has failed, and the store can guarantee nothing until the process restarts.
     case broken(reason: String)
-    /// The disk is full; writes fail until there is room.
+    /// The disk is full. Writes fail until the disk has free space.
     case diskFull
     /// The disk has free space again, and writes succeed.
     case roomAgain
-    /// Erased data may remain in the free space of the database's pages.
+    /// The store could not overwrite erased data, so this data may remain in free space of the
+    /// database's pages.
     case notWiped(reason: String)
-    /// Another server that shares the store has encrypted with a data key that this one lacks;
-    /// pushes wait for a server that has the key. Reported once for each key.
+    /// Another server that shares the store has encrypted values with a data key that this server
+    /// lacks. Pushes wait for a server with the key. Reported once for each key.
     case keyMissing(UInt32)
-    /// The keyring's first key does not encrypt yet. Reported once for each key, and each time the
-    /// key waits for other servers.
+    /// The keyring's first key does not encrypt yet. Reported once for each key, whenever the key
+    /// has to wait for other servers.
     case keyWaits(KeyWait)
-    /// The key that waited encrypts from now on.
+    /// A key that has waited for other servers now encrypts.
     case keySeals(UInt32)
-    /// Other servers encrypt with a key that this one lacks, so this server no longer takes part
-    /// in the work. Reported once for each reason.
+    /// Other servers encrypt with a key that this server lacks, so this server no longer does any
+    /// work. Reported once for each reason.
     case outWithoutKey(reason: String)
-    /// A row cannot be read; the store skips it, so that it does not block others.
+    /// A row cannot be read. The store skips this row, so that it does not block other rows.
     case setAside(SetAside)
-    /// Too many receipts wait to be written, and the newest were dropped; `inAll` counts all
-    /// dropped receipts since the start.
+    /// Too many receipts wait to be written, so the newest were dropped. `inAll` is the number of
+    /// all receipts that were dropped since the start.
     case receiptsDropped(inAll: Int)
-    /// The write-ahead log could not be checkpointed; reported once for each reason, until a
+    /// A checkpoint of the write-ahead log has failed. Reported once for each reason, until a
     /// checkpoint succeeds.
     case checkpointFailed(reason: String)
-    /// The write-ahead log has grown to this many bytes, because a reader does not end or
-    /// checkpoints fail; reported at each doubling.
+    /// The write-ahead log has grown to this number of bytes, because a reader does not end or
+    /// checkpoints fail. Reported whenever the number has doubled.
     case logIsLong(bytes: Int)
-    /// The database's file has become shorter by this many bytes.
+    /// The database's file was shortened by this number of bytes.
     case spaceGivenBack(bytes: Int)
-    /// The database's file does not become shorter, since it cannot be changed.
+    /// The database's file could not be shortened.
     case spaceNotGivenBack(reason: String)
-    /// An older version made the database, so its files never become shorter, and it is too large
-    /// to be rewritten at the start.
+    /// An older version of the program made the database, so its file never becomes shorter. It is
+    /// also too large to be rewritten at the start.
     case fileStaysLong
-    /// The only database server that accepts writes lacks data that was stored before; the store
-    /// neither reads nor writes there.
+    /// The only database server that accepts writes lacks data that was stored before. So the
+    /// store neither reads nor writes there.
     case databaseRefused(reason: String)
-    /// The store uses a database server again.
+    /// The store has found a suitable database server after it had refused one.
     case databaseTrusted
-    /// The newest timeline of the database is not on this machine's disk: after a start the server
-    /// would not recognize an older database.
+    /// The newest timeline of the database could not be stored on this machine's disk. After a
+    /// restart, the server would not recognise an older database.
     case markNotKept(reason: String)
 
     package enum SetAside: Sendable, Hashable {
-        /// A broadcast was stopped.
+        /// The broadcast of this notification was stopped.
         case broadcast(notification: Int64)
-        /// A scheduled notification is not sent.
+        /// This scheduled notification is not sent.
         case scheduled(notification: Int64)
-        /// A push has failed.
+        /// The push to this device has failed.
         case push(notification: Int64, device: Int64)
-        /// The outcome of a push is not stored.
+        /// The outcome of the push to this device is not stored.
         case settlement(notification: Int64, device: Int64)
-        /// The receipt of a notification is not stored.
+        /// A receipt of this notification is not stored.
         case receipt(notification: Int64)
     }
 }
 
 /// Counts of waiting work and of failures, for metrics.
 package struct StoreReport: Sendable, Hashable {
-    /// The number of writes that wait for their commit.
+    /// The number of writes whose commit has not ended yet.
     package let waiting: Int
     package let receiptsWaiting: Int
     package let receiptsDropped: Int
     package let setAside: Int
     package let checkpointFailures: Int
-    /// The number of bytes of the write-ahead log in use.
+    /// The number of bytes of the write-ahead log that are in use.
     package let logBytes: Int
-    /// `nil` if the store has no file of its own, or has not examined it yet.
+    /// The database's file; `nil` if the store has no file, or has not examined it yet.
     package let file: File?
-    /// `nil` if the store does not count its commits.
+    /// The transactions of this server; `nil` if the store does not count them.
     package let commits: Commits?
-    /// `nil` if a database server makes the syncs.
+    /// The syncs to the disk; `nil` if a database server makes them.
     package let syncs: Syncs?
 
-    /// The transactions of this server that write, since the start.
+    /// The transactions of this server that have written, since its start.
     package struct Commits: Sendable, Hashable {
-        /// The number of writes in all of these transactions; writes that wait at the same time
-        /// share a transaction.
+        /// The number of writes in all these transactions. Writes that wait at the same time share
+        /// one transaction.
         package var writes: Int
-        /// The times from a transaction's last statement until the transaction is on the disk; for
-        /// a database server this includes the round trip.
+        /// The times from a transaction's last statement until the transaction is on the disk. If
+        /// the database is on a server, they include the round trip over the network.
         package var times: TimeHistogram
 
         package init(writes: Int, times: TimeHistogram) {
@@ -95,19 +96,19 @@ package struct StoreReport: Sendable, Hashable {
 
     /// How long calls waited until a file's changes were on the disk, since the start.
     package struct Syncs: Sendable, Hashable {
-        /// The syncs of the write-ahead log; each commit waits for one sync.
+        /// The times of syncs of the write-ahead log. Each commit waits for one sync.
         package var log = TimeHistogram()
-        /// Syncs of the database's file, in checkpoints.
+        /// The times of syncs of the database's file, during checkpoints.
         package var database = TimeHistogram()
 
         package init() {}
     }
 
-    /// The database's file.
+    /// The file of the database.
     package struct File: Sendable, Hashable {
         package let bytes: Int
-        /// The number of bytes of empty pages, which the database reuses or returns to the file
-        /// system.
+        /// The number of bytes in empty pages. The database reuses these pages, or returns them to
+        /// the file system.
         package let freeBytes: Int
 
         package init(bytes: Int, freeBytes: Int) {

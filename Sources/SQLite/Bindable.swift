@@ -1,16 +1,16 @@
 internal import CSQLite
 package import Foundation
 
-/// A value that can be a parameter of a statement. All conforming types fit into an existential
-/// without a heap allocation.
+/// A value for a parameter of a statement. An existential can contain a value of each conforming
+/// type without a heap allocation.
 package protocol Bindable: Sendable {
-    /// Binds the value to a parameter, counted from 1. SQLite copies values that are passed by
-    /// pointer.
+    /// Binds the value to the parameter with this index; the first index is 1. If SQLite gets a
+    /// pointer to the value, it copies the value.
     func bind(to statement: OpaquePointer, at index: Int32)
 }
 
-// The value of SQLITE_TRANSIENT, a macro that Swift does not import: it makes SQLite copy the
-// bytes.
+// This is the value of SQLITE_TRANSIENT, a macro that Swift does not import. It makes SQLite copy
+// the bytes.
 private var transient: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
 
 extension Int64: Bindable {
@@ -33,8 +33,8 @@ extension Bool: Bindable {
 
 extension String: Bindable {
     package func bind(to statement: OpaquePointer, at index: Int32) {
-        // The byte count is passed, and not the end of the C string, since a text may contain a
-        // null.
+        // The number of bytes is passed, since a text may contain a null, which would end a C
+        // string.
         _ = self.withCString { sqlite3_bind_text(statement, index, $0, Int32(self.utf8.count), transient) }
     }
 }

@@ -1,18 +1,18 @@
 internal import Foundation
 
-/// A connection to a database file, for one thread at a time: a lock makes callers wait.
+/// A connection to a database file, for one thread at a time: a lock makes other callers wait.
 ///
-/// The closures must not use the connection again, which would wait forever, and must not keep the
-/// `Database`.
+/// A closure must not use the connection again, since it would wait for ever. It also must not
+/// keep the `Database`.
 package final class Connection: Sendable {
-    /// A `Mutex` cannot give access to values that are not `Sendable`. This lock guards
-    /// `database`.
+    /// This lock guards `database`. A `Mutex` cannot guard it, since it is not `Sendable`.
     private let lock = NSLock()
     nonisolated(unsafe) private let database: Database
     package let path: String
 
-    /// Opens the file at `path`, or a database in memory without a path, and creates the file
-    /// unless `isReadOnly`. `prepare` runs once. Throws `DatabaseError`, and errors of `prepare`.
+    /// Opens the file at `path`, or by default a database in memory. Unless `isReadOnly`, creates
+    /// a missing file. Calls `prepare` once. Throws `DatabaseError`, and rethrows the errors of
+    /// `prepare`.
     package init(
         path: String = ":memory:",
         isReadOnly: Bool = false,
@@ -24,17 +24,17 @@ package final class Connection: Sendable {
         try prepare(self.database)
     }
 
-    /// Runs reads that all see one commit. They cannot write.
+    /// Runs reads that all see the same commit. Their statements cannot write.
     package func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
         try self.exclusively { db in
             try db.execute(sql: "pragma query_only = 1")
-            // A connection that cannot be made writable again refuses each later write.
+            // If this fails, the connection stays read-only, and refuses each later write.
             defer { try? db.execute(sql: "pragma query_only = 0") }
             return try db.inTransaction(.deferred) { try body(db) }
         }
     }
 
-    /// Runs `body` without a transaction: each statement has its own.
+    /// Runs `body` without a transaction around it, so that each statement is a transaction.
     package func exclusively<Value>(_ body: (Database) throws -> Value) rethrows -> Value {
         self.lock.lock()
         defer { self.lock.unlock() }

@@ -1,16 +1,18 @@
 extension Database {
-    /// Runs a statement that writes; returns how many rows it changed.
+    /// Runs a statement that writes; returns the number of rows that it has changed.
     ///
-    /// The statement is compiled once for each connection and kept with its text. So a text that
-    /// contains values instead of parameters costs memory and time. Throws `DatabaseError`.
+    /// Each connection compiles the statement once, and keeps it under its text. If texts
+    /// contained values instead of parameters, this would cost memory and time. Throws
+    /// `DatabaseError`.
     @discardableResult
     package func run(prepared sql: String, _ values: any Bindable...) throws -> Int {
         try self.run(SQL(sql: sql, arguments: values))
     }
 
-    /// The first row of a statement that is compiled once, decoded; `nil` if there is none.
+    /// Runs a statement that is compiled once. Returns its first row, decoded; `nil` if it has no
+    /// row.
     ///
-    /// A statement that writes must return one row at most.
+    /// A statement that writes must return at most one row.
     package func first<Result>(
         prepared sql: String,
         _ values: any Bindable...,
@@ -19,7 +21,7 @@ extension Database {
         try self.first(SQL(sql: sql, arguments: values), decode: decode)
     }
 
-    /// All rows of a statement that is compiled once, decoded.
+    /// Runs a statement that is compiled once. Returns all its rows, decoded.
     package func all<Result>(
         prepared sql: String,
         _ values: any Bindable...,
@@ -28,13 +30,13 @@ extension Database {
         try self.all(SQL(sql: sql, arguments: values), decode: decode)
     }
 
-    /// Steps through a statement that is compiled once, until the last row, or until `isGoingOn`
-    /// returns `false`.
+    /// Runs a statement that is compiled once, row by row, until the last row, or until
+    /// `isGoingOn` returns `false`.
     package func step(prepared sql: String, isGoingOn: () -> Bool) throws {
         try self.bound(SQL(sql: sql)).forEach { _ in isGoingOn() }
     }
 
-    /// Calls `body` with each row of a statement that is compiled once.
+    /// Runs a statement that is compiled once. Calls `body` with each row.
     package func each(
         prepared sql: String,
         values: [any Bindable] = [],
@@ -43,38 +45,39 @@ extension Database {
         try self.bound(SQL(sql: sql, arguments: values)).each(body)
     }
 
-    /// Calls `body` with each row of a statement whose text varies; it is compiled at each call.
+    /// Runs a statement whose text varies, and which is therefore compiled at each call. Calls
+    /// `body` with each row.
     package func each(composed sql: SQL, body: (borrowing DirectRow) throws -> Void) throws {
         let compiled = try self.makeStatement(sql: sql.text)
         try withExtendedLifetime(compiled) { try compiled.rows(sql.arguments).each(body) }
     }
 
-    /// All rows of a statement whose text varies, decoded.
+    /// Runs a statement whose text varies. Returns all its rows, decoded.
     package func all<Result>(composed sql: SQL, decode: (borrowing DirectRow) throws -> Result) throws -> [Result] {
         let compiled = try self.makeStatement(sql: sql.text)
         return try withExtendedLifetime(compiled) { try compiled.rows(sql.arguments).all(decode) }
     }
 }
 
-/// Statements with interpolated values, which become parameters; these statements are compiled
-/// once, too.
+/// Functions for statements with interpolated values. The values become parameters, so each
+/// statement is compiled only once.
 extension Database {
-    /// Runs a statement that writes; returns how many rows it changed.
+    /// Runs a statement that writes; returns the number of rows that it has changed.
     @discardableResult
     package func run(_ sql: SQL) throws -> Int {
         try self.bound(sql).forEach { _ in true }
         return self.changesCount
     }
 
-    /// The first row, decoded; `nil` if there is none.
+    /// The first row of a statement, decoded; `nil` if it has no row.
     package func first<Result>(_ sql: SQL, decode: (borrowing DirectRow) throws -> Result) throws -> Result? {
         try self.bound(sql).map(decode)
     }
 
-    /// Whether the statement has a row.
+    /// Whether the statement returns a row.
     package func exists(_ sql: SQL) throws -> Bool { try self.first(sql) { _ in true } ?? false }
 
-    /// All rows, decoded.
+    /// All rows of a statement, decoded.
     package func all<Result>(_ sql: SQL, decode: (borrowing DirectRow) throws -> Result) throws -> [Result] {
         try self.bound(sql).all(decode)
     }

@@ -5,18 +5,20 @@ internal import Synchronization
 ///
 /// All methods throw `DatabaseError`, and the errors of their closures.
 package final class Database {
-    /// The connection's handle, for the functions of SQLite that this module does not wrap; `nil`
-    /// once the connection is closed.
+    /// The handle of the connection, for functions of SQLite that this module does not wrap. `nil`
+    /// after the connection is closed.
     package private(set) var handle: OpaquePointer?
-    /// Another thread may interrupt the connection, but not while it is being closed.
+    /// Whether the connection is open. The lock ensures that no other thread interrupts the
+    /// connection while it is being closed.
     private let isOpen = Mutex(true)
-    /// The compiled statements that are used again, by their text.
+    /// The compiled statements that will be used again, by their texts.
     private var statements: [String: Statement] = [:]
-    /// Whether a transaction of `inTransaction` runs, which an error may have rolled back.
+    /// Whether `inTransaction` or `inSavepoint` is running. An error may already have rolled its
+    /// transaction back.
     private var isInBlock = false
 
     init(path: String, isReadOnly: Bool, busyTimeout: Duration) throws {
-        // SQLite needs no lock of its own, since `Connection` has one.
+        // SQLite needs no locks of its own, since `Connection` has a lock.
         let flags =
             SQLITE_OPEN_NOMUTEX | (isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
         let code = sqlite3_open_v2(path, &self.handle, flags, nil)
@@ -24,8 +26,8 @@ package final class Database {
         sqlite3_extended_result_codes(self.handle, 1)
         csqlite_refuse_texts_in_double_quotes(self.handle)
         sqlite3_busy_timeout(self.handle, Int32(clamping: busyTimeout.components.seconds * 1000))
-        // SQLite reads no file before its first statement; a file that does not contain a database
-        // fails here.
+        // SQLite reads the file only at the first statement. So this statement fails if the file
+        // contains no database.
         try self.execute(sql: "select 1 from sqlite_schema limit 1; pragma foreign_keys = on")
     }
 
@@ -36,16 +38,16 @@ package final class Database {
 
     // MARK: Statements
 
-    /// Compiles a statement, which the caller keeps.
+    /// Compiles a statement. The caller keeps it.
     package func makeStatement(sql: String) throws -> Statement {
         try self.checkTransaction()
         var rest: UnsafePointer<CChar>?
         return try sql.withCString { try Statement($0, in: self.handle, rest: &rest) }
     }
 
-    /// Compiles a statement once; the connection keeps it with its text.
+    /// Compiles a statement once, and keeps it under its text.
     ///
-    /// A text that contains values instead of parameters would cost memory and time.
+    /// If texts contained values instead of parameters, this would cost memory and time.
     package func cachedStatement(sql: String) throws -> Statement {
         if let statement = self.statements[sql] {
             try self.checkTransaction()
@@ -56,7 +58,7 @@ package final class Database {
         return statement
     }
 
-    /// Runs one or more statements without parameters, which it compiles at each call.
+    /// Runs one or more statements without parameters. They are compiled at each call.
     package func execute(sql: String) throws {
         try sql.withCString { start in
             var next: UnsafePointer<CChar>? = start
@@ -67,7 +69,7 @@ package final class Database {
         }
     }
 
-    /// The number of rows that the last statement changed.
+    /// The number of rows that the last statement has changed.
     var changesCount: Int { self.handle.map { Int(sqlite3_changes($0)) } ?? 0 }
 
     // MARK: Transactions
@@ -86,14 +88,14 @@ package final class Database {
         try self.cachedStatement(sql: "commit").execute()
     }
 
-    /// Runs `body` in a transaction. An error of `body` or of the commit rolls it back.
+    /// Runs `body` in a transaction. If `body` or the commit throws, rolls the transaction back.
     package func inTransaction<Value>(_ kind: TransactionKind, _ body: () throws -> Value) throws -> Value {
         try self.beginTransaction(kind)
         return try self.inBlock(commit: "commit", rollback: "rollback", body)
     }
 
-    /// Runs `body` in a savepoint of the running transaction. An error of `body` rolls back the
-    /// savepoint alone.
+    /// Runs `body` in a savepoint of the running transaction. If `body` throws, rolls only the
+    /// savepoint back.
     package func inSavepoint<Value>(_ body: () throws -> Value) throws -> Value {
         try self.cachedStatement(sql: "savepoint part").execute()
         return try self.inBlock(commit: "release part", rollback: "rollback to part; release part", body)
@@ -109,15 +111,15 @@ package final class Database {
             return value
         } catch {
             self.isInBlock = false
-            // A failed disk or memory makes SQLite roll back the whole transaction by itself; then
-            // there is nothing left to roll back, and the first error is the cause.
+            // If the disk or an allocation has failed, SQLite itself has rolled the whole
+            // transaction back. Then nothing is left to do, and the first error is the cause.
             if self.isInsideTransaction { try? self.execute(sql: rollback) }
             throw error
         }
     }
 
-    /// Refuses a statement after SQLite has rolled back the transaction around it: the statement
-    /// would be a transaction of its own.
+    /// Refuses a statement if SQLite has already rolled back the transaction around it. The
+    /// statement would otherwise run as a transaction of its own.
     private func checkTransaction() throws {
         guard !self.isInBlock || self.isInsideTransaction else {
             throw DatabaseError(resultCode: .abort, message: "the transaction was rolled back")
@@ -132,8 +134,8 @@ package final class Database {
         case truncate = 3
     }
 
-    /// Copies pages of the write-ahead log into the database. Returns the log's length and how
-    /// many pages of it are copied.
+    /// Copies pages of the write-ahead log into the database. Returns the number of pages in the
+    /// log, and how many of them are copied.
     @discardableResult
     package func checkpoint(_ mode: CheckpointMode) throws -> (walFrameCount: Int, checkpointedFrameCount: Int) {
         var (length, copied): (Int32, Int32) = (0, 0)

@@ -2,9 +2,9 @@ internal import CSQLite
 
 /// The failure of a statement. Its texts contain neither parameters nor stored values.
 package struct DatabaseError: Error, Equatable, CustomStringConvertible {
-    /// The kind of failure, without its details.
+    /// The primary result code, which gives the kind of failure.
     package var resultCode: ResultCode { self.extendedResultCode.primary }
-    /// SQLite's extended result code.
+    /// SQLite's extended result code, which also has the details.
     package let extendedResultCode: ResultCode
     package let message: String?
 
@@ -19,7 +19,7 @@ package struct DatabaseError: Error, Equatable, CustomStringConvertible {
         self.init(resultCode: ResultCode(rawValue: code), message: message)
     }
 
-    /// A statement was given another number of parameters than its text has.
+    /// The error for a statement that got more or fewer values than its text has parameters.
     static let otherParameters = DatabaseError(
         resultCode: .misuse,
         message: "a statement has other parameters than its text"
@@ -30,7 +30,8 @@ package struct DatabaseError: Error, Equatable, CustomStringConvertible {
     }
 }
 
-/// A result code of SQLite (https://www.sqlite.org/rescode.html): a primary or an extended one.
+/// A result code of SQLite (https://www.sqlite.org/rescode.html). It may be a primary or an
+/// extended result code.
 package struct ResultCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     package let rawValue: Int32
 
@@ -38,7 +39,7 @@ package struct ResultCode: RawRepresentable, Hashable, Sendable, CustomStringCon
         self.rawValue = rawValue
     }
 
-    /// The kind of failure that an extended code belongs to.
+    /// The primary code that an extended code belongs to.
     package var primary: ResultCode { ResultCode(rawValue: self.rawValue & 0xFF) }
 
     package var description: String { "\(self.rawValue)" }

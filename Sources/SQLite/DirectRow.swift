@@ -1,13 +1,13 @@
 internal import CSQLite
 package import Foundation
 
-/// The current row of a statement, read directly from SQLite. The statement is reset when the
-/// lifetime of this value ends.
+/// The current row of a statement, read directly from SQLite. When the lifetime of this value
+/// ends, the statement is reset.
 package struct DirectRow: ~Copyable {
-    /// The handle, for functions of SQLite that this type does not wrap.
+    /// The handle of the statement, for functions of SQLite that this type does not wrap.
     package let statement: OpaquePointer
 
-    /// The rows of a statement whose parameters are bound.
+    /// Reads the rows of a statement whose parameters are already bound.
     package init(_ statement: OpaquePointer) {
         self.statement = statement
     }
@@ -16,12 +16,12 @@ package struct DirectRow: ~Copyable {
         sqlite3_reset(self.statement)
     }
 
-    /// Fetches the row and decodes it; `nil` if there is none.
+    /// Fetches the row and decodes it; `nil` if there is no row.
     package consuming func map<Value>(_ decode: (borrowing DirectRow) throws -> Value) throws -> Value? {
         try self.step() ? decode(self) : nil
     }
 
-    /// Fetches row after row until the last, or until `decode` returns `false`.
+    /// Fetches rows until the last one, or until `decode` returns `false`.
     package consuming func forEach(_ decode: (borrowing DirectRow) throws -> Bool) throws {
         while try self.step() {
             guard try decode(self) else { return }
@@ -57,23 +57,23 @@ package struct DirectRow: ~Copyable {
         sqlite3_column_type(self.statement, column) == SQLITE_NULL
     }
 
-    /// Empty if the column is null.
+    /// The text; empty if the column is null.
     package func text(_ column: Int32) -> String {
         sqlite3_column_text(self.statement, column).map { String(cString: $0) } ?? ""
     }
 
-    /// `nil` if the column is null.
+    /// The text; `nil` if the column is null.
     package func optionalText(_ column: Int32) -> String? {
         self.isNull(column) ? nil : self.text(column)
     }
 
-    /// A copy, which outlives the row.
+    /// A copy of the bytes, which outlives the row.
     package func bytes(_ column: Int32) -> [UInt8] {
         let start = sqlite3_column_blob(self.statement, column)
         return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(self.statement, column))))
     }
 
-    /// A copy, which outlives the row.
+    /// A copy of the bytes, which outlives the row.
     package func data(_ column: Int32) -> Data {
         guard let bytes = sqlite3_column_blob(self.statement, column) else { return Data() }
         return Data(bytes: bytes, count: Int(sqlite3_column_bytes(self.statement, column)))

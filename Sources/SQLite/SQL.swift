@@ -1,6 +1,6 @@
-/// A statement, or a part of one, with the values of its parameters.
+/// A statement, or a part of a statement, with the values of its parameters.
 ///
-/// An interpolated value becomes a parameter, and an interpolated `SQL` a part of the text.
+/// An interpolated value becomes a parameter. An interpolated `SQL` becomes a part of the text.
 package struct SQL: ExpressibleByStringInterpolation, Sendable {
     package private(set) var text: String
     package private(set) var arguments: [any Bindable]
@@ -40,7 +40,7 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
             self.arguments.append(value)
         }
 
-        /// A list in parentheses.
+        /// Adds a list of parameters in parentheses.
         package mutating func appendInterpolation(_ values: [some Bindable]) {
             self.text += "(" + values.map { _ in "?" }.joined(separator: ",") + ")"
             self.arguments += values
@@ -51,7 +51,7 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
             self.arguments += part.arguments
         }
 
-        /// A text that is part of the statement, and never a value from outside.
+        /// Adds a text to the statement. This text must never come from outside the program.
         package mutating func appendInterpolation(sql text: some CustomStringConvertible) {
             self.text += text.description
         }

@@ -1,15 +1,15 @@
 internal import CSQLite
 
-/// A compiled statement of one connection, which must not outlive its `Database`.
+/// A compiled statement of one connection. It must not outlive its `Database`.
 package final class Statement {
     package let handle: OpaquePointer?
 
-    /// Compiles the first statement of a text; `rest` is the text after that statement.
+    /// Compiles the first statement of a text. `rest` becomes the text after this statement.
     init(_ text: UnsafePointer<CChar>, in connection: OpaquePointer?, rest: inout UnsafePointer<CChar>?) throws {
         var handle: OpaquePointer?
         let code = sqlite3_prepare_v2(connection, text, -1, &handle, &rest)
         guard code == SQLITE_OK else { throw DatabaseError(of: connection, code) }
-        // `nil` if the text has nothing but blanks and comments.
+        // The handle is `nil` if the text has only blanks and comments.
         self.handle = handle
     }
 
@@ -24,7 +24,7 @@ package final class Statement {
 
     package var parameterCount: Int { Int(sqlite3_bind_parameter_count(self.handle)) }
 
-    /// The rows of the statement with these arguments, one argument for each of its parameters.
+    /// The rows of the statement. `arguments` must contain one value for each of its parameters.
     package func rows(_ arguments: [any Bindable]) throws -> DirectRow {
         guard let handle, arguments.count == self.parameterCount else {
             throw DatabaseError.otherParameters

@@ -1,5 +1,5 @@
-/// Decides which clients may have a connection, by a total limit and one for each address. It only
-/// counts and decides; its caller acts.
+/// Decides which clients may have a connection, by a limit for all connections and a limit for
+/// each address. This type only counts and decides; its caller sends answers and closes sockets.
 ///
 /// ```swift
 /// switch admission.enter(from: origin, hearsRefusals: true) {
@@ -10,21 +10,22 @@
 /// ```
 struct Admission {
     enum Verdict: Hashable {
-        /// The caller must call `leave` when the connection ends. If `evicts` is `true`, the
-        /// caller closes the connection that has been idle longest, to make room.
+        /// The client may have a connection; the caller must call `leave` when it ends. If
+        /// `evicts` is `true`, the caller also closes the connection that has been idle longest,
+        /// to make room.
         case welcome(evicts: Bool)
-        /// The server sends the client the reason; the caller must call `leaveRefused` when the
-        /// connection ends.
+        /// The server answers the client with the reason. The caller must call `leaveRefused` when
+        /// the connection ends.
         case refused(Refusal)
         /// The caller closes the connection without an answer.
         case dropped
     }
 
-    /// The largest number of clients that receive a refusal at a time, in addition to the
-    /// connections in use.
+    /// The maximum number of refused clients that are being answered at the same time. They do not
+    /// count as connections in use.
     static let refusedAtOnce = 64
 
-    /// The limits may be replaced at any time; open connections stay.
+    /// A caller may replace the limits at any time; open connections stay open.
     var limits: ServerLimits
     private(set) var inUse = 0
     private(set) var refused = 0
@@ -34,9 +35,9 @@ struct Admission {
         self.limits = limits
     }
 
-    /// Counts a connection unless it is dropped. `origin` is `nil` if only the total limit
-    /// applies. If `hearsRefusals` is `false`, because a refusal would cost a TLS handshake, the
-    /// client is dropped instead of refused.
+    /// Counts a connection unless it is dropped. `origin` is `nil` if only the limit for all
+    /// connections applies. `hearsRefusals` is `false` if an answer would cost a TLS handshake:
+    /// the client is then dropped instead of refused.
     mutating func enter(from origin: PeerAddress?, hearsRefusals: Bool) -> Verdict {
         let fromOrigin = origin.map { self.byOrigin[$0, default: 0] } ?? 0
         if self.inUse >= self.limits.maxConnections { return self.refuse(.overloaded, hearsRefusals) }
@@ -45,7 +46,8 @@ struct Admission {
         }
         self.inUse += 1
         if let origin { self.byOrigin[origin] = fromOrigin + 1 }
-        // The last tenth stays free, so that idle connections do not block new ones.
+        // Evictions begin before the limit is reached. The last tenth of the connections stays
+        // free, so that idle connections do not block new ones.
         return .welcome(evicts: self.inUse > self.limits.maxConnections - self.limits.maxConnections / 10)
     }
 

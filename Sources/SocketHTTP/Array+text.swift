@@ -7,7 +7,7 @@ extension [UInt8] {
 
     /// Appends a number's digits without creating a string.
     package mutating func append(decimal number: Int) {
-        // A number of 64 bits has at most 20 characters, with its sign.
+        // A number of 64 bits has at most 20 characters, including its sign.
         self.append(upTo: 20) { $0.write(decimal: number) }
     }
 }

@@ -1,10 +1,11 @@
 internal import Bytes
 internal import Glibc
 
-/// The grammar of `uri-host [ ":" port ]` (RFC 9112 §3.2, RFC 3986 §3.2), which `Host` and
-/// absolute-form use.
+/// The grammar of `uri-host [ ":" port ]` (RFC 9112 §3.2, RFC 3986 §3.2): of the field `Host`, and
+/// of the authority in absolute-form.
 enum Authority {
-    /// Whether `range` is a non-empty host, with or without a port; user names are not allowed.
+    /// Whether the bytes in `range` are a non-empty host, with or without a port. A user name is
+    /// not allowed.
     static func isValid(_ bytes: Span<UInt8>, _ range: ByteRange) -> Bool {
         guard !range.isEmpty else { return false }
         let hostEnd: Int
@@ -36,13 +37,12 @@ enum Authority {
         return index
     }
 
-    /// The index after the bracket that closes an IPv6 address. The grammar's form for later IP
-    /// versions is refused.
+    /// The index after the bracket that closes an IPv6 address; `nil` for another form. RFC 3986's
+    /// form for later IP versions is not accepted, either.
     private static func endOfAddress(_ bytes: Span<UInt8>, _ range: ByteRange) -> Int? {
         var end = range.start + 1
         while end < range.end, bytes[end] != UInt8(ascii: "]") {
-            // The characters are checked here, because the system's parser would stop at a NUL,
-            // and accept a zone.
+            // `inet_pton` alone would not suffice: it would stop at a NUL, and accept a zone.
             guard bytes[end].isHexDigit || bytes[end] == 0x3A || bytes[end] == 0x2E else { return nil }
             end += 1
         }
@@ -52,7 +52,7 @@ enum Authority {
         return end + 1
     }
 
-    /// A colon and a port; the grammar lets the port be empty.
+    /// Whether the bytes are a colon and a port; the grammar allows an empty port.
     private static func isPort(_ bytes: Span<UInt8>, _ range: ByteRange) -> Bool {
         guard bytes[range.start] == UInt8(ascii: ":"), range.count <= 6 else { return false }
         var port = 0

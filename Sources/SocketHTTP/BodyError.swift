@@ -1,12 +1,14 @@
-/// The reason why a body could not be read. The connection ends after the answer.
+/// The reason why the server could not read a request's body. The connection ends after the
+/// answer.
 package enum BodyError: Error, Hashable {
     case tooLarge
     case timedOut
     case malformed
-    /// The client has gone, or the request has already been answered.
+    /// The client has closed the connection, or the request has already been answered.
     case closed
 
-    /// The refusal to answer with, as if the server itself had refused the request.
+    /// The refusal that the client gets as its answer, as if the server itself had refused the
+    /// request.
     package var refusal: Refusal {
         switch self {
         case .tooLarge: .bodyTooLarge

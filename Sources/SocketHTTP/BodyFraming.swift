@@ -3,17 +3,17 @@ internal import Bytes
 /// The way to find the end of a request's body (RFC 9112 §6.3).
 enum BodyFraming: Sendable, Hashable {
     case none
-    /// The length is not zero.
+    /// The number of bytes in the body; it is not zero.
     case length(Int)
     case chunked
 }
 
 extension RequestParts {
-    /// Reads the body's framing from the fields, and refuses fields that two parsers might read
-    /// differently.
+    /// Reads the body's framing from the fields. Refuses fields that another parser might read
+    /// differently, since this would allow request smuggling.
     ///
-    /// `Content-Length` must occur once and consist of digits. This refuses the list of equal
-    /// values that RFC 9110 §8.6 lets a recipient accept.
+    /// `Content-Length` must occur once and consist of digits. RFC 9110 §8.6 would allow a list of
+    /// equal values, but such a list is refused, too.
     func framing(_ bytes: Span<UInt8>) throws(Refusal) -> BodyFraming {
         var length: Int?
         var codings: [ByteRange]?
@@ -53,7 +53,7 @@ extension RequestParts {
 }
 
 extension Span<UInt8> {
-    /// The elements between commas, without the spaces around them.
+    /// The elements of a list with commas, without the spaces around them.
     func listElements(_ range: ByteRange) -> [ByteRange] {
         var elements: [ByteRange] = []
         var start = range.start

@@ -2,8 +2,8 @@ internal import Reactor
 
 /// Writes a streaming body; see `Response.StreamingBody`.
 ///
-/// Call `write` and `wait` on the connection's loop only, one at a time; any thread may call
-/// `ring`.
+/// Call `write` and `wait` on the connection's loop only, and never two of them at once. Any
+/// thread may call `ring`.
 ///
 /// `@unchecked Sendable`: only the loop's thread uses the properties other than `loop`.
 package final class BodyWriter: @unchecked Sendable {
@@ -11,11 +11,12 @@ package final class BodyWriter: @unchecked Sendable {
     package enum Awakening: Sendable, Hashable {
         case rung
         case timedOut
-        /// The server stops, so the body ends here.
+        /// The server stops, so the handler must end the body.
         case serverStops
     }
 
-    /// How many bytes a client may send while it reads the body: they belong to later requests.
+    /// The maximum number of bytes that a client may send while it reads the body. These bytes
+    /// belong to later requests.
     private static let unreadBytes = 65_536
 
     private let loop: EventLoop
@@ -29,9 +30,10 @@ package final class BodyWriter: @unchecked Sendable {
         self.connection = connection
     }
 
-    /// Sends a piece of the body, and returns once the socket has taken all of it.
+    /// Sends a piece of the body, and returns once the socket has accepted all of it.
     ///
-    /// Throws `ClientGone` if the client does not accept it within `writeTimeout`, or has gone.
+    /// Throws `ClientGone` if the client has closed the connection, or if the socket does not
+    /// accept the piece within `writeTimeout`.
     package func write(_ bytes: [UInt8]) async throws(ClientGone) {
         // An empty chunk would end the body (RFC 9112 §7.1).
         guard !bytes.isEmpty else { return }
@@ -41,10 +43,10 @@ package final class BodyWriter: @unchecked Sendable {
         }
     }
 
-    /// Waits until `ring()`, the deadline or the stop of the server.
+    /// Waits until `ring()` is called, the deadline passes, or the server stops.
     ///
-    /// Throws `ClientGone` as soon as the client ends its side of the connection: a client that
-    /// only listens leaves in this way.
+    /// Throws `ClientGone` as soon as the client ends its side of the connection: this is how a
+    /// client that only listens ends the stream.
     package func wait(until deadline: ContinuousClock.Instant) async throws(ClientGone) -> Awakening {
         while let connection {
             if connection.loopState.isStopping { return .serverStops }
@@ -65,8 +67,8 @@ package final class BodyWriter: @unchecked Sendable {
         throw ClientGone()
     }
 
-    /// Ends the current wait, or the next one. Any thread may call it; after the body's end it has
-    /// no effect.
+    /// Ends the current wait; without one, ends the next wait. Any thread may call this function.
+    /// After the end of the body it has no effect.
     package func ring() {
         self.loop.execute {
             self.isRung = true
@@ -80,7 +82,7 @@ package final class BodyWriter: @unchecked Sendable {
         return self.isChunked ? await connection.write(Self.lastChunk) : true
     }
 
-    /// Releases the connection, so that nothing more can be written.
+    /// Separates this writer from its connection, so that it can write nothing more.
     func detach() {
         self.connection = nil
     }
@@ -100,7 +102,7 @@ package final class BodyWriter: @unchecked Sendable {
     }
 }
 
-/// The client no longer reads the body.
+/// The error for a client that no longer reads the body.
 package struct ClientGone: Error, Hashable {
     package init() {}
 }

@@ -1,7 +1,7 @@
 internal import Bytes
 
-/// A range of bytes in a request's head. It takes half the memory of a `Range<Int>`, and suffices
-/// since heads are short.
+/// A range of bytes in a request's head. It needs half the memory of a `Range<Int>`: 32 bits
+/// suffice for an index, since heads are short.
 struct ByteRange: Sendable, Hashable {
     private let lowerBound: UInt32
     private let upperBound: UInt32
@@ -37,9 +37,9 @@ extension Span<UInt8> {
         return true
     }
 
-    /// The index after the leading bytes of `range` that satisfy `isPart`.
+    /// The index after those first bytes of `range` that satisfy `isPart`.
     ///
-    /// The function checks the bounds once, not at each byte.
+    /// The function checks the bounds once, and not at each byte.
     @inline(__always)
     func end(of range: ByteRange, while isPart: (UInt8) -> Bool) -> Int {
         self.extracting(range.range).withUnsafeBufferPointer { bytes in

@@ -1,10 +1,10 @@
 internal import Bytes
 
-/// Decodes a chunked body (RFC 9112 §7.1) from bytes that may arrive in any portions.
+/// Decodes a chunked body (RFC 9112 §7.1) from bytes that may arrive in portions of any size.
 ///
 /// It is stricter than the grammar in one point: it refuses spaces within a chunk's line, which
-/// only attackers send. It checks extensions and trailer fields, limits their length and drops
-/// them.
+/// only attackers send. It checks chunk extensions and trailer fields, limits their length, and
+/// drops them.
 struct ChunkDecoder: Sendable {
     private enum State: Sendable {
         case sizeStart, size, sizeEnd
@@ -14,8 +14,8 @@ struct ChunkDecoder: Sendable {
         case trailerStart, trailerName, trailerValue, trailerLineEnd, end, finished
     }
 
-    /// The maximum number of bytes of extensions in all chunks of a body. Extensions are not in
-    /// use; without this limit, a client could send any number of bytes in them.
+    /// The maximum total number of bytes in the extensions of a body's chunks. This server uses no
+    /// extensions. Without the limit, a client could send any number of bytes in them.
     static let extensionBytes = 4096
 
     var isFinished: Bool { self.state == .finished }
@@ -31,11 +31,11 @@ struct ChunkDecoder: Sendable {
         self.trailerRoom = trailerBytes
     }
 
-    /// Appends content to `output`, up to `limit` bytes in all, and returns the number of consumed
-    /// bytes of `input`.
+    /// Appends decoded content to `output` until that has `limit` bytes. Returns the number of
+    /// bytes of `input` that it has consumed.
     ///
-    /// It consumes all of `input`, unless the body ended before: the bytes after the end belong to
-    /// the next request.
+    /// It consumes all of `input`, unless the body ends earlier: the bytes after that end belong
+    /// to the next request.
     mutating func decode(
         _ input: Span<UInt8>,
         into output: inout [UInt8],
@@ -86,7 +86,7 @@ struct ChunkDecoder: Sendable {
             return size == 0 ? .trailerStart : .data
         }
         if let digit = byte.hexDigitValue {
-            // 64 bits hold sixteen digits, leading zeros included.
+            // Sixteen hexadecimal digits, including leading zeros, fit in 64 bits.
             guard self.digits < 16 else { throw .malformed }
             self.digits += 1
             self.size = self.size << 4 | UInt64(digit)

@@ -1,11 +1,11 @@
 internal import Reactor
 
-/// Reading the heads of requests, and waiting for them.
+/// Waits for requests, and reads their heads.
 extension Connection {
-    /// A wait before the next step.
+    /// The event that the connection must await before its next step.
     enum Pause {
         case input(until: ContinuousClock.Instant)
-        /// Other tasks of the loop run first.
+        /// The other tasks of the event loop run before the next step.
         case turn
     }
 
@@ -21,7 +21,7 @@ extension Connection {
         self.mark = self.loopState.loop.now + self.limits.headerTimeout
     }
 
-    /// Continues to read. Returns `nil` when the head is complete.
+    /// Continues to read the head of a request. Returns `nil` once the head is complete.
     func readHead() throws(Ending) -> Pause? {
         while true {
             if self.budget.isSpent { return .turn }
@@ -42,11 +42,11 @@ extension Connection {
         }
     }
 
-    /// The deadline of the wait for bytes; releases the memory that an idle connection does not
-    /// need.
+    /// The deadline of the wait for bytes. If the connection is idle, this function also releases
+    /// memory that the connection does not need.
     private func headDeadline() -> ContinuousClock.Instant {
         guard case .idle = self.state else { return self.mark }
-        // The memory matters, because ten thousand idle connections are common.
+        // The released memory matters, because a server often has ten thousand idle connections.
         self.releaseInput()
         self.parser.release()
         let isNew = self.served == 0
@@ -59,7 +59,7 @@ extension Connection {
         return self.mark + timeout
     }
 
-    /// Moves `input` to a variable, whose uses need no check for exclusive access.
+    /// Moves `input` to a local variable, which needs no checks for exclusive access.
     func takeInput() -> InputBuffer {
         var input = InputBuffer()
         swap(&input, &self.input)
@@ -73,11 +73,11 @@ extension Connection {
     }
 
     func ending(after failure: WaitError) -> Ending {
-        // A client that has sent no bytes has made no request, and gets no answer.
+        // A client that has sent no bytes of a request gets no answer.
         failure == .timedOut && !self.input.isEmpty ? .refused(.timedOut) : .silent
     }
 
-    /// Whether the head is complete.
+    /// Parses the bytes that have arrived; returns whether the head is complete.
     private func parseHead() throws(Ending) -> Bool {
         guard !self.input.isEmpty else { return false }
         let length: Int?

@@ -1,23 +1,24 @@
 internal import Reactor
 
-/// Reading bodies, and discarding the bodies that no handler reads.
+/// Reads bodies, and discards the bodies that no handler reads.
 extension Connection {
     enum Filled {
         case bytes, nothing, ended
     }
 
-    /// The part of a body that the handler has not read.
+    /// How much of a request's body the handler has left unread.
     enum UnreadBody {
         case nothing
-        /// Reading it costs less than a new connection.
+        /// Reading the rest costs less than a new connection would.
         case little
         case tooMuch
     }
 
-    /// The largest rest of a body that the server reads only to keep the connection usable, in
-    /// bytes.
+    /// The maximum number of remaining bytes of a body that the server reads only to keep the
+    /// connection usable.
     private static let drainedBytes = 65_536
-    /// How many bytes, and for how long, a client may continue to send after a refusal.
+    /// The number of bytes that a client may still send after a refusal, and the time that it has
+    /// for them.
     private static let lingeringBytes = 1_048_576
     private static let lingeringTime = Duration.seconds(2)
 
@@ -44,13 +45,13 @@ extension Connection {
     // MARK: Bodies
 
     func readBody(upTo limit: Int) async throws(BodyError) -> [UInt8] {
-        // The handler's time does not run while the handler waits for the client.
+        // The handler's time limit does not include this wait for the client.
         self.stopHandlerTime()
         defer { self.startHandlerTime() }
         var bytes: [UInt8] = []
         do throws(BodyError) {
             guard case .handling = self.state else { throw .closed }
-            // A client that has begun to send no longer waits for 100 Continue.
+            // Once the client sends its body, it no longer waits for 100 Continue.
             if !self.input.isEmpty { self.endContinueWait() }
             if try self.takeBody(into: &bytes, limit: limit) { return bytes }
             let deadline = ContinuousClock.now + self.limits.bodyTimeout
@@ -67,8 +68,8 @@ extension Connection {
         }
     }
 
-    /// Returns whether the client waits for 100 Continue, and records that the server sends it
-    /// now.
+    /// Returns whether the client waits for 100 Continue, and records that the server now sends
+    /// that response.
     @discardableResult
     private func endContinueWait() -> Bool {
         guard case .awaitingContinue(let framing) = self.body else { return false }
@@ -109,7 +110,7 @@ extension Connection {
         case .ended: throw .closed
         case .nothing: break
         }
-        // The memory matters, because many clients may wait in the middle of a body.
+        // The released memory matters, because many clients may stall in the middle of a body.
         self.releaseInput()
         do throws(WaitError) {
             try await self.stream.waitToRead(until: deadline)
@@ -120,12 +121,12 @@ extension Connection {
 
     // MARK: Leftovers
 
-    /// Discards the received part of an unread body, and returns how much is missing.
+    /// Discards the received part of an unread body, and returns how much has not arrived yet.
     func discardBuffered() -> UnreadBody {
         switch self.body {
         case .whole: return .nothing
-        // A client that waits for 100 Continue may send its body or not, so the next bytes may be
-        // a body or a request.
+        // A client that waits for 100 Continue may send its body or not. So the server cannot know
+        // whether the next bytes are a body or a request.
         case .awaitingContinue, .broken: return .tooMuch
         case .length, .chunked: break
         }
@@ -139,8 +140,8 @@ extension Connection {
         return .tooMuch
     }
 
-    /// Reads the missing part of a body after `discardBuffered` has returned `little`. Returns
-    /// whether that succeeded.
+    /// After `discardBuffered` has returned `little`, reads and discards the rest of the body.
+    /// Returns whether the whole rest arrived.
     func discardRemainingBody() async -> Bool {
         let deadline = ContinuousClock.now + self.limits.bodyTimeout
         do throws(BodyError) {
@@ -154,9 +155,10 @@ extension Connection {
         }
     }
 
-    /// Ends our side and continues to read for a while. Otherwise, closing with unread bytes makes
-    /// the kernel send a reset. The client's kernel would then drop the response that the client
-    /// has not read yet (RFC 9112 §9.6).
+    /// Ends the server's side of the connection, and continues to read for a while. If the server
+    /// closed the socket while bytes are unread, the kernel would send a reset. The client's
+    /// kernel would then drop the part of the response that the client has not read yet (RFC 9112
+    /// §9.6).
     func linger() async {
         self.stream.endWriting()
         let deadline = ContinuousClock.now + Self.lingeringTime

@@ -15,18 +15,19 @@ extension RequestTraits {
     }
 }
 
-/// Writing responses.
+/// Writes responses.
 extension Connection {
-    /// The work left for a request whose answer has begun.
+    /// The work that remains after the begin of an answer, because it may have to wait.
     enum Unfinished {
-        /// `output` holds the remaining head; the body follows if `output` does not contain it.
+        /// `output` contains the part of the answer that the socket has not accepted yet. If it
+        /// lacks the body, the body must be sent afterwards.
         case answer(Response, RequestHead, sendsBody: Bool, unread: UnreadBody, closes: Bool)
-        /// The client has received its answer.
+        /// The client has received its answer; the server only reads on before it closes.
         case lingering
     }
 
-    /// A body up to this size is copied and sent in one call with its head; for a larger one, a
-    /// second call is cheaper than the copy.
+    /// A body of at most this number of bytes is copied behind its head, and both are sent in one
+    /// call. For a larger body, a second call costs less than the copy.
     private static let copiedBytes = 32_768
 
     /// Does the work that `answer` could not do at once.
@@ -40,26 +41,28 @@ extension Connection {
             guard await self.writeBody(with: streamingBody, for: head) else { throw .silent }
         }
         if closes {
-            // A client that asked to close sends no more, so a reset would do no harm.
+            // A client that has asked to close the connection sends nothing more, so a reset could
+            // not destroy the response.
             if head.keepsAlive || unread != .nothing || !self.input.isEmpty { await self.linger() }
             throw .silent
         }
         if unread == .little, await !self.discardRemainingBody() { throw .silent }
     }
 
-    /// Sends a response after which the connection is closed.
+    /// Sends a response and returns whether all of it was sent; the caller then closes the
+    /// connection.
     func send(_ response: Response, to head: RequestHead?) async -> Bool {
         let isWhole = self.encode(response, to: head.map { RequestTraits($0) } ?? .unknown, closes: true)
         guard await self.writeOutput() else { return false }
         return await self.write(isWhole ? [] : response.body)
     }
 
-    /// Appends a response to `output`. Returns `false` if it has left out the body, because
-    /// sending a large one separately is cheaper.
+    /// Appends a response to `output`. Returns `false` if the body is not included: a large body
+    /// is cheaper to send separately.
     @discardableResult
     func encode(_ response: Response, to request: RequestTraits, closes: Bool) -> Bool {
-        // A 1xx status is a mistake of the handler; the client would wait for the real answer for
-        // ever.
+        // No handler may answer with a 1xx status: the client would wait for the final response
+        // for ever. So the client gets 500.
         guard response.status.code >= 200 else {
             return self.encode(Response(status: .internalServerError), to: request, closes: closes)
         }
@@ -67,7 +70,7 @@ extension Connection {
         let headLength = ResponseEncoder.ownBytes + response.fields.bytes.count
         let hasBody = !request.isHead && response.status.allowsContent && response.streamingBody == nil
         let isCopied = hasBody && bodyLength <= Self.copiedBytes
-        // Uses of a local variable need no check for exclusive access.
+        // A local variable needs no checks for exclusive access.
         var output = self.takeOutput()
         output.reserveCapacity(headLength + (isCopied ? bodyLength : 0))
         self.loopState.encoder.appendHead(
@@ -83,7 +86,8 @@ extension Connection {
         return isCopied || !hasBody
     }
 
-    /// Moves `output` to the caller, or the loop's spare memory if `output` has no memory.
+    /// Moves `output` to the caller. If `output` has no memory, the result uses the loop's spare
+    /// memory.
     private func takeOutput() -> [UInt8] {
         var output: [UInt8] = []
         swap(&output, &self.output)
@@ -91,7 +95,8 @@ extension Connection {
         return output
     }
 
-    /// Sends as much of `output` as the socket takes now. Returns whether that was all.
+    /// Sends as much of `output` as the socket accepts now. Returns whether it accepted
+    /// everything.
     func flushAtOnce() throws(Ending) -> Bool {
         var output = self.takeOutput()
         do throws(StreamError) {
@@ -111,15 +116,15 @@ extension Connection {
         }
     }
 
-    /// Sends the remaining `output`.
+    /// Sends the rest of `output`, and waits as long as necessary.
     private func writeOutput() async -> Bool {
         let remaining = self.output
         self.output = []
         return await self.write(remaining)
     }
 
-    /// Sends bytes. Returns `false` if the client did not accept them all within `writeTimeout`,
-    /// or has gone: then no more bytes can follow.
+    /// Sends bytes. Returns `false` if the client has closed the connection, or if the socket did
+    /// not accept all bytes within `writeTimeout`. No more bytes can follow then.
     func write(_ bytes: [UInt8]) async -> Bool {
         let deadline = ContinuousClock.now + self.limits.writeTimeout
         var written = 0

@@ -1,13 +1,14 @@
 internal import HTTPTypes
 internal import Reactor
 
-/// One connection: requests in, responses out, one after the other. Use it on its loop only.
+/// One connection, which reads requests and answers them one after the other. Use it on its event
+/// loop only.
 ///
-/// Every wait has a deadline, and ends when the stream is closed from outside. For a small request
-/// with a small answer, only `serve` waits. The functions that it calls decide and act at once,
-/// since each function that may wait costs 500 instructions more.
+/// Every wait has a deadline, and also ends when other code closes the stream. For a small request
+/// with a small answer, only `serve` waits. The functions that `serve` calls return at once, since
+/// a call of a function that may wait costs 500 instructions more.
 final class Connection {
-    /// The reason why there is no further request to answer.
+    /// The reason why the connection answers no further request.
     enum Ending: Error {
         case refused(Refusal)
         /// The client gets no further answer.
@@ -29,8 +30,8 @@ final class Connection {
     var parser: HeadParser
     /// The number of answered requests.
     private(set) var served = 0
-    /// The instant that belongs to `state`. It is separate, because an enum with an instant is
-    /// slow to copy.
+    /// The instant at which `state` began, or its deadline. It is a separate property, because an
+    /// enum that contains an instant is slow to copy.
     var mark: ContinuousClock.Instant
     private lazy var handlerTimer = LoopTimer(loop: self.loopState.loop) { [weak self] in self?.answerForHandler() }
 
@@ -53,12 +54,12 @@ final class Connection {
         self.parser = HeadParser(limits: limits)
     }
 
-    /// Serves requests until one side ends the connection, and closes it.
+    /// Serves requests until the client or the server ends the connection; then closes it.
     func serve() async {
         if self.loopState.insert(self) {
             do throws(Ending) {
                 while true {
-                    // Nothing refers to the last request here, so that the parser reuses its
+                    // No variable refers to the last request any more, so the parser can reuse its
                     // memory.
                     self.awaitRequest()
                     while let pause = try self.readHead() {
@@ -88,7 +89,7 @@ final class Connection {
         self.close()
     }
 
-    /// Refuses the whole connection, before any request.
+    /// Answers a refused connection before any request, and closes it.
     func refuseConnection(_ refusal: Refusal) async {
         if self.loopState.insert(self) {
             await self.refuse(refusal)
@@ -105,14 +106,16 @@ final class Connection {
         if self.idleSince != nil, self.served > 0 || evenIfNew { self.close() }
     }
 
-    /// Closes an idle connection to make room; `false` if a request has begun since.
+    /// Closes an idle connection to make room for other connections; `false` if a request has
+    /// begun after `since`.
     func close(ifIdleSince since: ContinuousClock.Instant) -> Bool {
         guard self.idleSince == since else { return false }
         self.close()
         return true
     }
 
-    /// The time at which the connection became idle; `nil` if a request has begun.
+    /// The instant at which the connection became idle; `nil` while a request is being read or
+    /// answered.
     var idleSince: ContinuousClock.Instant? {
         if case .idle = self.state { self.mark } else { nil }
     }
@@ -143,7 +146,7 @@ final class Connection {
         )
     }
 
-    /// Sends a handler's response; returns the work that has to wait.
+    /// Sends a handler's response as far as that needs no wait; returns the remaining work.
     private func answer(_ response: Response, to head: RequestHead) throws(Ending) -> Unfinished? {
         self.served += 1
         self.budget.spend()
@@ -160,14 +163,14 @@ final class Connection {
         return .answer(response, head, sendsBody: !isWhole, unread: unread, closes: closes)
     }
 
-    /// Whether no other request can follow this one on the connection.
+    /// Whether the connection must be closed after the response.
     private func mustClose(after response: Response, to head: RequestHead, leaving unread: UnreadBody) -> Bool {
         if response.closesConnection || !head.keepsAlive { return true }
         if self.loopState.isStopping || self.served >= self.limits.requestsPerConnection { return true }
         guard response.streamingBody != nil else { return unread == .tooMuch }
-        // In HTTP/1.0, the end of the connection is the end of a streaming body. If a part of the
-        // request body is still missing, it would arrive while the server watches whether the
-        // client ends its side.
+        // In HTTP/1.0, a streaming body ends with the connection. In HTTP/1.1, the server reads
+        // while it streams, to notice when the client ends its side. It would then also read the
+        // missing part of the request's body.
         return head.isVersion10 || unread != .nothing
     }
 
@@ -180,14 +183,14 @@ final class Connection {
         self.handlerTimer.disarm()
     }
 
-    /// Answers in place of a handler whose time has passed. The handler continues: cancelling it
-    /// could leave its work half done.
+    /// Answers in place of a handler whose time has passed. The handler continues to run: if it
+    /// were cancelled, its work could be left half done.
     private func answerForHandler() {
         self.state = .overdue
         let head = self.parser.head
         self.encode(self.responder.refuse(.handlerTooSlow, head: head), to: RequestTraits(head), closes: true)
-        // If the socket does not take the whole answer, the client does not read; then the
-        // connection closes without the remaining bytes.
+        // If the socket does not accept the whole answer, the client does not read. The connection
+        // is then closed, and the remaining bytes are lost.
         let output = self.output
         let isSent = (try? output.span.withUnsafeBytes { try self.stream.write($0) }) == output.count
         if isSent { self.stream.endWriting() } else { self.close() }

@@ -1,13 +1,13 @@
 package import Synchronization
 
-/// The number of connections that a server has, has refused and has closed to make room. Any
-/// thread may read it.
+/// The number of open connections of a server, and of those that it has refused or evicted. Any
+/// thread may read these numbers.
 package final class ConnectionCounts: Sendable {
-    /// The connections that are open now.
+    /// The number of connections that are open now.
     package let open = Atomic(0)
-    /// Refused connections, whether or not the client got an answer.
+    /// The number of refused connections, whether or not their clients got an answer.
     package let refused = Atomic(0)
-    /// Idle connections that were closed to make room.
+    /// The number of idle connections that the server closed to make room for other connections.
     package let evicted = Atomic(0)
 
     package init() {}

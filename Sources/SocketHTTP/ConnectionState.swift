@@ -1,18 +1,18 @@
-/// The state of a connection.
+/// The state of a connection to a client.
 enum ConnectionState {
-    /// No byte of a request has arrived since `Connection.mark`.
+    /// No byte of a request has arrived since the instant `Connection.mark`.
     case idle
-    /// A head is arriving; its deadline is `Connection.mark`.
+    /// The head of a request is arriving. The deadline for its end is `Connection.mark`.
     case reading
     /// A handler is running.
     case handling
-    /// The server has answered in place of the handler, which still runs.
+    /// The server has answered in place of a handler that was too slow. The handler still runs.
     case overdue
     /// An answer is being sent.
     case answering
     /// A handler writes a streaming body.
     case streaming(BodyWriter)
-    /// The last write is incomplete, so no bytes can follow it.
+    /// The last write was incomplete, so no further bytes can be sent.
     case lost
 }
 
@@ -21,10 +21,10 @@ enum BodyState {
     case whole
     /// The client waits for 100 Continue before it sends the body.
     case awaitingContinue(BodyFraming)
-    /// The number of missing bytes, which is not zero.
+    /// The number of bytes that have not arrived yet; it is not zero.
     case length(Int)
     case chunked(ChunkDecoder)
-    /// The end of the body cannot be found any more, so no request can follow.
+    /// The end of the body cannot be found any more, so no further request can be read.
     case broken
 
     init(_ framing: BodyFraming, trailerBytes: Int) {
@@ -35,7 +35,7 @@ enum BodyState {
         }
     }
 
-    /// The number of bytes for which the next read needs room.
+    /// The number of bytes that the buffer of the next read should have room for.
     var expected: Int {
         switch self {
         case .whole, .awaitingContinue, .broken: 1

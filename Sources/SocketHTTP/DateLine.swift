@@ -1,12 +1,12 @@
 internal import CivilTime
 internal import Glibc
 
-/// The `Date` field line, computed once a second.
+/// The field line `Date`, which is formatted only once a second.
 struct DateLine {
     private var second: Int?
     private var line: [UInt8] = []
 
-    /// The line for `second`, in seconds since 1970, with its CRLF.
+    /// The line with its CRLF. `second` counts from 1970.
     mutating func bytes(at second: Int) -> [UInt8] {
         if second != self.second {
             self.second = second
@@ -15,6 +15,6 @@ struct DateLine {
         return self.line
     }
 
-    /// Seconds since 1970, from the clock that needs no system call.
+    /// Seconds since 1970, from a clock that is read without a system call.
     static var now: Int { max(0, time(nil)) }
 }

@@ -2,7 +2,7 @@ internal import Glibc
 package import Reactor
 internal import Synchronization
 
-/// An HTTP/1.1 server over event loops.
+/// An HTTP/1.1 server on event loops.
 ///
 /// ```swift
 /// let server = HTTPServer(
@@ -12,13 +12,14 @@ internal import Synchronization
 /// )
 /// await server.run()  // until server.stop()
 /// ```
-/// Each connection is a task that stays on one loop.
+/// Each connection has one task, which stays on one event loop.
 package final class HTTPServer: Sendable {
-    /// Makes the stream of a connection, for instance with a TLS handshake; runs on the
-    /// connection's loop. If it throws, the server closes the descriptor.
+    /// Makes the stream of a new connection, for instance with a TLS handshake. It runs on the
+    /// connection's event loop. If it throws, the server closes the descriptor.
     package typealias StreamMaker = @Sendable (Descriptor) async throws -> any ByteStream
 
-    /// The addresses on which the server listens; the real port replaces port 0.
+    /// The addresses that the server listens on. If an address was given with port 0, it has the
+    /// port that the kernel chose.
     package var addresses: [SocketAddress] { self.listeners.map(\.address) }
 
     package let counts: ConnectionCounts
@@ -32,18 +33,18 @@ package final class HTTPServer: Sendable {
     private let identifiesProcesses: Bool
     private let perLoop: [LoopConnections]
     private let acceptor: EventLoop
-    /// It is a mutex, because the acceptor counts new connections, every loop counts ended ones,
-    /// and callers may replace the limits.
+    /// The lock is necessary, because the acceptor counts new connections, and every event loop
+    /// counts ended connections. Callers may also replace the limits.
     private let admission: Mutex<Admission>
     private let nextLoop = Atomic(0)
     private let graceEnded = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
-    /// Creates a server. With `identifiesProcesses`, it serves only processes at unix sockets, and
-    /// each request names the user of its process.
+    /// Creates a server. With `identifiesProcesses`, the server accepts only processes at unix
+    /// sockets, and each request names the user of its process.
     ///
-    /// With `onBadProxyHeader`, each connection of a trusted proxy begins with a header of the
-    /// PROXY protocol, which names the client. The server calls the closure for each malformed
-    /// header.
+    /// With `onBadProxyHeader`, each connection from a trusted proxy must begin with a header of
+    /// the PROXY protocol, which names the client. The server calls this closure for each
+    /// malformed header.
     package init(
         listeners: [Listener],
         loops: EventLoopGroup,
@@ -71,10 +72,10 @@ package final class HTTPServer: Sendable {
 
     // MARK: Life
 
-    /// Serves until `stop()`, and returns when all connections are closed.
+    /// Serves requests until `stop()`, and returns when all connections are closed.
     ///
-    /// Cancelling the task stops the server too, but cancels the handlers at once, as they are its
-    /// child tasks.
+    /// If the task of this call is cancelled, the server stops, too. The handlers are then
+    /// cancelled at once, since they run in child tasks.
     package func run() async {
         await withTaskCancellationHandler {
             await withTaskGroup(of: Event.self) { group in
@@ -104,24 +105,24 @@ package final class HTTPServer: Sendable {
         }
     }
 
-    /// Stops accepting connections, closes idle ones and lets running requests finish during the
-    /// grace period. Then it closes all connections, and `run()` cancels the remaining handlers.
-    /// Any thread may call this; further calls have no effect.
+    /// Stops accepting connections, closes idle ones, and lets running requests finish during the
+    /// grace period. After that period it closes all connections, and `run()` cancels the handlers
+    /// that still run. Any thread may call this; a second call has no effect.
     package func stop() {
         for listener in self.listeners { listener.stop() }
         for share in self.perLoop { share.stop() }
         self.acceptor.execute {
-            // This is a timer, because a sleep would end at once in a cancelled task.
+            // A timer is used, because in a cancelled task a sleep would end at once.
             let timer = LoopTimer(loop: self.acceptor) { self.endGrace() }
             timer.arm(at: .now + self.grace)
         }
     }
 
-    /// Replaces the limits for connections that begin afterwards; open ones keep theirs. Any
-    /// thread may call this.
+    /// Replaces the limits for connections that begin afterwards; open connections keep their
+    /// limits. Any thread may call this.
     ///
-    /// The time after which the kernel gives up a vanished client does not change while the server
-    /// listens.
+    /// A listening socket keeps the time after which the kernel gives up a client that has
+    /// vanished.
     package func replaceLimits(_ limits: ServerLimits) {
         self.admission.withLock { $0.limits = limits }
     }
@@ -137,8 +138,9 @@ package final class HTTPServer: Sendable {
 
     // MARK: Connections
 
-    /// Serves a connection that the caller has accepted, and closes it; ends when the server
-    /// stops. Call it on the stream's loop, which must be one of the server's.
+    /// Serves a connection that the caller has accepted, and closes it. It returns at the latest
+    /// when the server stops. Call it on the stream's event loop, which must be one of the
+    /// server's loops.
     package func serveConnection(_ stream: any ByteStream, peer: PeerAddress, on loop: EventLoop) async {
         loop.assertOnLoop()
         await self.connection(stream, peer, self.perLoop[loop.index]).serve()
@@ -185,23 +187,24 @@ package final class HTTPServer: Sendable {
     }
 
     private func serve(_ socket: Int32, _ peer: PeerAddress, _ share: LoopConnections) async {
-        // This fails if memory or watches have run out. The socket is then already closed, and no
-        // answer can be sent.
+        // `Descriptor` throws if the kernel has no memory for the socket, or cannot watch it. The
+        // socket is then already closed, so the client gets no answer.
         guard let descriptor = try? Descriptor(socket, on: share.loop) else { return }
         guard let (stream, client) = await self.open(descriptor, peer, share) else { return descriptor.close() }
         await self.connection(stream, client, share).serve()
     }
 
-    /// Answers a refused connection, without TLS.
+    /// Answers a refused connection without a TLS handshake.
     private func refuseConnection(_ socket: Int32, _ peer: PeerAddress, _ refusal: Refusal, _ share: LoopConnections)
         async
     {
-        // If this fails, the socket is already closed, as in `serve`.
+        // If `Descriptor` throws, the socket is already closed.
         guard let descriptor = try? Descriptor(socket, on: share.loop) else { return }
         await self.connection(SocketStream(descriptor), peer, share).refuseConnection(refusal)
     }
 
-    /// The stream, and the client: the peer, or the one that the header of a load balancer names.
+    /// Opens the stream. Returns it with the client's address: the peer's address, or the address
+    /// that the PROXY header of a load balancer contains.
     private func open(_ descriptor: Descriptor, _ peer: PeerAddress, _ share: LoopConnections) async
         -> (any ByteStream, PeerAddress)?
     {
@@ -212,14 +215,14 @@ package final class HTTPServer: Sendable {
         return await descriptor.cancellingWaits {
             guard let client = hasHeader ? await self.client(on: descriptor, behind: peer) : peer else { return nil }
             guard let makeStream = self.makeStream else { return (SocketStream(descriptor), client) }
-            // `makeStream` reports its failures itself, and without a stream no answer can be
-            // sent.
+            // `makeStream` reports its failures itself. Without a stream, the client gets no
+            // answer.
             return (try? await makeStream(descriptor)).map { ($0, client) }
         }
     }
 
-    /// `nil` if the load balancer sends no header, or a malformed one: then nobody knows the
-    /// client.
+    /// The client's address; `nil` if the load balancer sends no PROXY header or a malformed one,
+    /// since the client is then unknown.
     private func client(on descriptor: Descriptor, behind peer: PeerAddress) async -> PeerAddress? {
         let timeout = self.admission.withLock { $0.limits.headerTimeout }
         do throws(ProxyHeader.Failure) {
@@ -228,7 +231,8 @@ package final class HTTPServer: Sendable {
             case .balancer: return peer
             }
         } catch {
-            // Balancers check a port by a connection without bytes.
+            // A missing header is not reported: load balancers check a port by a connection
+            // without bytes.
             if error == .malformed { self.onBadProxyHeader?(peer) }
             return nil
         }

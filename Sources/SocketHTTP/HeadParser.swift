@@ -2,7 +2,8 @@ internal import Bytes
 internal import Glibc
 internal import HTTPTypes
 
-/// Parses the head of a request, strictly by RFC 9112, from bytes that may arrive in any portions.
+/// Parses the head of a request, strictly by RFC 9112, from bytes that may arrive in portions of
+/// any size.
 ///
 /// ```swift
 /// var parser = HeadParser(limits: limits)
@@ -10,12 +11,12 @@ internal import HTTPTypes
 /// use(parser.head)
 /// parser.reset()
 /// ```
-/// The parser reads no socket and no clock, and its result does not depend on the portions.
+/// The parser reads no socket and no clock, and its result does not depend on the portions' sizes.
 struct HeadParser {
-    /// The parsed part of the head. It is meaningful after `parse` has returned a length, or has
-    /// thrown with `fieldsAreRead`.
+    /// The parsed parts of the head. They are valid once `parse` has returned a length. They are
+    /// also valid if `parse` has thrown and `fieldsAreRead` is `true`.
     private(set) var parts = RequestParts()
-    /// Whether the head was read to its end, even if it was refused.
+    /// Whether the parser has read the head to its end, even if it refused the head.
     private(set) var fieldsAreRead = false
 
     private let limits: ServerLimits
@@ -29,8 +30,8 @@ struct HeadParser {
 
     var head: RequestHead { RequestHead(self.parts) }
 
-    /// Prepares for the next request; reuses the memory of the last head unless it is still
-    /// referenced.
+    /// Prepares for the next request. It reuses the memory of the last head, unless other code
+    /// still refers to that head.
     mutating func reset() {
         self.parts.lines.removeAll(keepingCapacity: true)
         self.parts.nameLengths = 0
@@ -42,15 +43,16 @@ struct HeadParser {
         self.requestLineIsRead = false
     }
 
-    /// Releases the memory of an unusually long head. Called before waits that may be long.
+    /// Releases the memory of an unusually long head. The connection calls this before a wait that
+    /// may be long.
     mutating func release() {
         if self.parts.bytes.capacity > InputBuffer.usualSize { self.parts.bytes = [] }
     }
 
-    /// Continues to parse. `bytes` is everything from the start of the request, including the
-    /// bytes of earlier calls.
+    /// Continues to parse. `bytes` contains the whole request from its start, including the bytes
+    /// of earlier calls.
     ///
-    /// Returns the length of the head when it is complete, otherwise `nil`.
+    /// Returns the length of the head once the head is complete, and `nil` before.
     mutating func parse(_ bytes: Span<UInt8>) throws(Refusal) -> Int? {
         try self.checkFirstByte(bytes)
         while let lineFeed = self.nextLineFeed(bytes) {
@@ -61,8 +63,8 @@ struct HeadParser {
             let line = ByteRange(self.lineStart, lineFeed - 1)
             self.lineStart = lineFeed + 1
             if !self.requestLineIsRead {
-                // RFC 9112 §2.2: an empty line before the request is a mistake of old clients, and
-                // is ignored.
+                // RFC 9112 §2.2: old clients send an empty line before the request by mistake. The
+                // server ignores this line.
                 if line.isEmpty, line.start == 0 {
                     try self.checkFirstByte(bytes)
                     continue
@@ -94,8 +96,8 @@ struct HeadParser {
         return index
     }
 
-    /// Refuses bytes that are not HTTP, such as a TLS greeting, at once instead of at the end of a
-    /// line.
+    /// Refuses a request that does not begin like HTTP, such as a TLS greeting. It does so at the
+    /// first byte, since such a request may never contain a line end.
     private func checkFirstByte(_ bytes: Span<UInt8>) throws(Refusal) {
         guard !self.requestLineIsRead, self.lineStart < bytes.count else { return }
         guard ByteSet.token.contains(bytes[self.lineStart]) || self.mayBeEmptyLine(bytes) else {
@@ -103,11 +105,11 @@ struct HeadParser {
         }
     }
 
-    /// Refuses lines and heads that are too long, including incomplete lines, so that the result
-    /// does not depend on the portions.
+    /// Refuses lines and heads that are too long, even before their end has arrived. So the result
+    /// does not depend on the sizes of the portions that arrive.
     private func checkLimits(_ count: Int) throws(Refusal) {
         if !self.requestLineIsRead {
-            // The limit includes room for a method and a version.
+            // The limit of the first line includes room for a method and a version.
             let longest = min(self.limits.targetBytes + 64, self.limits.headerBytes)
             guard count - self.lineStart <= longest else { throw .targetTooLong }
         } else {
@@ -137,8 +139,8 @@ struct HeadParser {
             throw .badRequest("The method is invalid.")
         }
         self.parts.method = method
-        // The target of CONNECT has a grammar of its own; the method is not implemented and is
-        // refused later.
+        // The target of CONNECT has a grammar of its own, and is not parsed: the server does not
+        // implement this method, and refuses it later.
         if self.parts.method != .connect {
             self.parts.place = try RequestTarget(bytes, target, isOptions: self.parts.method == .options)
         }
@@ -154,14 +156,14 @@ struct HeadParser {
             bytes[range.start + 7].isDigit
         else { throw .badRequest("The HTTP version is malformed.") }
         guard bytes[range.start + 5] == UInt8(ascii: "1") else { throw .versionNotSupported }
-        // RFC 9110 §2.5: a higher minor version is treated as the highest one known.
+        // RFC 9110 §2.5: a version 1.2 or higher is treated as 1.1, the highest known version.
         self.parts.isVersion10 = bytes[range.start + 7] == UInt8(ascii: "0")
     }
 
     private mutating func readField(_ bytes: Span<UInt8>, _ line: ByteRange) throws(Refusal) {
         guard self.parts.lines.count < self.limits.headerCount else { throw .headerTooLarge }
         var index = bytes.end(of: line) { ByteSet.token.contains($0) }
-        // A folded line starts with a space, and so has an empty name.
+        // A continuation of a folded line begins with a space, so that its field name is empty.
         guard index > line.start, index < line.end, bytes[index] == UInt8(ascii: ":") else {
             throw .badRequest("A field name is invalid.")
         }

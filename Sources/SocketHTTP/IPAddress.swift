@@ -1,15 +1,15 @@
 internal import Glibc
 
-/// An Internet address. IPv4 addresses are stored as RFC 4291 §2.5.5.2 maps them into IPv6, so
-/// that each has one form.
+/// An Internet address. An IPv4 address is stored as an IPv6 address (RFC 4291 §2.5.5.2), so that
+/// each address has a single form.
 package struct IPAddress: Sendable, Hashable, CustomStringConvertible {
     let high: UInt64
     let low: UInt64
 
-    /// Reads `192.0.2.1` or `2001:db8::1`; `nil` for anything else, such as a name, a port or a
-    /// zone.
+    /// Reads `192.0.2.1` or `2001:db8::1`. `nil` for any other text, such as a name, or an address
+    /// with a port or a zone.
     package init?(_ text: some StringProtocol) {
-        // The C library would take a NUL as the end of the text.
+        // `inet_pton` would take a NUL as the end of the text.
         guard !text.utf8.contains(0) else { return nil }
         let text = String(text)
         var v4 = in_addr()
@@ -43,8 +43,8 @@ package struct IPAddress: Sendable, Hashable, CustomStringConvertible {
 
     package var isIPv4: Bool { self.high == 0 && self.low >> 32 == 0xFFFF }
 
-    /// The first address of the IPv6 network that contains this address. Its prefix has `bits`
-    /// bits, at most 64.
+    /// The first address of the IPv6 network that contains this address. The network's prefix has
+    /// `bits` bits, at most 64.
     package func network(bits: Int) -> IPAddress {
         IPAddress(high: bits <= 0 ? 0 : self.high & ~0 << (64 - min(bits, 64)), low: 0)
     }
@@ -74,11 +74,11 @@ package struct IPAddress: Sendable, Hashable, CustomStringConvertible {
 /// address.
 package struct IPNetwork: Sendable, Hashable {
     private let base: IPAddress
-    /// The length of the prefix among all 128 bits.
+    /// The length of the prefix in bits, within the 128 bits of the stored form.
     private let prefixLength: Int
 
-    /// `nil` if the text is not a block, or if bits after the prefix are set, which is nearly
-    /// always a mistake.
+    /// `nil` if the text is not a block. Also `nil` if bits after the prefix are set, which is
+    /// nearly always a mistake.
     package init?(_ text: String) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let base = IPAddress(parts[0]) else { return nil }
@@ -93,7 +93,7 @@ package struct IPNetwork: Sendable, Hashable {
         guard self.masked(base) == (base.high, base.low) else { return nil }
     }
 
-    /// The networks that only processes of this machine reach.
+    /// The loopback networks, which only processes of this machine can reach.
     package static let loopback = ["127.0.0.0/8", "::1"].compactMap { IPNetwork($0) }
 
     /// Whether the network contains all addresses of IPv4 or of IPv6.
@@ -109,8 +109,8 @@ package struct IPNetwork: Sendable, Hashable {
         (address.high & Self.mask(self.prefixLength), address.low & Self.mask(self.prefixLength - 64))
     }
 
-    /// A mask of the first `length` of 64 bits: of none if `length` is below 0, of all if it is
-    /// above 64.
+    /// A mask of 64 bits, whose first `length` bits are set. A length below 0 counts as 0, and one
+    /// above 64 as 64.
     private static func mask(_ length: Int) -> UInt64 {
         ~0 << (64 - max(0, min(64, length)))
     }

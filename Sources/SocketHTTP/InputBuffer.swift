@@ -1,10 +1,12 @@
 internal import Reactor
 
-/// The bytes that were read from a connection and not consumed yet. Its owner limits its growth.
+/// The bytes that were read from a connection but not consumed yet. The connection that owns the
+/// buffer limits its growth.
 struct InputBuffer {
-    /// The usual size in bytes: enough for nearly every head, and little for an idle connection.
+    /// The usual size in bytes: nearly every head fits, and an idle connection needs little
+    /// memory.
     static let usualSize = 2048
-    /// The size in bytes that suffices for one read of a body.
+    /// The size in bytes for one read of a body.
     private static let largeSize = 16_384
 
     private var bytes: [UInt8] = []
@@ -14,9 +16,10 @@ struct InputBuffer {
     var count: Int { self.end - self.start }
     var isEmpty: Bool { self.start == self.end }
 
-    /// Reads once. Returns `nil` if no bytes are there yet, 0 if the peer has ended its side.
+    /// Reads once. Returns `nil` if no bytes have arrived yet, and 0 if the peer has ended its
+    /// side.
     ///
-    /// `expected` is the number of missing bytes, if it is known.
+    /// `expected` is the number of bytes that are still missing, if it is known.
     mutating func fill(
         from stream: any ByteStream,
         expecting expected: Int = 1,
@@ -42,7 +45,8 @@ struct InputBuffer {
         self.end = 0
     }
 
-    /// Releases the memory if the buffer is empty. Called before waits that may be long.
+    /// Releases the memory if the buffer is empty. The connection calls this before a wait that
+    /// may be long.
     mutating func release(to spares: inout SpareBuffers) {
         guard self.isEmpty else { return }
         spares.put(self.bytes)
@@ -58,13 +62,13 @@ struct InputBuffer {
             self.start = 0
         }
         let size = max(Self.usualSize, self.bytes.count, self.end + max(self.end, count))
-        // `room` is an array, because without optimisation Swift copies a `repeatElement` one by
-        // one.
+        // `room` is an array: without optimisation, Swift copies a `repeatElement` one element at
+        // a time.
         let room = [UInt8](repeating: 0, count: size - self.bytes.count)
         if self.bytes.isEmpty { self.bytes = room } else { self.bytes += room }
     }
 
-    /// Static, so that the array can be borrowed while the stream is read.
+    /// The function is static, so that it can borrow the array while it reads the stream.
     private static func read(
         from stream: any ByteStream,
         into bytes: inout [UInt8],

@@ -1,37 +1,38 @@
 internal import Reactor
 
-/// The shared state of the connections of one loop.
+/// The state that the connections of one event loop share.
 ///
 /// `@unchecked Sendable`: only the loop's thread uses the properties other than `loop`.
 final class LoopConnections: @unchecked Sendable {
     let loop: EventLoop
-    /// How long an idle connection stays open while the server stops, so that a request on its way
-    /// gets an answer instead of a reset.
+    /// How long an idle connection stays open while the server stops. A request that is on its way
+    /// then gets an answer instead of a reset.
     static let lastMoment = Duration.milliseconds(50)
-    /// How long a connection that has had no request stays open while the server stops. Its first
-    /// request is probably on its way, and may be a POST.
+    /// How long a connection without any request so far stays open while the server stops. Its
+    /// first request is probably on its way, and a client cannot safely repeat a POST.
     static let firstMoment = Duration.seconds(1)
 
     private(set) var isStopping = false
     private var connections: [ObjectIdentifier: Connection] = [:]
-    /// Connections without a stream so far, and the time at which they began.
+    /// Connections that do not have a stream yet, and the time at which they began.
     private var openings: [ObjectIdentifier: (descriptor: Descriptor, since: ContinuousClock.Instant)] = [:]
-    /// At most `foundAtOnce` connections that were idle at the last search, the longest idle last.
+    /// At most `foundAtOnce` connections that were idle at the last search. The connection that
+    /// has been idle longest comes last.
     private var longestIdle: [(since: ContinuousClock.Instant, closeIfStillIdle: () -> Bool)] = []
     private var nextSearch = ContinuousClock.now
     private var isClosed = false
-    /// Shared, because its date is the same for all connections.
+    /// All connections share this encoder, because its line `Date` is the same for all of them.
     var encoder = ResponseEncoder()
     var spares = SpareBuffers()
-    /// The memory of the last answer, for the next one: the connections of a loop answer one after
-    /// the other.
+    /// The memory of the last answer, which the next answer reuses: the connections of a loop
+    /// answer one after the other.
     var spareOutput: [UInt8] = []
 
     init(loop: EventLoop) {
         self.loop = loop
     }
 
-    /// Adds a connection; `false` after `close()`: the connection must not be served.
+    /// Adds a connection; `false` after `close()`, when the caller must not serve the connection.
     func insert(_ connection: Connection) -> Bool {
         self.loop.assertOnLoop()
         guard !self.isClosed else { return false }
@@ -55,10 +56,11 @@ final class LoopConnections: @unchecked Sendable {
         self.openings[ObjectIdentifier(descriptor)] = nil
     }
 
-    /// Closes the connection that has been idle longest, if there is one, to make room for new
-    /// ones.
-    /// A search over all connections is rare, and finds several idle ones at once. A sorted list
-    /// would instead cost time for each request.
+    /// Closes the connection that has been idle longest, to make room for a new one; `false` if no
+    /// connection is idle.
+    ///
+    /// A search over all connections finds several idle ones at once, so searches are rare. A list
+    /// sorted by idle time would instead cost time at each request.
     func closeLongestIdle() -> Bool {
         self.loop.assertOnLoop()
         if self.closeLongestIdleFound() { return true }
@@ -87,14 +89,15 @@ final class LoopConnections: @unchecked Sendable {
     }
 
     private func close(opening id: ObjectIdentifier, since: ContinuousClock.Instant) -> Bool {
-        // Another descriptor may have the same identity by now.
+        // By now, another descriptor may have the same object identifier; the time tells them
+        // apart.
         guard let opening = self.openings[id], opening.since == since else { return false }
         opening.descriptor.cancelWaits()
         return true
     }
 
-    /// Lets every connection finish the answer that it has begun, and closes it. Any thread may
-    /// call this.
+    /// Lets every connection finish the answer that it has begun, and then closes it. Any thread
+    /// may call this.
     func stop() {
         self.loop.execute {
             self.isStopping = true
@@ -113,7 +116,7 @@ final class LoopConnections: @unchecked Sendable {
         LoopTimer(loop: self.loop, action: action).arm(at: .now + time)
     }
 
-    /// Closes all connections, including busy ones. Any thread may call this.
+    /// Closes all connections, even while they answer a request. Any thread may call this.
     func close() {
         self.loop.execute {
             self.isClosed = true

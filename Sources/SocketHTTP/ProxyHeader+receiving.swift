@@ -2,14 +2,14 @@ internal import Glibc
 internal import Reactor
 
 extension ProxyHeader {
-    /// The reason why no client is known after the wait for a header.
+    /// The reason why the client is still unknown after the wait for a PROXY header.
     enum Failure: Error {
         case malformed
-        /// The connection ended, or the time for the header was over.
+        /// The connection ended, or the header did not arrive before the deadline.
         case missing
     }
 
-    /// Reads the header, and no byte after it. Call it on the descriptor's loop.
+    /// Reads the header, and no byte after the header. Call it on the descriptor's event loop.
     static func receive(
         on descriptor: Descriptor,
         until deadline: ContinuousClock.Instant
@@ -19,8 +19,8 @@ extension ProxyHeader {
             switch self.step(after: bytes) {
             case .malformed: throw .malformed
             case .complete(let source):
-                // The bytes behind the header may have come together with it, and then no further
-                // edge reports them.
+                // The bytes after the header may have arrived together with the header. Then epoll
+                // reports no further edge, so the reader must be woken here.
                 descriptor.wakeReader()
                 return source
             case .read(let count):

@@ -1,30 +1,31 @@
 internal import Glibc
 
-/// The header of the PROXY protocol, with which a load balancer names its client before the first
-/// byte of TLS or HTTP: <https://www.haproxy.org/download/3.0/doc/proxy-protocol.txt>.
+/// The header of the PROXY protocol: in it, a load balancer names its client. It comes before the
+/// first byte of TLS or HTTP: <https://www.haproxy.org/download/3.0/doc/proxy-protocol.txt>.
 package enum ProxyHeader {
-    /// The sender of the bytes behind the header.
+    /// The sender of the bytes that follow the header.
     package enum Source: Sendable, Hashable {
         case client(IPAddress)
-        /// The load balancer itself, as for its health check, or a client without an IP address.
+        /// The load balancer itself, for example for its health check, or a client without an IP
+        /// address.
         case balancer
     }
 
-    /// What to do after the bytes that were read.
+    /// The reader's next step, which depends on the bytes that it has read.
     package enum Step: Sendable, Hashable {
-        /// Read exactly this many more bytes. All of them belong to the header.
+        /// Read exactly this number of further bytes. All of them belong to the header.
         case read(Int)
         case complete(Source)
         case malformed
     }
 
-    /// The shortest header: `PROXY UNKNOWN` and the end of its line.
+    /// The length of the shortest header: `PROXY UNKNOWN` and the end of its line.
     private static let shortest = 15
-    /// The longest line of version 1, section 2.1.
+    /// The maximum length of a line of version 1 (section 2.1).
     private static let longestLine = 107
-    /// The beginning of version 2, before its variable part.
+    /// The length of the fixed part at the beginning of a header of version 2.
     private static let fixedPart = 16
-    /// The maximum number of bytes that version 2 may add for addresses and further values.
+    /// The maximum length of the variable part of version 2, with addresses and further values.
     private static let longestPart = 2048
     private static let lineStart = Array("PROXY ".utf8)
     private static let signature: [UInt8] = [0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A]
@@ -40,14 +41,14 @@ package enum ProxyHeader {
 
     private static func lineStep(_ bytes: [UInt8]) -> Step {
         guard bytes.suffix(2) == [0x0D, 0x0A] else {
-            // A line that ends before these last bytes is malformed: the bytes after its end would
-            // be the client's.
+            // If the line ends before these last bytes, the header is malformed: the bytes after
+            // the end would be the client's.
             let hasEnd = bytes.dropLast().contains(0x0D) || bytes.contains(0x0A)
             return hasEnd || bytes.count >= self.longestLine ? .malformed : .read(1)
         }
         let words = bytes.dropLast(2).split(separator: 0x20, omittingEmptySubsequences: false)
             .map { String(decoding: $0, as: UTF8.self) }
-        // The protocol says that the receiver ignores the rest of such a line.
+        // The protocol demands that the receiver ignores the rest of a line with `UNKNOWN`.
         if words[1] == "UNKNOWN" { return .complete(.balancer) }
         guard words.count == 6, words[4...].allSatisfy(self.isPort), let client = IPAddress(words[2]),
             IPAddress(words[3]) != nil, let isIPv4 = ["TCP4": true, "TCP6": false][words[1]],
@@ -70,7 +71,7 @@ package enum ProxyHeader {
         guard bytes.count >= end else { return .read(end - bytes.count) }
         let addresses = bytes[self.fixedPart..<end]
         switch (bytes[12], bytes[13]) {
-        // The command is LOCAL, with which the addresses mean nothing.
+        // The command is LOCAL; its addresses have no meaning.
         case (0x20, _): return .complete(.balancer)
         case (0x21, 0x11):
             guard addresses.count >= 12 else { return .malformed }
@@ -78,14 +79,15 @@ package enum ProxyHeader {
         case (0x21, 0x21):
             guard addresses.count >= 36 else { return .malformed }
             return .complete(.client(IPAddress(self.value(of: addresses, as: in6_addr()))))
-        // The family of the addresses is unspecified, or they are unix sockets.
+        // The addresses are of an unspecified family, or of unix sockets.
         case (0x21, 0x00), (0x21, 0x31): return .complete(.balancer)
-        // The header has another version or command, or the client uses datagrams.
+        // The header has another version or another command, or the client uses datagrams.
         default: return .malformed
         }
     }
 
-    /// The first bytes as a C structure; there must be enough of them.
+    /// The first bytes as a value of a C structure. There must be at least as many bytes as the
+    /// structure has.
     private static func value<Value>(of bytes: ArraySlice<UInt8>, as initial: Value) -> Value {
         var value = initial
         withUnsafeMutableBytes(of: &value) { $0.copyBytes(from: bytes.prefix($0.count)) }

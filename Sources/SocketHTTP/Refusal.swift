@@ -1,10 +1,10 @@
 package import HTTPTypes
 
-/// The reason why the server answers a request itself, in place of the handler; the connection is
+/// The reason why the server itself answers a request, in place of the handler. The connection is
 /// closed afterwards.
 package enum Refusal: Error, Hashable {
-    /// Not HTTP, or ambiguous enough that two parsers might disagree. The text gives the reason
-    /// without quoting the request.
+    /// The request is not HTTP, or is so ambiguous that another parser might read it differently.
+    /// The text gives the reason without quoting the request.
     case badRequest(String)
     case targetTooLong
     case headerTooLarge
@@ -14,7 +14,7 @@ package enum Refusal: Error, Hashable {
     case versionNotSupported
     case timedOut
     case overloaded
-    /// A single address has so many connections that other addresses would get none.
+    /// The client's address has so many connections that other addresses would get none.
     case tooManyConnections
     /// The handler did not answer in time.
     case handlerTooSlow
@@ -33,7 +33,7 @@ package enum Refusal: Error, Hashable {
         }
     }
 
-    /// A sentence for people; safe to send.
+    /// A sentence for people. It quotes nothing, so it is safe to send.
     package var detail: String {
         switch self {
         case .badRequest(let detail): detail

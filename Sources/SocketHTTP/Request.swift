@@ -1,5 +1,5 @@
-/// One request, as a handler sees it. It stays on the loop of its connection. It is a class, so
-/// that passing it on does not copy its parts.
+/// One request in the form for handlers. It stays on the event loop of its connection. It is a
+/// class, so that a function call does not copy its parts.
 package final class Request {
     package let head: RequestHead
     package let body: RequestBody
@@ -7,11 +7,10 @@ package final class Request {
     package let peer: PeerAddress
     /// The index of the connection's loop in its group.
     package let loopIndex: Int
-    /// The common name in the client's TLS certificate, which has been verified; `nil` without
-    /// one.
+    /// The common name in the client's TLS certificate, which has been verified; `nil` without a
+    /// certificate.
     package let certificateName: String?
-    /// Whether this connection uses TLS. `false` if only the connection between client and proxy
-    /// does.
+    /// Whether this connection uses TLS. `false` if the client uses TLS only to a proxy.
     package let isEncrypted: Bool
     private let proxies: TrustedProxies
 
@@ -33,24 +32,24 @@ package final class Request {
         self.proxies = proxies
     }
 
-    /// Whether the other end of the connection is a proxy that may name the client.
+    /// Whether the other end of the connection is a trusted proxy, which may name the client.
     package var isFromTrustedProxy: Bool { self.proxies.contains(self.peer) }
 
-    /// The client: the other end, or the address that trusted proxies name.
+    /// The client: the address that trusted proxies name, or else the other end of the connection.
     package var client: PeerAddress { self.proxies.client(of: self.head, from: self.peer) }
 
-    /// The forwarded field that is ignored, because the peer is not a trusted proxy; `nil` if
-    /// there is none.
+    /// If the request has a forwarded field but its peer is not a trusted proxy, the name of this
+    /// field, which the server ignores. `nil` otherwise.
     package var ignoredForwardedField: String? { self.proxies.ignoredField(of: self.head, from: self.peer) }
 
-    /// The scheme that the client used; `nil` if it is unknown: a proxy that does not state it may
-    /// have ended TLS.
+    /// The scheme that the client used; `nil` if the server cannot know it. A proxy that does not
+    /// state the scheme may itself have terminated TLS.
     package var scheme: HTTPScheme? {
         self.isEncrypted ? .https : self.proxies.scheme(of: self.head, from: self.peer)
     }
 
-    /// The client's address for limits; for IPv6 the /64. `nil` if many clients would share it, as
-    /// with a local socket, or a proxy that names no client.
+    /// The client's address that limits count; for IPv6 it is the /64. `nil` if many clients would
+    /// share this address, as with a local socket, or with a proxy that names no client.
     package var origin: PeerAddress? {
         let client = self.client
         guard case .ip = client, !self.proxies.contains(client) else { return nil }

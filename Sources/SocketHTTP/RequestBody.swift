@@ -1,14 +1,14 @@
-/// A request's body, read from the connection when a handler asks for it. On the connection's loop
-/// only.
+/// A request's body, which is read from the connection only when a handler requests it. Use it on
+/// the connection's event loop only.
 package final class RequestBody {
-    /// The value of `Content-Length`; 0 without a body, `nil` for a chunked one.
+    /// The value of `Content-Length`: 0 if there is no body, `nil` if the body is chunked.
     package let declaredLength: Int?
 
     private let limit: Int
     private var connection: Connection?
     private var outcome: Result<[UInt8], BodyError>?
 
-    /// A complete body, for handlers' tests.
+    /// A complete body, for tests of handlers.
     package init(_ bytes: [UInt8]) {
         self.declaredLength = bytes.count
         self.limit = ServerLimits().bodyBytes
@@ -32,8 +32,9 @@ package final class RequestBody {
 
     /// Reads the body to its end on the first call; later calls return the same result.
     ///
-    /// Sends 100 Continue to a client that waits for it. Refuses a declared length above `limit`,
-    /// by default the server's, before it reads a byte. Never keeps more than `limit` bytes.
+    /// Sends 100 Continue to a client that waits for it. If the declared length is above `limit`,
+    /// throws before it reads a byte; by default the limit is the server's. Never keeps more than
+    /// `limit` bytes in memory.
     package func collect(upTo limit: Int? = nil) async throws(BodyError) -> [UInt8] {
         let limit = max(0, limit ?? self.limit)
         if let declaredLength, declaredLength > limit { throw .tooLarge }
@@ -43,7 +44,7 @@ package final class RequestBody {
         return bytes
     }
 
-    /// Cuts the body off from its connection: the unread part can no longer be read.
+    /// Separates the body from its connection: the unread part can no longer be read.
     func detach() {
         self.connection = nil
     }

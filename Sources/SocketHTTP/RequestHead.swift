@@ -1,7 +1,7 @@
 internal import Bytes
 package import HTTPTypes
 
-/// The parsed request line and fields, with the bytes as received.
+/// The parsed request line and fields, together with the bytes that the server received.
 struct RequestParts: Sendable {
     /// One field line.
     struct Line: Sendable {
@@ -12,20 +12,21 @@ struct RequestParts: Sendable {
     var method = HTTPRequest.Method.get
     var bytes: [UInt8] = []
     var lines: [Line] = []
-    /// The lengths of all field names, as one bit for each length; lengths from 63 on share one
-    /// bit. Most lookups of missing fields need no more than this set.
+    /// A set of the lengths of all field names, with one bit for each length. Lengths of 63 and
+    /// more share one bit. This set alone shows for most lookups that the field is missing.
     var nameLengths: UInt64 = 0
     var place = RequestTarget.root
     var isVersion10 = false
     var body = BodyFraming.none
     var keepsAlive = true
     var expectsContinue = false
-    /// The value of the only `Host`.
+    /// The value of the field `Host`, which occurs at most once.
     var host: ByteRange?
 
-    // The properties below are in this struct: in the class, each call would retain the bytes.
+    // This struct has the properties below: in the class `RequestHead`, each call would retain the
+    // array of bytes.
 
-    /// Whether there is a field whose name begins with `If-`, as all conditional fields do.
+    /// Whether a field's name begins with `If-`, as the names of all conditional fields do.
     var isConditional: Bool {
         let bytes = self.bytes.span
         for line in self.lines where line.name.count > 3 {
@@ -39,9 +40,9 @@ struct RequestParts: Sendable {
         return false
     }
 
-    /// Whether `Origin` or `Sec-Fetch-Site` is there, with which browsers describe the page that
-    /// has sent a request. It makes a single pass over all names, because it runs for each
-    /// request.
+    /// Whether the request has `Origin` or `Sec-Fetch-Site`: in these fields, a browser describes
+    /// the page that has sent the request. The loop reads all names only once, because this runs
+    /// for each request.
     var namesItsPage: Bool {
         let bytes = self.bytes.span
         for line in self.lines {
@@ -61,7 +62,8 @@ struct RequestParts: Sendable {
             let (bytes, lines) = (self.bytes.span, self.lines.span)
             for number in lines.indices where lines[number].name.count == wanted.count {
                 let line = lines[number]
-                // Both names are tokens, and the wanted one is in lower case.
+                // Field names are tokens, so this way of lowercasing suffices; `wanted` is in
+                // lower case.
                 var index = 0
                 while index < wanted.count, bytes[line.name.start + index].lowercased == wanted[index] { index += 1 }
                 if index == wanted.count { body(line.value) }
@@ -72,7 +74,7 @@ struct RequestParts: Sendable {
     static func lengthBit(_ count: Int) -> UInt64 { 1 &<< UInt64(min(count, 63)) }
 }
 
-/// A request's line and fields. It makes strings only of the parts that a caller reads.
+/// A request's line and fields. Only the parts that a caller reads become strings.
 ///
 /// The head is a class, because many functions pass it on.
 package final class RequestHead: Sendable {
@@ -82,7 +84,7 @@ package final class RequestHead: Sendable {
         self.parts = parts
     }
 
-    /// Parses a whole head, for handlers' tests. `nil` unless the server would accept it.
+    /// Parses a whole head, for tests of handlers. `nil` unless the server would accept the head.
     ///
     /// ```swift
     /// RequestHead("GET /healthz HTTP/1.1\r\nHost: example\r\n\r\n")
@@ -90,7 +92,7 @@ package final class RequestHead: Sendable {
     package convenience init?(_ text: String, limits: ServerLimits = ServerLimits()) {
         let bytes = Array(text.utf8)
         var parser = HeadParser(limits: limits)
-        // A test that needs a head does not need the reason of a refusal.
+        // A test that needs a head does not need the reason why the parser refused it.
         guard (try? parser.parse(bytes.span)) == bytes.count else { return nil }
         self.init(parser.parts)
     }
@@ -103,8 +105,8 @@ package final class RequestHead: Sendable {
 
     // MARK: Target
 
-    /// Path and query as sent, in origin-form even if the client sent absolute-form; `*` for
-    /// asterisk-form.
+    /// Path and query as the client sent them. The form is origin-form, even if the client sent
+    /// absolute-form; for asterisk-form it is `*`.
     package var target: String {
         guard let query else { return self.path }
         return "\(self.path)?\(query)"
@@ -125,13 +127,13 @@ package final class RequestHead: Sendable {
         return self.parts.bytes.withUnsafeBufferPointer { body(UnsafeBufferPointer(rebasing: $0[range])) }
     }
 
-    /// The text after the question mark, still percent-encoded.
+    /// The part of the target after the question mark, still percent-encoded.
     package var query: String? {
         self.parts.place.query.map(self.string)
     }
 
-    /// The host and port that the client addresses, as sent: from absolute-form, else from `Host`,
-    /// which HTTP/1.0 may lack.
+    /// The host and port that the client addressed, in the client's spelling: from absolute-form,
+    /// or else from `Host`. A request of HTTP/1.0 may have neither.
     package var authority: String? {
         (self.parts.place.authority ?? self.parts.host).map(self.string)
     }
@@ -141,7 +143,8 @@ package final class RequestHead: Sendable {
     /// The number of field lines.
     package var count: Int { self.parts.lines.count }
 
-    /// The value, several lines joined by a comma; invalid UTF-8 is repaired.
+    /// The field's value. If several lines have the name, commas join their values. Invalid UTF-8
+    /// is replaced.
     package subscript(_ name: HTTPField.Name) -> String? {
         var value: String?
         self.parts.forEachValue(of: name.canonicalName) { range in
@@ -150,19 +153,19 @@ package final class RequestHead: Sendable {
         return value
     }
 
-    /// The value of each line of that name.
+    /// The values of all lines with this field name.
     package func values(_ name: HTTPField.Name) -> [String] {
         self.values(canonicalName: name.canonicalName)
     }
 
-    /// The value of each line of that name, which must be in lower case.
+    /// The values of all lines with this field name, which must be in lower case.
     func values(canonicalName: String) -> [String] {
         var values: [String] = []
         self.parts.forEachValue(of: canonicalName) { values.append(self.string($0)) }
         return values
     }
 
-    /// `RequestParts` explains these two.
+    /// These two properties are those of `RequestParts`.
     package var isConditional: Bool { self.parts.isConditional }
     package var namesItsPage: Bool { self.parts.namesItsPage }
 
@@ -172,7 +175,7 @@ package final class RequestHead: Sendable {
         return count
     }
 
-    /// The fields in their order, for logs and tests.
+    /// Names and values of all fields in the order of the request, for logs and tests.
     package var fields: [(name: String, value: String)] {
         self.parts.lines.map { (self.string($0.name), self.string($0.value)) }
     }

@@ -1,11 +1,11 @@
 internal import HTTPTypes
 
 extension RequestParts {
-    /// Reads the host, the framing and the expectation from the fields, and refuses fields that
+    /// Reads the host, the body's framing and the expectation from the fields. Refuses fields that
     /// contradict each other.
     ///
-    /// `bytes` has the same content as `self.bytes`, whose own span cannot be used in a mutating
-    /// function.
+    /// `bytes` has the same content as `self.bytes`: a mutating function cannot use the span of
+    /// its own property.
     mutating func interpret(_ bytes: Span<UInt8>) throws(Refusal) {
         self.keepsAlive = !self.isVersion10
         self.expectsContinue = false
@@ -27,8 +27,8 @@ extension RequestParts {
         guard self.host != nil || self.isVersion10 else { throw .badRequest("Host is missing.") }
     }
 
-    /// Reads `Expect`, for which RFC 9110 §10.1.1 defines one value. HTTP/1.0 has no expectation,
-    /// and without a body there is nothing to wait for.
+    /// Reads the field `Expect`. RFC 9110 §10.1.1 defines a single value for it. HTTP/1.0 has no
+    /// such field, and a client without a body has nothing to wait for.
     private mutating func readExpectation(_ bytes: Span<UInt8>) throws(Refusal) {
         guard !self.isVersion10 else { return }
         for line in self.lines where bytes.equals(line.name, anyCase: "expect") {

@@ -1,10 +1,10 @@
 internal import Bytes
 
-/// The parts of a request target, as ranges of bytes.
+/// The parts of a request target, stored as ranges of bytes.
 struct RequestTarget: Sendable, Hashable {
-    /// Only a target in absolute-form has an authority.
+    /// The authority, which only a target in absolute-form has.
     var authority: ByteRange?
-    /// An empty range stands for `/`, which absolute-form may leave out.
+    /// The path. An empty range stands for `/`, which absolute-form may leave out.
     var path: ByteRange
     var query: ByteRange?
 
@@ -14,8 +14,8 @@ struct RequestTarget: Sendable, Hashable {
         self.path = path
     }
 
-    /// Splits and checks a target of any form except `CONNECT`'s (RFC 9112 §3.2), in the alphabet
-    /// of RFC 3986.
+    /// Splits and checks a target of any form except `CONNECT`'s (RFC 9112 §3.2). The target may
+    /// contain only the characters that RFC 3986 allows.
     ///
     /// Refuses some well-formed targets, because a program behind the server may decode or
     /// normalise them: plain and encoded dot segments, encoded slashes, backslashes and control
@@ -113,7 +113,7 @@ struct RequestTarget: Sendable, Hashable {
         }
     }
 
-    /// Whether two hexadecimal digits follow, each plain or percent-encoded itself.
+    /// Whether two hexadecimal digits follow. Each digit may itself be percent-encoded.
     private static func digitsFollow(_ bytes: Span<UInt8>, from start: Int, to end: Int) -> Bool {
         var index = start
         for _ in 0..<2 {

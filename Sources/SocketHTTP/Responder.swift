@@ -1,29 +1,31 @@
-/// The application behind the server: turns requests, and refusals, into responses.
+/// The application behind the server. It turns requests, and the server's refusals, into
+/// responses.
 package protocol Responder: Sendable {
-    /// Answers a request, or returns the work that must wait. It runs on the loop of its
-    /// connection, so it must not block.
+    /// Answers a request at once, or returns the work that must wait. It runs on the connection's
+    /// event loop, so it must not block.
     func respond(to request: Request) -> Reply
 
-    /// Makes the answer to a request that the server refuses, or whose handler is too slow.
+    /// Makes the response to a request that the server refuses, or whose handler is too slow.
     ///
-    /// `head` is `nil` unless all the fields were read, valid or not.
+    /// `head` is `nil` unless the server has read all fields, valid or not.
     func refuse(_ refusal: Refusal, head: RequestHead?) -> Response
 }
 
-/// A response, or the steps before it.
+/// A response, or the work that leads to it.
 ///
-/// An async function costs some 500 instructions each time, whether it waits or not; a request
-/// that does not wait calls none.
+/// A call of an async function costs some 500 instructions, even if the function does not wait. So
+/// a request that does not wait calls no async function.
 package enum Reply {
     case now(Response)
-    /// Waits once, in the connection's own function, and continues with the result of `next`. This
-    /// happens on the loop of the connection, within the handler's time.
+    /// The connection's own function waits once, and then continues with the result of `next`.
+    /// This happens on the connection's event loop, within the handler's time limit.
     case wait(any RequestWait)
-    /// Runs on the loop of the connection, within the handler's time.
+    /// An async function, which runs on the connection's event loop, within the handler's time
+    /// limit.
     case later(() async -> Response)
 
-    /// The response, once it is available. Does not switch executors, as this runs for each fetch
-    /// of a burst.
+    /// Waits for the response. The function stays on its caller's executor, because it runs for
+    /// each of many fetches that arrive at once.
     nonisolated(nonsending) package var response: Response {
         get async {
             var reply = self
@@ -40,11 +42,11 @@ package enum Reply {
     }
 }
 
-/// An event that a request waits for, and the request's continuation.
+/// An event that a request waits for, and the function that then continues the request.
 package protocol RequestWait: AnyObject {
     /// Resumes the caller once, from any thread.
     func begin(resume caller: UnsafeContinuation<Void, Never>)
 
-    /// Continues, after the caller was resumed.
+    /// Continues the request after the event.
     func next() -> Reply
 }

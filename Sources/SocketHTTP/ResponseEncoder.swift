@@ -1,9 +1,9 @@
 internal import Bytes
 internal import HTTPTypes
 
-/// Writes responses as bytes.
+/// Encodes the heads of responses as bytes.
 struct ResponseEncoder {
-    /// The `Connection` field; none if the request's version implies it.
+    /// The field `Connection`; `implied` if the request's version already implies the value.
     enum ConnectionLine {
         case implied
         case close
@@ -20,7 +20,7 @@ struct ResponseEncoder {
 
     static let continueHead = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
 
-    /// More bytes than the status line and the lines of the encoder itself ever take.
+    /// An upper bound for the bytes of the status line and of the lines that the encoder adds.
     static let ownBytes = 256
 
     private var date = DateLine()
@@ -67,6 +67,7 @@ struct ResponseEncoder {
 }
 
 extension HTTPResponse.Status {
-    /// RFC 9110 §6.4.1: other responses end with their fields, even with a `Content-Length`.
+    /// Whether a response with this status may have content. A response with 1xx, 204 or 304 ends
+    /// after its fields, even if it has a `Content-Length` (RFC 9110 §6.4.1).
     var allowsContent: Bool { self.code >= 200 && self.code != 204 && self.code != 304 }
 }

@@ -1,20 +1,20 @@
 package import Bytes
 package import HTTPTypes
 
-/// The field lines of a response, stored as the bytes to send.
+/// The field lines of a response, stored as the bytes that are sent.
 ///
 /// ```swift
 /// var fields: ResponseFields = [.contentType: "text/plain"]
 /// fields.append(.age, "17")
 /// ```
 /// A value cannot end its line: carriage return, line feed and NUL become spaces (RFC 9110 §5.5).
-/// Lines for which only the server is responsible are dropped: `Connection`, `Keep-Alive` and
-/// `Transfer-Encoding`.
+/// The lines `Connection`, `Keep-Alive` and `Transfer-Encoding` are dropped, since only the server
+/// may set them.
 package struct ResponseFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     private(set) var bytes: [UInt8] = []
     private(set) var hasDate = false
-    /// The `Content-Length` that a handler sets for a body that it leaves out; used for `HEAD`
-    /// only.
+    /// The `Content-Length` that a handler has set for a body that it leaves out. It is used only
+    /// for `HEAD`.
     private(set) var contentLength: Int?
 
     package init() {
@@ -26,7 +26,7 @@ package struct ResponseFields: Sendable, Hashable, ExpressibleByDictionaryLitera
         for (name, value) in elements { self.append(name, value) }
     }
 
-    /// Appends a line.
+    /// Appends a field line.
     package mutating func append(_ name: HTTPField.Name, _ value: String) {
         let start = self.bytes.count
         self.bytes.append(contentsOf: name.rawName.utf8)
@@ -47,32 +47,33 @@ package struct ResponseFields: Sendable, Hashable, ExpressibleByDictionaryLitera
         }
     }
 
-    /// Appends the lines that `write` writes, each with its line end, at most `most` bytes.
+    /// Appends the lines that `write` writes, in all at most `most` bytes. `write` also writes the
+    /// end of each line.
     ///
-    /// The lines have digits, dates and the like, which this program makes, so nothing searches
-    /// them for line ends. The lines must not be `Date` or `Content-Length`.
+    /// This program makes these lines, of digits, dates and the like. So the function does not
+    /// search their values for line ends. No line may be `Date` or `Content-Length`.
     package mutating func append(upTo most: Int, _ write: (inout ByteWriter) -> Void) {
         self.bytes.append(upTo: most, write)
     }
 
-    /// Appends constant lines, each with its line end, without counting or copying them first.
-    /// The lines must not be `Date` or `Content-Length`.
+    /// Appends constant lines that contain their line ends, without counting or copying their
+    /// bytes first. No line may be `Date` or `Content-Length`.
     package mutating func append(lines: StaticString) {
         self.bytes.append(lines)
     }
 
-    /// Appends the lines of `fields`, so that lines that seldom change are written only once.
+    /// Appends the lines of `fields`. So a caller can encode lines that seldom change only once.
     package mutating func append(contentsOf fields: ResponseFields) {
         self.bytes.append(contentsOf: fields.bytes)
         self.hasDate = self.hasDate || fields.hasDate
         self.contentLength = fields.contentLength ?? self.contentLength
     }
 
-    /// Removes all lines of that name.
+    /// Removes all lines with this field name.
     package mutating func remove(_ name: HTTPField.Name) {
         let wanted = Array(name.canonicalName.utf8)
         var start = 0
-        // Each line ends with the only line feed in it.
+        // A line feed occurs only at the end of a line.
         while let end = self.bytes[start...].firstIndex(of: 0x0A) {
             if Self.isNamed(wanted, self.bytes[start...end]) {
                 self.bytes.removeSubrange(start...end)
@@ -89,19 +90,19 @@ package struct ResponseFields: Sendable, Hashable, ExpressibleByDictionaryLitera
 
     // MARK: Reading
 
-    /// The lines in their order, for tests and logs.
+    /// Names and values of the lines in their order, for tests and logs.
     package var lines: [(name: HTTPField.Name, value: String)] {
         self.parts { name, value in HTTPField.Name(name).map { ($0, value) } }
     }
 
-    /// The value of the first line of that name.
+    /// The value of the first line with this field name.
     package subscript(_ name: HTTPField.Name) -> String? {
         self.parts { $0.lowercased() == name.canonicalName ? $1 : nil }.first
     }
 
     // MARK: - Private
 
-    /// The results of `transform` for each line's name and value.
+    /// Calls `transform` with each line's name and value; returns its results.
     private func parts<Part>(_ transform: (_ name: String, _ value: String) -> Part?) -> [Part] {
         var parts: [Part] = []
         var (start, colon) = (0, -1)
@@ -109,7 +110,7 @@ package struct ResponseFields: Sendable, Hashable, ExpressibleByDictionaryLitera
         for index in 0..<bytes.count {
             switch bytes[index] {
             case UInt8(ascii: ":") where colon < start: colon = index
-            // Each line ends with the only line feed in it.
+            // A line feed occurs only at the end of a line.
             case 0x0A:
                 let name = String(decoding: self.bytes[start..<colon], as: UTF8.self)
                 let value = String(decoding: self.bytes[(colon + 2)..<(index - 1)], as: UTF8.self)
@@ -121,7 +122,7 @@ package struct ResponseFields: Sendable, Hashable, ExpressibleByDictionaryLitera
         return parts
     }
 
-    /// Whether a line has this name, which is in lower case.
+    /// Whether a line has this field name, which must be in lower case.
     private static func isNamed(_ name: [UInt8], _ line: ArraySlice<UInt8>) -> Bool {
         line.dropFirst(name.count).first == UInt8(ascii: ":")
             && zip(line, name).allSatisfy { $0.lowercased == $1 }
@@ -131,7 +132,8 @@ package struct ResponseFields: Sendable, Hashable, ExpressibleByDictionaryLitera
         case ordinary, date, length, ours
     }
 
-    /// The role of a field. The length of a name excludes nearly every role before any comparison.
+    /// The role of a field. The name's length alone excludes nearly every role, before any
+    /// comparison of bytes.
     private static func role(of name: HTTPField.Name) -> Role {
         switch name.canonicalName.utf8.count {
         case 4 where name.canonicalName == "date": .date

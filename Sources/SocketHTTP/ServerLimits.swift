@@ -1,37 +1,38 @@
-/// Limits on a client's connections, sizes and times; fixed for the life of a connection.
+/// Limits on the connections of clients, and on their sizes and times. A connection keeps the
+/// limits that were valid when it began.
 package struct ServerLimits: Sendable, Hashable {
-    /// The maximum number of connections in total. One more is closed: with 503, or without an
-    /// answer if that would need a TLS handshake.
+    /// The maximum number of connections in total. The server answers a further connection with
+    /// 503 and closes it. If that answer would need a TLS handshake, the client gets no answer.
     package var maxConnections: Int
-    /// The maximum number of connections from one address, for IPv6 from one /64. Trusted proxies
-    /// and local sockets have no such limit.
+    /// The maximum number of connections from one IPv4 address, or from one IPv6 network of 64
+    /// bits. Trusted proxies and local sockets have no such limit.
     package var maxConnectionsPerAddress: Int
-    /// The maximum length of the request target in bytes, checked before the target is parsed. For
-    /// a longer one, the client gets 414.
+    /// The maximum length of the request target in bytes, which is checked before the target is
+    /// parsed. If the target is longer, the client gets 414.
     package var targetBytes: Int
-    /// The maximum length of request line and fields together, and of the trailer of a chunked
-    /// body, in bytes. For a longer one, the client gets 431.
+    /// The maximum length in bytes of the request line and fields together, and also of the
+    /// trailer of a chunked body. If they are longer, the client gets 431.
     package var headerBytes: Int
-    /// The maximum number of field lines. For more, the client gets 431.
+    /// The maximum number of field lines. If a request has more, the client gets 431.
     package var headerCount: Int
-    /// The maximum size of the body in bytes, unless the handler asks for another limit. For a
-    /// larger body, the client gets 413.
+    /// The maximum size of a request's body in bytes, unless the handler sets another limit. If
+    /// the body is larger, the client gets 413.
     package var bodyBytes: Int
     /// The maximum time from the start of the connection, or from the first byte of a request, to
     /// the end of the request's fields.
     package var headerTimeout: Duration
     /// The maximum time from the handler's request for the body to the end of the body.
     package var bodyTimeout: Duration
-    /// The maximum time for a handler, restarted after each wait for the body. After this time the
-    /// client gets 503.
+    /// The maximum time for a handler. It begins again after each wait for the body. After this
+    /// time the client gets 503.
     package var handlerTimeout: Duration
-    /// The maximum time between two requests of a connection.
+    /// The maximum time between two requests on one connection.
     package var idleTimeout: Duration
     /// The maximum time for one write: the head with a short body, a longer body, or one piece of
     /// a streaming body.
     package var writeTimeout: Duration
-    /// After this many requests the connection is closed, so that load spreads again over loops
-    /// and processes.
+    /// The number of requests after which the server closes a connection. Clients then connect
+    /// again, which distributes the load over event loops and processes.
     package var requestsPerConnection: Int
 
     package init(

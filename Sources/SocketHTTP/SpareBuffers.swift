@@ -1,10 +1,11 @@
-/// Unused input buffers, for the next connections that read.
+/// Unused input buffers, which the next connections use for their reads.
 ///
-/// A connection returns its buffer after each request. A new buffer for the next request would
-/// have to be allocated and set to zero. The allocation is slow, because a buffer is larger than
-/// the blocks that the C library keeps ready.
+/// A connection returns its buffer after each request. Otherwise the next request would need a new
+/// buffer, which must be allocated and set to zero. The allocation is slow, because a buffer is
+/// larger than the blocks that the C library keeps ready.
 struct SpareBuffers {
-    /// In one turn of the loop, rarely more connections than this read.
+    /// The maximum number of spare buffers: in one turn of the event loop, rarely more connections
+    /// read.
     private static let limit = 64
 
     private var buffers: [[UInt8]] = []
@@ -14,7 +15,7 @@ struct SpareBuffers {
         self.buffers.popLast() ?? [UInt8](repeating: 0, count: InputBuffer.usualSize)
     }
 
-    /// Keeps the buffer, unless it has another size or there are enough.
+    /// Keeps the buffer, unless it has another size or there are enough spare buffers.
     mutating func put(_ buffer: consuming [UInt8]) {
         if buffer.count == InputBuffer.usualSize, self.buffers.count < Self.limit { self.buffers.append(buffer) }
     }

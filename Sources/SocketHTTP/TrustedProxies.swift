@@ -1,11 +1,11 @@
-/// The proxies that may name the client, and the field in which they do.
+/// The proxies that may name the client, and the field that they use for this.
 ///
-/// Any client can send the fields; the server believes only the part that a trusted proxy has
-/// appended. So it reads the hops from the right, and the first one that is not itself a trusted
-/// proxy is the client.
+/// Any client can send these fields, so the server believes only the parts that trusted proxies
+/// have appended. It reads the addresses in the field from the right. The first address that does
+/// not belong to a trusted proxy is the client's.
 package struct TrustedProxies: Sendable {
     package enum Field: String, Sendable, CaseIterable {
-        /// `203.0.113.7, 10.0.0.2`: not in any RFC, but every proxy can send it.
+        /// `203.0.113.7, 10.0.0.2`: no RFC defines this field, but every proxy can send it.
         case xForwardedFor = "X-Forwarded-For"
         /// `for=203.0.113.7;proto=https, for="[2001:db8::1]:4711"` (RFC 7239 §4).
         case forwarded = "Forwarded"
@@ -38,31 +38,32 @@ package struct TrustedProxies: Sendable {
         }
     }
 
-    /// The client: the peer itself, or the one that the trusted proxies before it name.
+    /// The client: the peer itself or, if the peer is a trusted proxy, the address that the
+    /// trusted proxies name.
     ///
-    /// `unknown` if they name it in an unreadable form, such as an obfuscated node of RFC 7239
-    /// §6.3.
+    /// `unknown` if the proxies name the client in an unreadable form, such as an obfuscated node
+    /// of RFC 7239 §6.3.
     package func client(of head: RequestHead, from peer: PeerAddress) -> PeerAddress {
         guard self.contains(peer) else { return peer }
         return self.outermostHop(of: head)?.client ?? peer
     }
 
-    /// The name of the field if the head has it and the peer is not trusted, so that it is
-    /// ignored.
+    /// The name of the field if the head has it, but the peer is not trusted, so that the server
+    /// ignores the field. `nil` otherwise.
     func ignoredField(of head: RequestHead, from peer: PeerAddress) -> String? {
         guard !self.contains(peer), !head.values(canonicalName: self.field.canonicalName).isEmpty else { return nil }
         return self.field.rawValue
     }
 
-    /// The scheme that the client used, from the trusted proxies: in the element of `Forwarded`
-    /// that names the client, or in `X-Forwarded-Proto`. `nil` if the peer is not a trusted proxy,
-    /// or if the proxies do not state the scheme or contradict each other.
+    /// The scheme that the client used, according to trusted proxies: in the element of
+    /// `Forwarded` that names the client, or in `X-Forwarded-Proto`. `nil` if the peer is not a
+    /// trusted proxy, or if the proxies do not state the scheme or contradict each other.
     package func scheme(of head: RequestHead, from peer: PeerAddress) -> HTTPScheme? {
         guard self.contains(peer) else { return nil }
         switch self.field {
         case .xForwardedFor:
-            // The elements of X-Forwarded-Proto do not match those of X-Forwarded-For: some
-            // proxies append to the field, and some replace it.
+            // If X-Forwarded-Proto has several elements, they cannot be matched with those of
+            // X-Forwarded-For: some proxies append to a field, and other proxies replace it.
             let values = head.values(canonicalName: "x-forwarded-proto")
             return values.count == 1 ? HTTPScheme(values[0]) : nil
         case .forwarded:
@@ -72,13 +73,14 @@ package struct TrustedProxies: Sendable {
 
     // MARK: - Private
 
-    /// One step on the way of a request: the sender that a proxy saw, and the scheme.
+    /// One step of a request from a client or proxy to the next proxy: the sender's address, which
+    /// the receiving proxy saw, and the scheme.
     private struct Hop {
         var client: PeerAddress
         var scheme: HTTPScheme?
     }
 
-    /// The farthest step that trusted proxies vouch for; `nil` if they name none.
+    /// The farthest step that a trusted proxy has reported; `nil` if none is reported.
     private func outermostHop(of head: RequestHead) -> Hop? {
         var last: Hop?
         for hop in self.hops(of: head).reversed() {
@@ -88,7 +90,7 @@ package struct TrustedProxies: Sendable {
         return last
     }
 
-    /// The hops that the fields name, the nearest last.
+    /// The steps that the fields list; the nearest step comes last.
     private func hops(of head: RequestHead) -> [Hop] {
         head.values(canonicalName: self.field.canonicalName).flatMap { value in
             value.split(separator: ",", omittingEmptySubsequences: false).map { element in
@@ -100,8 +102,8 @@ package struct TrustedProxies: Sendable {
         }
     }
 
-    /// The first `for` and the first `proto` of an element. An address contains neither comma nor
-    /// semicolon, so quotes need no parsing.
+    /// The step with the first `for` and the first `proto` of an element. An address contains
+    /// neither comma nor semicolon, so this function splits the element without parsing quotes.
     private static func hop(ofElement element: Substring) -> Hop {
         var (node, scheme) = (Substring?.none, Substring?.none)
         for parameter in element.split(separator: ";") {
@@ -122,7 +124,7 @@ package struct TrustedProxies: Sendable {
         return text.dropFirst().dropLast()
     }
 
-    /// An address, which may be in brackets and may have a port.
+    /// Reads an address, which may be in brackets and may have a port.
     private static func address(_ text: Substring) -> PeerAddress {
         var text = text.trimmingBlanks
         if text.first == "[" {

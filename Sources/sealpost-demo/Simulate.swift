@@ -8,8 +8,8 @@ struct Simulate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Run simulators of APNs, FCM and WNS, for development and tests.",
         discussion: """
-            Writes their credentials and a configuration for `serve` into a folder, and prints it and what arrives. Ends \
-            with SIGTERM or SIGINT. Faults are described in docs/providers.md.
+            Writes their credentials and a configuration for `serve` into a folder, and prints it and what arrives. The \
+            credentials are new at each start: restart `serve` afterwards. Ends with SIGTERM or SIGINT. Faults are described in docs/providers.md.
             """
     )
 

@@ -334,12 +334,24 @@ import Testing
         let daemon = try await Daemon(in: self.folder)
         let second = try await Daemon.run(["serve"], in: folder, environment: ["SEALPOST_SERVER_LISTEN": "127.0.0.1:0"])
         #expect(second.code == 1)
-        let text = "the database var/sealpost.db is in use by another process; stop that process first"
-        #expect(second.errors.hasPrefix("sealpost: \(text)\n"))
+        let process = "another process (\(daemon.process.id))"
+        let text = "the database var/sealpost.db is in use by \(process); stop that process first"
+        #expect(second.errors.hasPrefix("sealpost: \(text)\n"), "\(second.errors)")
         let moved = try await Daemon.run(["migrate"], in: folder)
         #expect(moved.code == 1)
         #expect(moved.errors.contains("in use by another process"))
         #expect(await daemon.terminate() == 0)
+    }
+
+    /// docs/operate/keys.md has the same order.
+    @Test func theHelpOfKeysRotateBacksUpTheKeyringAfterwards() async throws {
+        let help = try await Daemon.run(["keys", "rotate", "--help"], in: self.folder).output
+        #expect(help.contains("Back up the keyring afterwards, before `reload`"), "\(help)")
+    }
+
+    @Test func aWrongValueIsReportedWithoutTheUsageOfAllCommands() async throws {
+        let ended = try await Daemon.run(["token", "create", "alice", "--expires-in", "0"], in: self.folder)
+        #expect(ended.code == 64 && ended.errors == "sealpost: a token's lifetime must be 1 to 31536000 seconds\n")
     }
 
     @Test func anAddressInUseIsNamed() async throws {
@@ -348,8 +360,9 @@ import Testing
         let address = "127.0.0.1:\(daemon.port)"
         let second = try await Daemon.run(["serve"], in: other, environment: ["SEALPOST_SERVER_LISTEN": address])
         #expect(second.code == 1)
-        let text = "server.listen: bind to \(address): Address already in use; stop the program that has the address"
-        #expect(second.errors.contains(text), "\(second.errors)")
+        let text = "bind to \(address): Address already in use; stop the program that has the address"
+        #expect(second.errors.contains("sealpost: SEALPOST_SERVER_LISTEN: \(text)"), "\(second.errors)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: other.path) == [])
         #expect(await daemon.terminate() == 0)
     }
 

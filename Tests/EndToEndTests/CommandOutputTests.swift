@@ -33,7 +33,7 @@ import Testing
 
     @Test func commandsPrintTheDocumentedJSON() async throws {
         let added = try await self.run("user add alice --no-password --role publisher")
-        #expect(added.map(self.names) == [["Name", "Role", "Apps"]])
+        #expect(added.map(self.names) == [["Name", "Role", "Apps", "RequiresEncryption"]])
         #expect(try await self.run("user role alice device").first?["Role"] == .string("device"))
         #expect(try await self.run("user disable alice").first?["Disabled"] == .bool(true))
         _ = try await self.run("user add bob --no-password")
@@ -146,6 +146,20 @@ import Testing
         #expect(!problem.field("title").isEmpty)
     }
 
+    /// The command is not wrong: it works once the user no longer requires encryption.
+    @Test func aTextToAUserWhoRequiresEncryptionIsRefusedWithExitCode1() async throws {
+        _ = try await self.run("user add alice --no-password")
+        _ = try await self.run("user encryption alice required")
+        let ended = try await Daemon.run(["send", "alice", "text", "--json"], in: self.folder)
+        #expect(ended.code == 1 && ended.output.isEmpty)
+        let problem = try JSONValue(reading: Array(ended.errors.utf8))
+        #expect(problem.field("type") == "urn:sealpost:problem:encryption-required")
+        #expect(
+            problem.field("detail")
+                == "user alice accepts end-to-end payloads only; this command sends clear text, so let a backend send with end-to-end encryption"
+        )
+    }
+
     @Test func anImportWithRefusedLinesEndsWithAProblem() async throws {
         try await Daemon.makeDatabase(in: self.folder)
         let words = ["user", "import", "-", "--json"]
@@ -190,6 +204,9 @@ import Testing
         let lines = try await self.table("user list")
         #expect(lines.first == "NAME   ROLE    SINCE       APPS     PASSWORD  STATE")
         #expect(lines.last?.hasPrefix("alice  device  ") == true)
+        #expect(lines.last?.hasSuffix("  enabled") == true)
+        _ = try await self.run("user encryption alice required")
+        #expect(try await self.table("user list").last?.hasSuffix("  enabled, encryption required") == true)
     }
 
     /// Each list has as many cells as columns, under their headings.

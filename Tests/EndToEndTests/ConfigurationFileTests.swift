@@ -1,6 +1,7 @@
 import Foundation
 import PushAPI
 import PushTesting
+import Reactor
 import Testing
 
 @testable import PushApplication
@@ -68,15 +69,49 @@ import Testing
         ),
         ("server:\n  tls:\n    certificate: none\n    privateKey: none", 3, "server.tls.certificate"),
         ("events:\n  webhook:\n    url: https://a.example\n    secretFile: none", 4, "events.webhook.secretFile"),
+        ("senders:\n  webpush:\n    subject: me", 3, "senders.webpush.subject"),
+        ("senders:\n  webpush:\n    subject: mailto:a@sealpost.net\n    caFile: none", 4, "senders.webpush.caFile"),
         ("tracing:\n  endpoint: http://a\n  caFile: none", 3, "tracing.caFile"),
         ("signIn:\n  oidc:\n    issuer: https://a.example\n    audience: a\n    caFile: none", 5, "signIn.oidc.caFile"),
     ])
-    func aFirstStartWithAMissingFileNamesItsLineAndMakesNothing(yaml: String, line: Int, key: String) async throws {
+    func aFirstStartWithAnUnusableSettingNamesItsLineAndMakesNothing(yaml: String, line: Int, key: String) async throws
+    {
         try yaml.write(toFile: self.folder.file("sealpost.yaml"), atomically: true, encoding: .utf8)
         let ended = try await self.run("serve", environment: ["SEALPOST_LOG_LEVEL": "info"])
         #expect(ended.code == 78, "\(ended.errors)")
         #expect(ended.errors.contains("sealpost: ./sealpost.yaml:\(line): \(key): "), "\(ended.errors)")
+        let doctor = try await self.run("doctor")
+        #expect(doctor.code == 1 && doctor.output.contains("\nfail "), "\(doctor.output)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.path) == ["sealpost.yaml"])
+    }
+
+    @Test func aFirstStartWithAnAddressInUseNamesItsLineAndMakesNothing() async throws {
+        let other = try Listener(.tcp(host: "127.0.0.1", port: 0))
+        let yaml = "server:\n  listen: ['127.0.0.1:0', '\(other.address)']"
+        try yaml.write(toFile: self.folder.file("sealpost.yaml"), atomically: true, encoding: .utf8)
+        let ended = try await self.run("serve")
+        #expect(ended.code == 1, "\(ended.errors)")
+        let text = "server.listen: bind to \(other.address): Address already in use; stop"
+        #expect(ended.errors.contains("sealpost: ./sealpost.yaml:2: \(text)"), "\(ended.errors)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.path) == ["sealpost.yaml"])
+    }
+
+    @Test func aFirstStartWithBadSigningKeysMakesNothing() async throws {
+        try FileManager.default.createDirectory(atPath: self.folder.file("var"), withIntermediateDirectories: true)
+        try self.folder.writeSecret("1 short\n", to: "var/signing-keys")
+        let ended = try await self.run("serve", environment: ["SEALPOST_SERVER_LISTEN": "127.0.0.1:0"])
+        #expect(ended.code == 78 && ended.errors.contains("var/signing-keys is not valid"), "\(ended.errors)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.file("var")) == ["signing-keys"])
+    }
+
+    @Test func aFolderInPlaceOfAFileIsReported() async throws {
+        try FileManager.default.createDirectory(atPath: self.folder.file("x"), withIntermediateDirectories: true)
+        let configuration = try await self.run("user list --config x")
+        let text = "sealpost: x: cannot be read: Is a directory"
+        #expect(configuration.errors.hasPrefix(text), "\(configuration.errors)")
+        let database = try await self.run("serve", environment: ["SEALPOST_DATABASE": "x"])
+        #expect(database.code == 78, "\(database.errors)")
+        #expect(database.errors.contains("SEALPOST_DATABASE: x is not a regular file; name"), "\(database.errors)")
     }
 
     @Test func aCommandFindsItsConfigurationAndNamesItWhenItFails() async throws {

@@ -38,6 +38,11 @@ import Testing
         #expect(made.withLock { $0 } == ["one", "two"])
     }
 
+    /// A new key of APNs has another id, as docs/operate/keys.md says.
+    @Test(arguments: ["keyID", "keyFile", "teamID"]) func anotherKeyOfAPNsNeedsARestart(key: String) {
+        #expect(!ConfigurationReload.isReloaded("senders.apns.\(key)"))
+    }
+
     /// The pause for refused credentials lasts a minute; the new key ends it at once.
     @Test func aReloadTakesAGoodKeyAndIgnoresABadOne() async throws {
         let stranger = try APNsSimulator(authority: TestAuthority()).credentials.privateKey

@@ -57,6 +57,7 @@ import Testing
         (true, "503", "is not ready: the disk is full\\u000a\n"),
         (true, "500", "is not ready: the disk is full\\u000a\n"),
         (false, "200", "answers with the status 200, but is not a Sealpost server\n"),
+        (false, "400", "answers with the status 400, but is not a Sealpost server; if it speaks TLS, name its file"),
     ])
     func anUnexpectedAnswerFailsWithOneLine(echoes: Bool, status: String, reason: String) async throws {
         let peer = try ChildProcess(

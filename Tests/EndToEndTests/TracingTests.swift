@@ -119,7 +119,7 @@ import Testing
                 sizes.append(spans.count)
                 return sizes.count
             }
-            return number <= answers.count ? answers[number - 1] : .accepted
+            return number <= answers.count ? answers[number - 1] : .accepted()
         }
         try await self.run(service) { try await eventually { sizes.withLock { $0.count } >= count } }
         return (sizes.withLock { $0 }, log.lines)
@@ -175,6 +175,55 @@ import Testing
         let answers = [SpanExportService.Answer](repeating: .unavailable("could not connect"), count: 2)
         let (sizes, log) = try await self.export(recorder, answers: answers, until: 1)
         #expect(sizes == [5, 5] && recorder.dropped == 5 && log.count == 1)
+    }
+
+    @Test func aCollectorThatNeverAnswersDelaysTheShutdownForALimitedTime() async throws {
+        let recorder = SpanRecorder(sampling: 1)
+        try self.fill(recorder, 5)
+        let calls = Mutex(0)
+        let service = SpanExportService(
+            recorder: recorder,
+            logger: Logger(label: "test") { _ in LogRecorder() },
+            lastExports: .milliseconds(10)
+        ) { _ in
+            calls.withLock { $0 += 1 }
+            // Only cancellation ends it within the time limit of the suite.
+            try? await Task.sleep(for: .seconds(3600))
+            return .unavailable("no answer")
+        }
+        try await self.run(service) { try await eventually { calls.withLock { $0 } == 1 } }
+        #expect(recorder.dropped == 5)
+    }
+
+    @Test(
+        arguments: [
+            ("{}", nil), ("", nil), ("<html>", nil), (#"{"partialSuccess":{}}"#, nil),
+            (#"{"partialSuccess":null}"#, nil),
+            (#"{"partialSuccess":{"rejectedSpans":"0","errorMessage":""}}"#, nil),
+            (#"{"partialSuccess":{"rejectedSpans":"2","errorMessage":"too old"}}"#, (2, "too old")),
+            (#"{"partialSuccess":{"rejectedSpans":2}}"#, (2, "")),
+            (#"{"partialSuccess":{"errorMessage":"use https"}}"#, (0, "use https")),
+            (#"{"partialSuccess":{"rejectedSpans":"-1","errorMessage":"a\nb\u00e9"}}"#, (0, "a?b??")),
+            (#"{"partialSuccess":{"rejectedSpans":"99999999999999999999","errorMessage":7}}"#, nil),
+            (#"{"partialSuccess":{"rejectedSpans":"9223372036854775807"}}"#, (5, "")),
+        ] as [(String, (Int, String)?)]
+    )
+    func anAnswerTellsWhichSpansTheCollectorHasNotKept(body: String, expected: (Int, String)?) {
+        let part = PartialSuccess(Array(body.utf8), of: 5)
+        #expect(part?.rejected == expected?.0 && part?.message == expected?.1)
+    }
+
+    @Test func rejectedSpansAreCountedAndTheCollectorsMessageIsLoggedOnce() async throws {
+        let message = String(repeating: "m", count: 201)
+        let collector = Collector(body: #"{"partialSuccess":{"rejectedSpans":"3","errorMessage":"\#(message)"}}"#)
+        let recorder = SpanRecorder(sampling: 1)
+        try self.fill(recorder, SpanRecorder.batch + 5)
+        let log = try await self.export(recorder, to: collector) { _ in
+            try await eventually { collector.bodies.count == 2 }
+        }
+        #expect(recorder.dropped == 6 && collector.bodies.count == 2)
+        #expect(log.count == 1 && log[0].contains("rejected=3") && log[0].contains(message.dropLast()), "\(log)")
+        #expect(!log.contains { $0.contains(message) })
     }
 
     /// Shutdown ends the delays, but not one that the collector has chosen.
@@ -260,7 +309,10 @@ import Testing
             var configuration = Configuration.Tracing(url: url)
             change(&configuration)
             let export = try SpanExport(configuration, recorder, on: loop)
-            try await self.run(export.makeService(logger: Logger(label: "test") { _ in log })) { try await body(log) }
+            var service = export.makeService(logger: Logger(label: "test") { _ in log })
+            // The limit must not end the exports of a slow machine.
+            service.lastExports = .seconds(60)
+            try await self.run(service) { try await body(log) }
             await export.close()
         }
         return log.lines
@@ -268,11 +320,25 @@ import Testing
 
     @Test(arguments: [
         ("api-key=x", ["api-key: x"]), ("a=1,b=%20%2C%25", ["a: 1", "b:  ,%"]), (" a = b=c== ,\n\r\n", ["a: b=c=="]),
-        ("", []), ("a", nil), ("a=", nil), ("=b", nil), ("a b=c", nil), ("a=%0D%0Ab: c", nil), ("a=%zz", nil),
-        ("a=\u{e9}", nil), ("a:b=c", nil), ("Host=x", nil), ("content-length=1", nil),
+        ("", []),
     ])
-    func headersAreReadAsOpenTelemetryHasThem(text: String, lines: [String]?) {
-        #expect(CollectorHeaders.read(text)?.map { "\($0.name): \($0.value)" } == lines)
+    func headersAreReadAsOpenTelemetryHasThem(text: String, lines: [String]) throws {
+        #expect(try CollectorHeaders.read(text).map { "\($0.name): \($0.value)" } == lines)
+    }
+
+    @Test(arguments: [
+        ("canary", "header 1 has no ="), ("a=", "header 1 has no value"), ("=canary", "header 1 needs a name"),
+        ("a=b,\na b=canary", "header 2 needs a name"), ("a:b=canary", "header 1 needs a name"),
+        ("a=canary%0D%0Ab: c", "other than printable ASCII"), ("a=canary\u{e9}", "other than printable ASCII"),
+        ("a=canary%zz", "a % that begins no escape"), ("Host=canary", "header 1 is host, which the server sets"),
+        ("content-length=1", "is content-length"),
+    ])
+    func aBadHeaderIsReportedWithItsFaultAndNotQuoted(text: String, fault: String) {
+        #expect {
+            try CollectorHeaders.read(text)
+        } throws: {
+            "\($0)".contains(fault) && !"\($0)".contains("canary")
+        }
     }
 
     // MARK: The configuration
@@ -306,7 +372,7 @@ import Testing
             ),
             (
                 ["OTEL_EXPORTER_OTLP_ENDPOINT": "http://a", "OTEL_EXPORTER_OTLP_HEADERS": "canary"],
-                nil, "OTEL_EXPORTER_OTLP_HEADERS must have pairs such as api-key=value"
+                nil, "OTEL_EXPORTER_OTLP_HEADERS: header 1 has no =; write pairs such as api-key=value"
             ),
             (["OTEL_EXPORTER_OTLP_ENDPOINT": "http://a/?b=c"], nil, "OTEL_EXPORTER_OTLP_ENDPOINT must be http://"),
             // A variable for all programs must not prevent the start of this one.
@@ -338,6 +404,28 @@ import Testing
         #expect(tracing.headers.exposed.map(\.value) == values)
     }
 
+    @Test(arguments: [
+        "tracing: {headersFile: a}", "tracing: {caFile: a}", "proxy: {credentialsFile: a}",
+        "events: {webhook: {secretFile: a}}",
+    ])
+    func aFileWithoutTheAddressThatNeedsItIsRefused(yaml: String) throws {
+        let folder = try TemporaryFolder()
+        try yaml.write(toFile: folder.file("sealpost.yaml"), atomically: true, encoding: .utf8)
+        #expect {
+            try Configuration.load(file: folder.file("sealpost.yaml"), environment: [:])
+        } throws: {
+            "\($0)".contains("sealpost.yaml:1: ") && "\($0)".contains(" has no meaning without ")
+        }
+    }
+
+    /// The file belongs to the collector that the variables name, also while they switch it off.
+    @Test func aFileOfHeadersMayBelongToTheCollectorOfAVariable() throws {
+        var environment = ["SEALPOST_TRACING_HEADERSFILE": "a", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://a"]
+        #expect(try Configuration.load(file: nil, environment: environment).tracing?.headersFile == "a")
+        environment["OTEL_SDK_DISABLED"] = "true"
+        #expect(try Configuration.load(file: nil, environment: environment).tracing == nil)
+    }
+
     @Test func everyKeyIsRead() throws {
         let tracing = try Configuration.load(
             file: nil,
@@ -367,8 +455,8 @@ private final class Collector: Responder {
     private let gate: AsyncStream<Void>
     private let opener: AsyncStream<Void>.Continuation
 
-    init(status: Int = 200, delay: String? = nil, waits: Bool = false) {
-        var response = Response(status: .init(code: status), body: Array("{}".utf8))
+    init(status: Int = 200, delay: String? = nil, waits: Bool = false, body: String = "{}") {
+        var response = Response(status: .init(code: status), body: Array(body.utf8))
         if let delay { response.fields.append(.retryAfter, delay) }
         self.response = response
         (self.gate, self.opener) = AsyncStream.makeStream()

@@ -94,4 +94,26 @@ import Testing
     func unsupportedSignatureRequestsAreRefused(field: String) {
         #expect(throws: SignatureFailure.self) { try SignatureRequest(acceptSignature: [field]) }
     }
+
+    @Test(arguments: [
+        ("", "asks for no signature"), ("sig=()", #"what can be signed is ("@status""#),
+        ("sig=1", "what can be signed is"),
+        (#"sig=("@status")"#, "what can be signed is"),
+        ("sig=\(Self.list);nonce=n", "nonce must be 1 to 64 characters"),
+        ("sig=\(Self.list);nonce=\"\(String(repeating: "n", count: 65))\"", "nonce must be 1 to 64 characters"),
+        ("\(String(repeating: "a", count: 65))=\(Self.list)", "the label must have at most 64 characters"),
+        ("sig=\(Self.list);alg=\"hmac-sha256\"", "alg must be \"ed25519\""),
+        ("sig=\(Self.list);keyid=k", "keyid must be in double quotes"),
+        ("sig=\(Self.list);created=1", "created must have no value"),
+        ("sig=\(Self.list);tag=\"t\"", "the parameter tag is not one of keyid, nonce, alg and created"),
+        ("sig=\(Self.list);tag=\"t\", b=1", "the parameter tag"),
+        ("sig=\(Self.list);keyid=\"a\";keyid=\"b\"", "a parameter appears twice"),
+    ])
+    func aRefusalNamesTheFault(field: String, text: String) {
+        #expect {
+            try SignatureRequest(acceptSignature: [field])
+        } throws: {
+            "\($0)".contains(text)
+        }
+    }
 }

@@ -7,19 +7,21 @@ import Testing
     private static let settings = """
         select current_setting('default_transaction_isolation'), current_setting('client_min_messages'),
             current_setting('enable_seqscan'), current_setting('plan_cache_mode'), current_setting('jit'),
+            current_setting('max_parallel_workers_per_gather'),
             current_setting('statement_timeout'), current_setting('lock_timeout'),
             current_setting('idle_in_transaction_session_timeout'), current_setting('synchronous_commit')
         """
 
     private static func values(_ rows: Rows) throws -> [String] {
-        try (0..<9).map { try rows[0].text($0) }
+        try (0..<10).map { try rows[0].text($0) }
     }
 
     /// Changes each of these settings for one database.
     private static func change(_ address: DatabaseAddress) throws {
         let changes = [
             "default_transaction_isolation = serializable", "client_min_messages = error", "enable_seqscan = on",
-            "plan_cache_mode = force_custom_plan", "jit = on", "statement_timeout = '7s'", "lock_timeout = '7s'",
+            "plan_cache_mode = force_custom_plan", "jit = on", "max_parallel_workers_per_gather = 4",
+            "statement_timeout = '7s'", "lock_timeout = '7s'",
             "idle_in_transaction_session_timeout = '7s'", "synchronous_commit = off",
         ]
         let script = changes.map { #"alter database "\#(address.database)" set \#($0)"# }.joined(separator: ";")
@@ -31,7 +33,7 @@ import Testing
     func aSessionHasItsSettingsWhateverItsDatabaseHas(pooler: String?) async throws {
         try await withPooler(pooler) { address, reached in
             try Self.change(address)
-            let fixed = ["read committed", "warning", "off", "force_generic_plan", "off"]
+            let fixed = ["read committed", "warning", "off", "force_generic_plan", "off", "0"]
             let blocking = try BlockingConnection(reached).query(Self.settings)
             #expect(try Self.values(blocking) == fixed + ["0", "0", "0", "on"])
             try await withPool(at: { _ in reached }) { fixture in

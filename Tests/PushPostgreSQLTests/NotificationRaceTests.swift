@@ -109,7 +109,7 @@ import Testing
                 _ = try await self.atOnce(count) { number, server in
                     let id = ids[number]
                     _ = try await server.post(id.rawValue, from: alice, to: "username:alice", "username:bob")
-                    _ = try await server.store.markRead([id], by: bob.id, now: now)
+                    _ = try await server.store.markRead([id], by: bob, now: now)
                     if number % 2 == 0 { _ = try await server.store.dismiss(id, by: bob.id, now: now) }
                 }
             }

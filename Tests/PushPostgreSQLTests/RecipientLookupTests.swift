@@ -116,7 +116,7 @@ import Testing
             )
             #expect(page.entries.count == 1)
         case .mark:
-            #expect(try await store.markRead([one], by: alice, now: now).read == [one])
+            #expect(try await store.markRead([one], by: self.alice, now: now).read == [one])
         case .receipt:
             store.recordFetch(of: one, by: alice, now: now)
             try await store.writeReceipts()

@@ -30,7 +30,7 @@ import Testing
         let path = folder.file("a.db")
         let first = try SQLiteStore(path: path, keyring: self.keyring)
         let error = #expect(throws: StoreError.self) { try SQLiteStore(path: path, keyring: self.keyring) }
-        let text = "the database \(path) is in use by another process; stop that process first"
+        let text = "the database \(path) is in use by another process (\(getpid())); stop that process first"
         #expect("\(try #require(error))" == text)
         withExtendedLifetime(first) {}
     }

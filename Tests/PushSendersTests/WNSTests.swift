@@ -172,7 +172,10 @@ private let channel = "https://db3.notify.windows.com/?token=AwY%2fA%2b%3D%3d"
         }
         #expect(try error { _ in } == nil)
         #expect(try error { $0.clientID = "" } == "clientID: missing")
-        #expect(try error { $0.clientSecret = Secret("") } == "clientSecret: missing")
+        #expect(
+            try error { $0.clientSecret = Secret("") }
+                == "clientSecretFile: must be a file with the client secret, and is empty"
+        )
         #expect(try error { $0.tokenEndpoint = "http://a" } == "tokenEndpoint: must be an https URL")
         #expect(try error { $0.allowedHosts = ["*"] }?.hasPrefix("allowedHosts:") == true)
     }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct WebPushPlaceholderTests {
     private func placeholder(_ page: String = "https://page.example/#/messages/{id}") throws -> WebPushPlaceholder {
-        try #require(WebPushPlaceholder(page: page, title: "The \"Clinic\"", body: "New message"))
+        try WebPushPlaceholder(page: page, title: "The \"Clinic\"", body: "New message")
     }
 
     private func text(_ push: Push, _ alerts: AlertPolicy = AlertPolicy()) throws -> String {
@@ -52,21 +52,35 @@ import Testing
         #expect(content.paddedSize - text.count == room)
     }
 
+    /// Pages, and a part of the error.
     @Test(arguments: [
-        ("https://page.example", true), ("https://page.example:8443/a?b={id}&c=d", true),
-        ("https://page.example/#/messages/{id}", true), ("https://page.example/#m{id}", true),
-        ("http://page.example/", false), ("/messages", false), ("", false), ("https://", false),
-        ("https://page.example/{name}", false), ("https://{id}@page.example/", false),
-        ("https://page.example/#\n", false), ("https://page.example/\u{E9}", false),
-        ("https://page.example/" + String(repeating: "a", count: WebPushPlaceholder.longestPage - 21), true),
-        ("https://page.example/" + String(repeating: "a", count: WebPushPlaceholder.longestPage - 20), false),
+        ("https://page.example", nil), ("https://page.example:8443/a?b={id}&c=d", nil),
+        ("https://page.example/#/messages/{id}", nil), ("https://page.example/#m{id}", nil),
+        ("http://page.example/", "an https URL, and not http"), ("/messages", "an https URL with a host"),
+        ("", "an https URL with a host"), ("https://", "an https URL with a host"),
+        ("https://page.example/{name}", "an https URL with a host"),
+        ("https://{id}@page.example/", "an https URL with a host"),
+        ("https://page.example/#\n", "ASCII without blanks"), ("https://page.example/\u{E9}", "ASCII without blanks"),
+        ("https://page.example/" + String(repeating: "a", count: WebPushPlaceholder.longestPage - 21), nil),
+        (
+            "https://page.example/" + String(repeating: "a", count: WebPushPlaceholder.longestPage - 20),
+            "at most 500 bytes long, and has 501"
+        ),
     ])
-    func thePageIsAnAddressOverHTTPS(page: String, isValid: Bool) {
-        #expect((WebPushPlaceholder(page: page) != nil) == isValid)
+    func thePageIsAnAddressOverHTTPS(page: String, fault: String?) throws {
+        guard let fault else {
+            _ = try WebPushPlaceholder(page: page)
+            return
+        }
+        #expect {
+            try WebPushPlaceholder(page: page)
+        } throws: {
+            "\($0)".hasPrefix("page: must be \(fault)")
+        }
     }
 
     @Test func theTitleIsThePagesHostByDefault() throws {
-        let message = try #require(WebPushPlaceholder(page: "https://page.example/a")).message(id: "7", members: "")
+        let message = try WebPushPlaceholder(page: "https://page.example/a").message(id: "7", members: "")
         #expect(message.contains(#""title":"page.example","body":"New message. Open to read.","#))
     }
 }

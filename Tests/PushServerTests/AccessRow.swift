@@ -187,6 +187,7 @@ struct AccessRow: Sendable {
             body: #"{"Lane":"apns"}"#
         ),
         "POST /api/setup": AccessRow(resource: .nothing, own: 403, body: #"{"Code":"x"}"#),
+        "GET /": AccessRow(resource: .nothing, own: 308),
         "GET /console": AccessRow(resource: .nothing, own: 308),
         "GET /console/": AccessRow(resource: .nothing, own: 200),
         "GET /console/{id}": AccessRow(resource: .file, own: 200, foreign: 200, missing: 404),

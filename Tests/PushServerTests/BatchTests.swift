@@ -160,11 +160,24 @@ import Testing
         let fixture = try await ServerFixture(quotas: [.publisher: quota])
         let response = try await self.send(fixture, Self.payloads(7))
         let accepted = Array(repeating: "201", count: 5)
-        #expect(try self.words(response) == accepted + ["429 rate-limited", "429 rate-limited"])
+        #expect(try self.words(response) == accepted + ["400 invalid-member", "400 invalid-member"])
         #expect(response.fields[.rateLimit]?.contains("r=0;") == true)
         try await self.send(fixture, Self.payloads(1)).expectProblem(.rateLimited)
         fixture.clock.advance(by: 12)
-        #expect(try self.words(try await self.send(fixture, Self.payloads(1))) == ["201"])
+        #expect(try self.words(try await self.send(fixture, Self.payloads(2))) == ["201", "429 rate-limited"])
+    }
+
+    /// A client that repeats the batch would otherwise wait for its last elements forever: a
+    /// repeated element costs as much as a new one.
+    @Test(arguments: [Quota(requests: 5, window: 60), Quota(requests: 100, window: 60, changes: 40)])
+    func aFullQuotaRefusesFurtherElementsForGood(quota: Quota?) async throws {
+        let fixture = try await ServerFixture(quotas: [.publisher: try #require(quota)])
+        for _ in 0..<2 {
+            let response = try await self.send(fixture, Self.payloads(6), headers: Self.key)
+            #expect(try self.words(response) == Array(repeating: "201", count: 5) + ["400 invalid-member"])
+            #expect(response.text.contains("more elements than the 5 that the quota admits at once"))
+            fixture.clock.advance(by: 20_000)
+        }
     }
 
     @Test func theStorageLimitHoldsWithinABatch() async throws {

@@ -63,7 +63,8 @@ import Testing
             Issue.record("no outcomes: \(answer.text)")
             return
         }
-        #expect(outcomes.map { $0["Status"]?.integer } == [201, 201, 429])
+        #expect(outcomes.map { $0["Status"]?.integer } == [201, 201, 400])
+        try await fixture.send(.post, Paths.register).expectProblem(.rateLimited, "changes")
     }
 
     @Test func aForbiddenRequestIsNotCharged() async throws {

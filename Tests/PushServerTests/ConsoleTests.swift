@@ -29,7 +29,9 @@ import Testing
         }
         let page = try await fixture.send(.get, "/console/", user: nil)
         #expect(page.fields[.contentType] == "text/html; charset=utf-8")
-        #expect(try await fixture.send(.get, "/console", user: nil).fields[.location] == "/console/")
+        for path in ["/", "/console"] {
+            #expect(try await fixture.send(.get, path, user: nil).fields[.location] == "/console/", "\(path)")
+        }
     }
 
     /// The page can run only scripts from its own files, and can contact no other host.

@@ -93,7 +93,7 @@ import Testing
                 body: body
             )
             guard !isOpen else {
-                #expect(response.status == (name == "GET /console" ? .permanentRedirect : .ok))
+                #expect(response.status == (["GET /", "GET /console"].contains(name) ? .permanentRedirect : .ok))
                 continue
             }
             try response.expectProblem(.crossOrigin, "https://evil.example")

@@ -66,12 +66,17 @@ import Testing
         }
     }
 
-    @Test(arguments: [("alice", 2), ("ALICE", 2), ("bob", 1), ("paul", 0), ("nobody", 0)])
+    @Test(arguments: [("alice", 2), ("ALICE", 2), ("bob", 1), ("paul", 0)])
     func theDevicesOfOneUserAreFound(user: String, count: Int) async throws {
         _ = (try await self.add("a1"), try await self.add("b1", of: "bob"), try await self.add("a2"))
         let devices = try await self.list("?user=\(user)")
         #expect(devices.count == count)
         #expect(devices.allSatisfy { $0["User"]?.text == user.lowercased() })
+    }
+
+    @Test func theDevicesOfAnUnknownUserAreNotFound() async throws {
+        try await self.fixture.send(.get, "\(Paths.devices)?user=nobody", user: "ada")
+            .expectProblem(.notFound, "you see no user nobody")
     }
 
     @Test(arguments: [

@@ -86,12 +86,23 @@ import Testing
         )
     }
 
-    private func times(expiresAt: Date = Self.now + 600, recalledAt: Date? = nil) -> NotificationTimes {
-        NotificationTimes(id: self.id, createdAt: Self.now - 600, expiresAt: expiresAt, recalledAt: recalledAt)
+    private func summary(
+        expiresAt: Date = Self.now + 600,
+        recalledAt: Date? = nil,
+        isEndToEnd: Bool = false
+    ) -> NotificationSummary {
+        NotificationSummary(
+            id: self.id,
+            app: .usual,
+            isEndToEnd: isEndToEnd,
+            createdAt: Self.now - 600,
+            expiresAt: expiresAt,
+            recalledAt: recalledAt
+        )
     }
 
     private func sent(_ pushes: [DeliveryEntry], _ recipient: RecipientEntry? = nil) -> Diagnosis.Sent {
-        Diagnosis.Sent(id: self.id, times: self.times(), recipient: recipient ?? self.recipient(), pushes: pushes)
+        Diagnosis.Sent(id: self.id, summary: self.summary(), recipient: recipient ?? self.recipient(), pushes: pushes)
     }
 
     // MARK: Pushes
@@ -221,19 +232,26 @@ import Testing
 
     @Test func aNotificationThatIsNotSentOrNotValidIsExplained() {
         let whole = self.sent([self.push(.queued)])
-        let missing = Diagnosis.Sent(id: self.id, times: nil)
-        let recalled = Diagnosis.Sent(id: self.id, times: self.times(recalledAt: Self.now))
-        let expired = Diagnosis.Sent(id: self.id, times: self.times(expiresAt: Self.now))
-        var scheduled = Diagnosis.Sent(id: self.id, times: self.times())
+        let missing = Diagnosis.Sent(id: self.id, summary: nil)
+        let recalled = Diagnosis.Sent(id: self.id, summary: self.summary(recalledAt: Self.now))
+        let expired = Diagnosis.Sent(id: self.id, summary: self.summary(expiresAt: Self.now))
+        var scheduled = Diagnosis.Sent(id: self.id, summary: self.summary())
         scheduled.sendAt = Self.now + 60
-        let toNobody = Diagnosis.Sent(id: self.id, times: self.times())
+        let toNobody = Diagnosis.Sent(id: self.id, summary: self.summary())
         let toNoDevice = self.sent([])
         let table: [(Diagnosis.Sent, Diagnosis.Cause, String)] = [
             (missing, .noNotification, "is not stored: it never existed, or has expired and is deleted."),
             (recalled, .recalled, "was recalled at \(Self.time)."),
             (expired, .notificationExpired, "expired at \(Self.time)."),
             (scheduled, .scheduled, "is scheduled: the server sends it at 2023-11-14T22:14:20Z."),
-            (toNobody, .noRecipient, "has no recipients: its tags match no user and no device."),
+            (
+                toNobody, .noRecipient,
+                "has no recipients: its tags match no user and no device that may get a clear payload."
+            ),
+            (
+                Diagnosis.Sent(id: self.id, summary: self.summary(isEndToEnd: true)), .noRecipient,
+                "has no recipients: its tags match no user and no device."
+            ),
             (
                 toNoDevice, .noPush,
                 "has recipients, and no pushes: none of their devices matches its tags and platforms."
@@ -293,7 +311,7 @@ import Testing
         #expect(causes([], nil) == [.noDevice, .noNotification])
         #expect(causes([device], nil) == [.noNotification])
         #expect(causes([], self.sent([])) == [.noDevice])
-        #expect(causes([device], Diagnosis.Sent(id: self.id, times: self.times())) == [.notRecipient])
+        #expect(causes([device], Diagnosis.Sent(id: self.id, summary: self.summary())) == [.notRecipient])
         #expect(causes([device], self.sent([], self.recipient(fetchedAt: Self.now))) == [.tagsDiffer, .fetched])
         let fetched = self.recipient(fetchedAt: Self.now, dismissedAt: Self.now)
         #expect(causes([device], self.sent([self.push(.fetched)], fetched)) == [.fetched, .dismissed])
@@ -303,7 +321,7 @@ import Testing
                 "No stored notification is for alice: none was sent, or all have expired.",
             ]
         )
-        let toOthers = Diagnosis.Sent(id: self.id, times: self.times())
+        let toOthers = Diagnosis.Sent(id: self.id, summary: self.summary())
         #expect(
             Self.diagnosis.explain(self.alice, [device], toOthers).map(\.text) == [
                 "alice is not a recipient of notification 7: its tags match neither the user nor a device of the user."
@@ -317,6 +335,56 @@ import Testing
         let sentences = Self.diagnosis.explain(disabled, [device], self.sent([self.push(.accepted)]))
         #expect(sentences.map(\.cause) == [.userDisabled, .accepted])
         #expect(sentences.first?.text == "The user alice is disabled, and cannot fetch anything.")
+    }
+
+    @Test func aUserWhoRequiresEncryptionIsExplainedByTheRequirement() throws {
+        var diagnosis = Self.diagnosis
+        diagnosis.requiresEncryption = true
+        let device = self.entry(try self.registered())
+        let table: [(isEndToEnd: Bool?, cause: Diagnosis.Cause, text: String)] = [
+            (
+                false, .encryptionRequired,
+                "alice is not a recipient of notification 7: its payload is clear, and alice requires end-to-end encryption. Its tags may not match, either."
+            ),
+            (
+                true, .notRecipient,
+                "alice is not a recipient of notification 7: its tags match neither the user nor a device of the user."
+            ),
+            (
+                nil, .noNotification,
+                "No stored notification is for alice: none with end-to-end encryption was sent, or all have expired."
+            ),
+        ]
+        for (isEndToEnd, cause, text) in table {
+            let sent = isEndToEnd.map { Diagnosis.Sent(id: self.id, summary: self.summary(isEndToEnd: $0)) }
+            let sentences = diagnosis.explain(self.alice, [device], sent)
+            #expect(sentences.map(\.cause) == [.encryptionRequired, cause])
+            #expect(
+                sentences.map(\.text) == [
+                    "alice requires end-to-end encryption: the server sends alice no clear payload.", text,
+                ]
+            )
+        }
+    }
+
+    /// The other apps may have devices and notifications of the user.
+    @Test func aCallerWhoSeesSomeAppsReadsNothingAboutOthers() throws {
+        var diagnosis = Self.diagnosis
+        diagnosis.isLimited = true
+        let hidden = Diagnosis.Sent(id: self.id, summary: nil)
+        let missing =
+            "Notification 7 is not visible to you: it never existed, has expired and is deleted, or belongs to another app."
+        #expect(diagnosis.explain(hidden, isWhole: true).map(\.text) == [missing])
+        #expect(
+            diagnosis.explain(self.alice, [], hidden).map(\.text) == [
+                "No device of alice is visible to you: your apps have registered none for this user.", missing,
+            ]
+        )
+        #expect(
+            diagnosis.explain(self.alice, [self.entry(try self.registered())], nil).map(\.text) == [
+                "None of the latest notifications for alice is visible to you: there are none, or they belong to other apps."
+            ]
+        )
     }
 
     @Test func aDeviceIsExplainedByItsState() throws {

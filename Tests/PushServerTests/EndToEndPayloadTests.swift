@@ -196,6 +196,22 @@ import Testing
         _ = try await fixture.post(clear)
     }
 
+    @Test(arguments: StoreKind.all)
+    func theRequirementExplainsAMissingClearPayload(kind: StoreKind) async throws {
+        let fixture = try await StoreKind.$current.withValue(kind) { try await ServerFixture() }
+        try await fixture.storage.addDevice(of: fixture.storage.user("bob"), handle: "bb", tags: ["news"])
+        let body = #"{"RequiresEncryption":true}"#
+        #expect(try await fixture.send(.patch, Paths.user("bob"), user: "ada", body: body).status == .noContent)
+        let path = try await fixture.post(#"{"Payload":"clear","To":["news"]}"#)
+        let id = try #require(path.split(separator: "/").last)
+        let answer = try await fixture.send(.get, "\(Paths.why("bob"))?notification=\(id)", user: "ada")
+        let text =
+            "bob is not a recipient of notification \(id): its payload is clear, and bob requires end-to-end encryption."
+        #expect(answer.text.contains(text), "\(answer.text)")
+        let newest = try await fixture.send(.get, Paths.why("bob"), user: "ada")
+        #expect(newest.text.contains("none with end-to-end encryption was sent"), "\(newest.text)")
+    }
+
     // MARK: Keys
 
     @Test func aDeviceSetsItsKeyAndASenderGetsIt() async throws {

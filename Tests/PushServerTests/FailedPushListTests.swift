@@ -1,3 +1,4 @@
+import Cryptography
 import Foundation
 import HTTPTypes
 import PushAPI
@@ -81,7 +82,8 @@ import Testing
         for user in ["alice", "bob", "bob", "bob", "alice", "bob", "alice"] { _ = try await self.fail(user) }
         let whole = try self.notifications(await self.list(query))
         #expect(whole.count == (query.isEmpty ? 7 : 3))
-        let handler = FailureHandler(reports: self.fixture.reports, scope: AppScope(.forTests), maximumExamined: 2)
+        let scope = AppScope(.forTests, cursorKey: SymmetricKey(size: .bits256))
+        let handler = FailureHandler(reports: self.fixture.reports, scope: scope, maximumExamined: 2)
         var (found, cursor, hasMore) = ([Int](), "", true)
         var requests = 0
         while hasMore, requests < 20 {

@@ -48,7 +48,7 @@ import Testing
             "POST /api/devices/{id}/test", "GET /api/stream", "POST /api/sessions", "GET /api/sessions/current",
             "DELETE /api/sessions/current", "PUT /api/users/current/password", "POST /api/enrolment",
             "GET /api/webpush/key", "GET /healthz", "GET /.well-known/sealpost-keys", "GET /readyz",
-            "GET /openapi.json", "POST /api/setup", "GET /console", "GET /console/", "GET /console/{id}",
+            "GET /openapi.json", "POST /api/setup", "GET /", "GET /console", "GET /console/", "GET /console/{id}",
         ]
         return naming.merging(none.map { ($0, []) }) { first, _ in first }
     }()

@@ -141,7 +141,7 @@ import Testing
     @Test func anEmptyListHasNoCursor() async throws {
         let tokens = try await self.fixture.send(.get, "\(Paths.tokens)?user=nobody", user: "ada")
         #expect(tokens.text == #"{"Tokens":[],"Cursor":null,"More":false}"#)
-        let devices = try await self.fixture.send(.get, "\(Paths.devices)?user=nobody", user: "ada")
+        let devices = try await self.fixture.send(.get, "\(Paths.devices)?user=paul", user: "ada")
         #expect(devices.text == #"{"Devices":[],"Cursor":null,"More":false}"#)
     }
 }

@@ -29,7 +29,9 @@ import Testing
         #expect(try await self.signIn("Carol", password: "long enough") == .unauthorized)
         let response = try await self.add(#"{"Name":"Carol","Password":"long enough"}"#)
         #expect(response.status.code == 201)
-        #expect(response.text == #"{"Name":"Carol","Role":"device","Apps":["default"]}"#)
+        #expect(
+            response.text == #"{"Name":"Carol","Role":"device","Apps":["default"],"RequiresEncryption":false}"#
+        )
         #expect(response.fields[.cacheControl] == "no-store")
         #expect(try await self.signIn("carol", password: "long enough") == .ok)
         #expect(try await self.signIn("carol", password: "long enough!") == .unauthorized)
@@ -43,6 +45,23 @@ import Testing
         #expect(try await self.fixture.storage.user("carol").role == role)
     }
 
+    @Test(arguments: StoreKind.all) func aNewUserMayRequireEncryption(kind: StoreKind) async throws {
+        let fixture = try await StoreKind.$current.withValue(kind) { try await ServerFixture() }
+        let body = #"{"Name":"carol","WithoutPassword":true,"RequiresEncryption":true}"#
+        let response = try await fixture.send(.post, Paths.users, user: "ada", body: body)
+        #expect(try response.json["RequiresEncryption"] == .bool(true), "\(response.text)")
+        let shown = try await fixture.send(.get, Paths.user("carol"), user: "ada")
+        #expect(try shown.json["RequiresEncryption"] == .bool(true))
+        let audit = try await fixture.send(.get, "\(Paths.audit)?limit=1", user: "ada")
+        #expect(audit.text.contains(#""Detail":"device, encryption required""#))
+        try await fixture.send(
+            .post,
+            Paths.notifications,
+            user: "paul",
+            body: #"{"Payload":1,"To":["username:carol"]}"#
+        ).expectProblem(.encryptionRequired, "carol")
+    }
+
     @Test(arguments: ["bob", "Bob", "BOB", "ada"])
     func aNameIsUniqueInAnyCase(name: String) async throws {
         let response = try await self.add(#"{"Name":"\#(name)","Password":"long enough","Role":"admin"}"#)
@@ -54,6 +73,7 @@ import Testing
     @Test(arguments: [
         (#"{"Password":"long enough"}"#, "Name is missing"), (#"{"Name":"carol"}"#, "Password is missing"),
         (#"{"Name":1,"Password":"long enough"}"#, "Name must be a string"),
+        (#"{"Name":"c","Password":"long enough","RequiresEncryption":1}"#, "RequiresEncryption must be"),
         (#"{"Name":"","Password":"long enough"}"#, "Name must be 1 to 100"),
         (#"{"Name":"a b","Password":"long enough"}"#, "Name must be 1"),
         (#"{"Name":"a:b","Password":"long enough"}"#, "Name must be 1"),

@@ -27,7 +27,8 @@ import Testing
         Row(route: "GET /api/users/{id}", target: "/api/users/alice", status: .notFound, lacks: []),
         Row(route: "GET /api/users/{id}", target: "/api/users/bea", has: "bea"),
         Row(route: "GET /api/devices", target: "/api/devices", has: "bea"),
-        Row(route: "GET /api/devices", target: "/api/devices?user=alice", has: #""Devices":[]"#),
+        Row(route: "GET /api/devices", target: "/api/devices?user=alice", status: .notFound, has: "you see no user"),
+        Row(route: "GET /api/devices", target: "/api/devices?user=nobody", status: .notFound, has: "you see no user"),
         Row(route: "GET /api/devices", target: "/api/devices?user=bea", has: #""State":"requested""#),
         Row(route: "GET /api/audit", target: "/api/audit", has: #""Actor":"tess""#),
         Row(route: "GET /api/audit", target: "/api/audit?words=alice"),
@@ -115,8 +116,69 @@ import Testing
             }
         }
         let other = try #require(notifications["D"]?.split(separator: "/").last)
-        let answer = try await fixture.send(.get, "\(Paths.why("bea"))?notification=\(other)", user: "vic")
-        #expect(answer.status == .ok && !answer.text.contains("notification \(other)"), "\(answer.text)")
+        for number in [other, "7"] {
+            let answer = try await fixture.send(.get, "\(Paths.why("bea"))?notification=\(number)", user: "vic")
+            let text = "Notification \(number) is not visible to you: it never existed, has expired and is deleted"
+            #expect(answer.text.contains(text) && !answer.text.contains("expired at"), "\(answer.text)")
+        }
+        try await fixture.send(.get, Paths.why("alice"), user: "vic").expectProblem(.notFound, "you see no user")
+        // The viewer sees cara, but no notification and no device of the other app.
+        try await fixture.storage.addUser("cara", role: .device, ServerFixture.passwordHash)
+        _ = try await fixture.post(#"{"Payload":"x","To":["username:cara"]}"#, user: "paul")
+        let cara = try await fixture.storage.user("cara")
+        try await fixture.storage.addDevice(of: cara, handle: "cara")
+        try await self.set(["default", "bank"], of: "cara", in: fixture)
+        let about = try await fixture.send(.get, Paths.why("cara"), user: "vic").text
+        #expect(about.contains("None of the latest notifications for cara is visible to you"), "\(about)")
+        #expect(about.contains("No device of cara is visible to you") && !about.contains("was sent"), "\(about)")
+    }
+
+    /// A viewer of some apps reads what an administrator reads, about the notifications of these
+    /// apps.
+    @Test(arguments: StoreKind.all, ["expired at", "was recalled at"])
+    func aViewerReadsTheTrueStateOfANotification(kind: StoreKind, state: String) async throws {
+        let (fixture, notifications) = try await self.makeFixture(kind)
+        let path = try #require(notifications["B"])
+        if state == "expired at" {
+            fixture.clock.advance(by: 1e6)
+        } else {
+            #expect(try await fixture.send(.delete, path, user: "tess").status == .noContent)
+        }
+        let seen = try await fixture.send(.get, Paths.why("bea"), user: "vic").text
+        let whole = try await fixture.send(.get, Paths.why("bea"), user: "ada").text
+        #expect(seen.contains(state) && seen == whole, "\(seen), \(whole)")
+    }
+
+    /// A page may end at an entry of another app.
+    @Test(
+        arguments: StoreKind.all,
+        [
+            ("users", "Users"), ("devices", "Devices"), ("deliveries", "Deliveries"), ("events", "Events"),
+            ("audit", "Entries"),
+        ]
+    )
+    func aViewersCursorsRevealNothingAndContinueTheList(kind: StoreKind, list: (path: String, entries: String))
+        async throws
+    {
+        let (fixture, _) = try await self.makeFixture(kind)
+        let path = "/api/\(list.path)?limit="
+        let whole = try await fixture.send(.get, path + "500", user: "vic").json[list.entries]
+        var (found, lengths, query, hasMore) = ([JSONValue](), Set<Int>(), "", true)
+        while hasMore, lengths.count <= 1 {
+            let page = try await fixture.send(.get, path + "1" + query, user: "vic").json
+            guard case .array(let entries)? = page[list.entries], let cursor = page["Cursor"]?.text else {
+                throw StoreFixture.Missing("a page")
+            }
+            found += entries
+            lengths.insert(cursor.count)
+            query = "&cursor=\(cursor)"
+            hasMore = page["More"] == .bool(true)
+        }
+        #expect(whole == .array(found) && !found.isEmpty)
+        #expect(lengths.count == 1 && lengths.allSatisfy { $0 > 100 })
+        let plain = try #require(try await fixture.send(.get, path + "1", user: "ada").json["Cursor"]?.text)
+        try await fixture.send(.get, path + "1&cursor=\(plain)", user: "vic").expectProblem(.invalidCursor)
+        try await fixture.send(.get, path + "1\(query)", user: "ada").expectProblem(.invalidCursor)
     }
 
     @Test func aViewerOfAllAppsSeesAll() async throws {

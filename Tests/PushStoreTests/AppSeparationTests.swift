@@ -188,7 +188,23 @@ import Testing
         #expect(apps == [ids[0]: Self.bank, ids[1]: .usual])
         self.fixture.clock.advance(by: 1e7)
         #expect(try await self.fixture.reader.apps(of: ids, now: self.fixture.now) == [:], "they have expired")
+        #expect(try await self.fixture.reader.summary(of: ids[0])?.app == Self.bank)
+        #expect(try await self.fixture.reader.summary(of: ids[1])?.app == .usual)
         #expect(try await self.fixture.reader.apps(of: [], now: self.fixture.now) == [:])
+    }
+
+    @Test(arguments: [([bank, .usual], [1, 2]), ([.usual], [2]), ([], [])] as [(Set<AppName>, [Int64])])
+    func onlyNotificationsOfTheUsersAppsAreMarked(apps: Set<AppName>, expected: [Int64]) async throws {
+        let both = try await self.addUser("both", of: [Self.bank, .usual])
+        _ = try await self.post(1, to: "username:both", of: Self.bank, on: [Self.others])
+        _ = try await self.post(2, to: "username:both", of: .usual, on: [Self.own])
+        #expect(try await self.fixture.store.changeUser(both.name, apps: apps, now: self.fixture.now) == .done)
+        let user = try await self.fixture.user("both")
+        let ids = try [1, 2, 3, 2, 1].map { try #require(NotificationID(rawValue: $0)) }
+        for hasChanged in [!expected.isEmpty, false] {
+            let marked = try await self.fixture.store.markRead(ids, by: user, now: self.fixture.now)
+            #expect(marked.read.map(\.rawValue) == expected && marked.hasChanged == hasChanged)
+        }
     }
 
     @Test func userWhoLeavesAnAppLosesOnlyItsDevices() async throws {

@@ -139,9 +139,9 @@ import Testing
         let latest = try await self.fixture.reader.latestNotifications(ofUser: self.alice.id, limit: 2)
         #expect(latest.map(\.id.rawValue) == [3, 2])
         #expect(latest.map(\.createdAt) == [start + 2, start + 1])
-        let times = try #require(try await self.fixture.reader.times(of: self.id(1)))
-        #expect((times.createdAt, times.expiresAt, times.recalledAt) == (start, start + 3600, nil))
-        #expect(try await self.fixture.reader.times(of: self.id(9)) == nil)
+        let summary = try #require(try await self.fixture.reader.summary(of: self.id(1)))
+        #expect((summary.createdAt, summary.expiresAt, summary.recalledAt) == (start, start + 3600, nil))
+        #expect(try await self.fixture.reader.summary(of: self.id(9)) == nil)
     }
 
     @Test func aDeviceIsFoundByItsIDInEachState() async throws {

@@ -122,10 +122,10 @@ import Testing
             self.fixture.clock.advance(by: Self.interval + 2)
             let push = try #require(try await self.lease().first)
             try await self.fixture.settle(push, as: .accepted(providerID: nil))
-            if let last { #expect(try await self.fixture.reader.times(of: last) == nil) }
+            if let last { #expect(try await self.fixture.reader.summary(of: last) == nil) }
             last = push.push.notification
         }
-        #expect(try await self.fixture.reader.times(of: try #require(last)) != nil)
+        #expect(try await self.fixture.reader.summary(of: try #require(last)) != nil)
     }
 
     /// Otherwise looks for an event stream that nobody reads would fill the database.
@@ -139,7 +139,7 @@ import Testing
         }
         while try await self.store.deleteExpired(now: self.fixture.now, page: 10) {}
         for (id, isLast) in zip(ids, [false, false, true]) {
-            #expect(try await (self.fixture.reader.times(of: id) != nil) == isLast)
+            #expect(try await (self.fixture.reader.summary(of: id) != nil) == isLast)
         }
         let tally = try #require(try await self.tally())
         #expect(tally.expired == 2 && tally.pending == 1)
@@ -224,7 +224,7 @@ import Testing
         }
         let ids = [1, 2].compactMap { NotificationID(rawValue: $0) }
         for (marked, hasChanged) in [([ids[0]], true), ([ids[0]], false), (ids, true), (ids, false)] {
-            let found = try await self.store.markRead(marked, by: self.alice.id, now: self.fixture.now)
+            let found = try await self.store.markRead(marked, by: self.alice, now: self.fixture.now)
             #expect(found.read == marked && found.hasChanged == hasChanged)
         }
     }

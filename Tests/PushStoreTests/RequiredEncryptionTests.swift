@@ -61,6 +61,11 @@ import Testing
         #expect(try await self.handles() == [])
         let own = try await self.fixture.post(6, from: self.paul, to: "username:alice", isEndToEnd: true)
         #expect(own == .stored(Reach(recipients: 1, pushes: 1)))
+        try await self.fixture.post(8, from: self.paul, to: "username:bob")
+        for (number, isEndToEnd) in [(6, true), (8, false)] as [(Int64, Bool)] {
+            let id = try #require(NotificationID(rawValue: number))
+            #expect(try await self.fixture.reader.summary(of: id)?.isEndToEnd == isEndToEnd)
+        }
         #expect(try await self.listed(by: self.alice) == [6])
         try await self.require(false)
         #expect(

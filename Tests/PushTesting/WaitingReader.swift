@@ -230,12 +230,12 @@ package struct WaitingReader: StoreReader {
         return try await self.base.recipients(of: id, after: user, limit: limit)
     }
 
-    package func times(of id: NotificationID) async throws(StoreError) -> NotificationTimes? {
+    package func summary(of id: NotificationID) async throws(StoreError) -> NotificationSummary? {
         await Task.yield()
-        return try await self.base.times(of: id)
+        return try await self.base.summary(of: id)
     }
 
-    package func latestNotifications(ofUser user: Int64, limit: Int) async throws(StoreError) -> [NotificationTimes] {
+    package func latestNotifications(ofUser user: Int64, limit: Int) async throws(StoreError) -> [NotificationSummary] {
         await Task.yield()
         return try await self.base.latestNotifications(ofUser: user, limit: limit)
     }

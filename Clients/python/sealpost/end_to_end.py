@@ -11,6 +11,7 @@ import dataclasses
 import hashlib
 import hmac
 import json
+import numbers
 import secrets
 import time
 from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
@@ -136,11 +137,18 @@ class Pins:
     """
 
     def __init__(self, values: Optional[Dict[str, Any]] = None, *, trusts_first_contact: bool = True):
+        _must_be(dict, values={} if values is None else values)
+        _must_be(bool, trusts_first_contact=trusts_first_contact)
+        for user, pin in (values or {}).items():
+            if not _is_pin(pin):
+                raise ValueError(f"the pins of {user!r} are damaged: values must be those that Pins.values had")
         self.values: Dict[str, Any] = values if values is not None else {}
         self._trusts_first_contact = trusts_first_contact
 
     def trust(self, user: str, key: DeviceKey) -> None:
         """Accepts a device after somebody has compared its fingerprint."""
+        _must_be(str, user=user)
+        _must_be(DeviceKey, key=key)
         pin = self.values.setdefault(user.lower(), {"account": key.account, "keys": {}})
         if pin["account"] != key.account:
             raise ValueError(f"the key is of another account than {user}'s; forget the user first")
@@ -148,6 +156,7 @@ class Pins:
 
     def distrust(self, user: str, key: str) -> None:
         """Encrypts for a device no more, such as a lost one, whatever the server lists. `key` is its id, as in a change."""
+        _must_be(str, user=user, key=key)
         pin = self.values.get(user.lower(), {"keys": {}})["keys"].get(key)
         if pin is None:
             raise ValueError(f"no key with that id was seen of {user}; `key` is the id in a change")
@@ -155,6 +164,7 @@ class Pins:
 
     def forget(self, user: str) -> None:
         """Forgets a user, for example one who was deleted and created again."""
+        _must_be(str, user=user)
         self.values.pop(user.lower(), None)
 
     def check(self, user: str, account: str, texts: Iterable[str]) -> Tuple[List[Recipient], List[Change]]:
@@ -163,8 +173,9 @@ class Pins:
         A key is trusted if it was trusted before, or if a trusted device has approved it. At the first
         contact the oldest key that nobody has approved is trusted, too.
         """
+        _must_be(str, user=user, account=account)
         keys, changes = [], []
-        for text in texts:
+        for text in _texts("texts", texts):
             try:
                 key = DeviceKey(text)
                 if key.account != account:
@@ -312,6 +323,11 @@ def open_payload(
 
     `senders` are the public keys that the app trusts. Raises `Unreadable`.
     """
+    _must_be(str, text=text, app=app)
+    _must_be(DeviceKey, key=key)
+    _must_be(ec.EllipticCurvePrivateKey, private=private)
+    _must_be(numbers.Real, now=0 if now is None else now)
+    senders = _texts("senders", senders)
     parts = text.split(".")
     if parts[0] != "sealpost-e2e":
         raise Unreadable("notEncrypted")
@@ -464,3 +480,25 @@ def _verifies(point: bytes, purpose: str, body: str, signature: str) -> bool:
     except (Unreadable, InvalidSignature, ValueError):
         return False
     return True
+
+
+def _must_be(kind: type, **values: Any) -> None:
+    """Raises `TypeError` with the name of the first value of another type."""
+    for name, value in values.items():
+        if not isinstance(value, kind):
+            raise TypeError(f"{name} must be of type {kind.__name__}, not {type(value).__name__}")
+
+
+def _texts(name: str, value: Iterable[str]) -> List[str]:
+    """The argument as a list. A single text is refused, since its characters are texts, too."""
+    texts = None if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__") else list(value)
+    if texts is None or not all(isinstance(text, str) for text in texts):
+        raise TypeError(f"{name} must be a list of str")
+    return texts
+
+
+def _is_pin(pin: Any) -> bool:
+    if not isinstance(pin, dict) or not isinstance(pin.get("account"), str) or not isinstance(pin.get("keys"), dict):
+        return False
+    return all(isinstance(key, dict) and isinstance(key.get("signing"), str) and len(key["signing"]) == _POINT
+               and key.get("state") in ("trusted", "distrusted", "missing") for key in pin["keys"].values())

@@ -169,6 +169,50 @@ class Sending(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, f"was seen of {user}"):
                 pins.distrust(user, key)
 
+    def test_values_of_another_type_are_refused_with_the_expected_one(self):
+        sender, device = e2e.SenderKey.generate(), Device()
+        payload = e2e.Encryption(sender).encrypt("x", [e2e.Recipient("alice", device.key)])
+
+        def opened(text=payload, key=device.key, private=device.agreement, senders=(sender.text,), **options):
+            return e2e.open_payload(text, key, private, senders, **options)
+
+        self.assertEqual(opened()[0], '"x"')
+        pins = e2e.Pins()
+        for expected, call in [
+            ("text must be of type str, not bytes", lambda: opened(text=payload.encode())),
+            ("key must be of type DeviceKey, not str", lambda: opened(key=device.text)),
+            ("private must be of type EllipticCurvePrivateKey, not bytes", lambda: opened(private=b"")),
+            ("senders must be a list of str", lambda: opened(senders=sender.text)),
+            ("senders must be a list of str", lambda: opened(senders=[sender.public])),
+            ("senders must be a list of str", lambda: opened(senders=None)),
+            ("app must be of type str, not NoneType", lambda: opened(app=None)),
+            ("now must be of type Real, not str", lambda: opened(now="1")),
+            ("values must be of type dict, not str", lambda: e2e.Pins(json.dumps({}))),
+            ("trusts_first_contact must be of type bool, not str", lambda: e2e.Pins(trusts_first_contact="no")),
+            ("key must be of type DeviceKey, not str", lambda: pins.trust("alice", device.text)),
+            ("user must be of type str, not bytes", lambda: pins.trust(b"alice", device.key)),
+            ("key must be of type str, not DeviceKey", lambda: pins.distrust("alice", device.key)),
+            ("user must be of type str, not NoneType", lambda: pins.forget(None)),
+            ("account must be of type str, not NoneType", lambda: pins.check("alice", None, [])),
+            ("texts must be a list of str", lambda: pins.check("alice", "A" * 22, device.text)),
+            ("texts must be a list of str", lambda: pins.check("alice", "A" * 22, [device.text, None])),
+        ]:
+            with self.subTest(expected), self.assertRaisesRegex(TypeError, expected):
+                call()
+        self.assertEqual(pins.values, {})
+
+    def test_damaged_pins_are_refused(self):
+        pins = e2e.Pins()
+        pins.trust("alice", Device().key)
+        stored = json.dumps(pins.values)
+        for old, new in [('"trusted"', '"yes"'), ('"signing": "', '"signing": "x'), ('"account"', '"Account"'), ('"state"', '"State"')]:
+            with self.subTest(old), self.assertRaisesRegex(ValueError, "the pins of 'alice' are damaged"):
+                e2e.Pins(json.loads(stored.replace(old, new)))
+        for value in (None, [], {"account": "A", "keys": []}, {"account": "A", "keys": {"x": None}}):
+            with self.subTest(value), self.assertRaisesRegex(ValueError, "damaged"):
+                e2e.Pins({"alice": value})
+        self.assertEqual(e2e.Pins(json.loads(stored)).values, pins.values)
+
     def test_lengths_fall_into_classes(self):
         for length, size in [(0, 256), (255, 256), (256, 512), (4095, 4096), (4096, 8192), (8191, 8192), (8192, 12288)]:
             self.assertEqual(len(e2e.padded(bytes(length))), size)

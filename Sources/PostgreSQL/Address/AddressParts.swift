@@ -1,6 +1,6 @@
 internal import Bytes
 
-/// The parts of an address's text, decoded.
+/// The decoded parts of a database's address.
 struct AddressParts {
     let user: String?
     let hosts: [DatabaseHost]
@@ -31,7 +31,7 @@ struct AddressParts {
         self.options = try target.count > 1 ? Self.options(target[1]) : [:]
     }
 
-    /// Percent-encodes all but letters, digits and `-._~`.
+    /// Percent-encodes all characters except letters, digits and `-._~`.
     static func encoded(_ text: String) -> String {
         let digits = Array("0123456789ABCDEF".utf8)
         var bytes: [UInt8] = []
@@ -52,8 +52,8 @@ struct AddressParts {
         guard parts.count <= 2, let places = parts.last else {
             throw AddressError("it has two @; one in the user's name must be written %40")
         }
-        // The password must be in a file of its own: more users may read the configuration than a
-        // secret file, and child processes inherit the environment.
+        // The password must be in a file of its own. More users may read the configuration than a
+        // secret file, and child processes inherit environment variables.
         guard parts.count < 2 || !parts[0].contains(":") else {
             throw AddressError(
                 "it has a password; write the password into a file, and set passwordFile to the file's path"
@@ -90,8 +90,8 @@ struct AddressParts {
         var options: [String: String] = [:]
         for option in text.split(separator: "&", omittingEmptySubsequences: false) {
             let words = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            // Later errors quote the name, so a name with other characters than these gets this
-            // error.
+            // Later errors quote an option's name, so this error refuses names with other
+            // characters than letters, digits and underscores.
             guard words.count == 2, !words[1].isEmpty, words[0].utf8.allSatisfy({ $0.isLetterOrDigit || $0 == 0x5F })
             else {
                 throw AddressError("an option is not a name, = and a value")

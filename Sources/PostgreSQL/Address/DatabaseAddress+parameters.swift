@@ -1,18 +1,19 @@
 /// The settings of a connection's session in the server.
 struct SessionSettings: Sendable {
-    /// Shown in the server's `pg_stat_activity`.
+    /// The name that the server's `pg_stat_activity` shows for this session.
     var name = "sealpost"
-    /// The longest that the server works on one statement; `nil`: without limit.
+    /// The maximum time that the server works on one statement; `nil`: unlimited.
     var statementLimit: Duration?
-    /// The longest that a statement waits for a lock; `nil`: without limit.
+    /// The maximum time that a statement waits for a lock; `nil`: unlimited.
     var lockLimit: Duration?
-    /// The longest that a transaction may be idle; `nil`: without limit.
+    /// The maximum time that a transaction may be idle; `nil`: unlimited.
     var idleLimit: Duration?
 
-    /// The SQL that sets these values, whatever values the role, the database or a pooler has.
+    /// The SQL that sets these limits, and some fixed settings. It overrides the settings of the
+    /// role, the database or a pooler.
     ///
-    /// The connection's parameter `options` does not always set them, since a pooler such as
-    /// PgBouncer refuses or ignores this parameter.
+    /// The connection parameter `options` cannot do this in all cases, since a pooler such as
+    /// PgBouncer refuses or ignores it.
     var assignments: String {
         let limits = [
             ("statement_timeout", self.statementLimit), ("lock_timeout", self.lockLimit),
@@ -23,16 +24,19 @@ struct SessionSettings: Sendable {
     }
 
     private static let fixed = [
-        // The isolation is read committed, whatever the database's default is: the statements
-        // assume it. Warnings must arrive: a warning is the only sign that no replica has a
-        // commit.
+        // The statements assume the isolation level read committed, so it must not depend on the
+        // database's default. Warnings must arrive: only a warning shows that no replica has
+        // stored a commit.
         ("default_transaction_isolation", "read committed"), ("client_min_messages", "warning"),
-        // Each statement uses an index, and has one permanent plan. A plan made while tables are
-        // small must not scan them whole when they have grown. Planning costs more than most
-        // statements do.
+        // Each statement uses an index, and has one permanent plan. A plan that is made while
+        // tables are small must not scan them whole after they have grown. A plan for each
+        // execution would cost more than most statements themselves. With `enable_seqscan=off` the
+        // planner counts a scan that it cannot avoid as very expensive. It would compile such a
+        // scan, or start two processes for it.
         ("enable_seqscan", "off"), ("plan_cache_mode", "force_generic_plan"), ("jit", "off"),
-        // With these keepalives, the server detects a client whose machine has failed, and ends
-        // its session.
+        ("max_parallel_workers_per_gather", "0"),
+        // With these keepalives, the server notices that a client's machine has failed, and ends
+        // that client's session.
         ("tcp_keepalives_idle", "10"), ("tcp_keepalives_interval", "5"), ("tcp_keepalives_count", "3"),
     ]
 }
@@ -42,14 +46,14 @@ extension Duration {
 }
 
 extension DatabaseAddress {
-    /// The path of a file that cannot exist: libpq then reads no file in the user's home.
+    /// A path at which no file can exist, so that libpq reads no file in the user's home folder.
     private static let noFile = "/dev/null/none"
 
-    /// The parameters for `PQconnectStartParams` to connect to some of the hosts. `addresses` are
-    /// the hosts' numeric addresses; empty if libpq may resolve the names.
+    /// The parameters that `PQconnectStartParams` needs to connect to `hosts`. `addresses` are the
+    /// numeric addresses of these hosts; it is empty if libpq may resolve their names.
     ///
     /// Sets every parameter that an environment variable could change. The `SessionSettings` are
-    /// not among the parameters: the first statement of the session sets them.
+    /// no parameters: the first statement of the session sets them.
     func parameters(
         hosts: [DatabaseHost],
         addresses: [String] = [],

@@ -3,19 +3,19 @@ internal import Foundation
 /// A database's address:
 /// `postgres://user@host:port,host:port/name?passwordFile=secret&sslrootcert=ca.pem`.
 ///
-/// The notation is libpq's, read more strictly. A host is a name, a numeric address (IPv6 in
-/// brackets) or a unix socket's folder, as `%2Frun%2Fpostgresql` or
-/// `postgres:///name?host=/run/postgresql&port=5433`. The options are a closed list: `host`,
-/// `passwordFile`, `port`, `sslcert`, `sslkey`, `sslmode`, `sslrootcert`. The address itself has
-/// no password.
+/// The notation is libpq's, but is read more strictly. A host is a name, a numeric address (IPv6
+/// in brackets) or a unix socket's folder, as `%2Frun%2Fpostgresql` or
+/// `postgres:///name?host=/run/postgresql&port=5433`. Only these options are allowed: `host`,
+/// `passwordFile`, `port`, `sslcert`, `sslkey`, `sslmode`, `sslrootcert`. The address itself
+/// contains no password.
 ///
-/// With a host other than this machine, the default of `sslmode` is `verify-full`; the modes that
-/// fall back to clear text are refused.
+/// If a host is another machine, the default of `sslmode` is `verify-full`. The modes of libpq
+/// that fall back to clear text are refused.
 package struct DatabaseAddress: Sendable, Hashable {
-    /// The protection of connections over TCP, by libpq's names.
+    /// The protection of connections over TCP, under libpq's names.
     enum Protection: String, Sendable, Hashable, CaseIterable {
         case disable
-        /// Encrypted, but without verification of the server.
+        /// The connection is encrypted, but the client does not verify the server.
         case require
         case verifyAuthority = "verify-ca"
         case verifyFull = "verify-full"
@@ -23,9 +23,9 @@ package struct DatabaseAddress: Sendable, Hashable {
         var verifies: Bool { self == .verifyAuthority || self == .verifyFull }
     }
 
-    /// The hosts of the database, at least one.
+    /// The hosts of the database's servers; at least one.
     let hosts: [DatabaseHost]
-    /// `nil`: the name of the process's user.
+    /// The name of the role; `nil`: the name of the process's user.
     let user: String?
     let password: String?
     /// The database's name on its server.
@@ -38,8 +38,8 @@ package struct DatabaseAddress: Sendable, Hashable {
 
     /// Parses an address in the notation of `DatabaseAddress`.
     ///
-    /// If the address names a file with the password, `secret` returns its text, or throws if
-    /// others may read the file.
+    /// If the address names a file with the password, `secret` returns the file's text. It throws
+    /// if other users may read the file.
     package init(_ text: String, secret: (_ file: String) throws -> String = { _ in "" }) throws(AddressError) {
         let parts = try AddressParts(text)
         var options = parts.options
@@ -121,7 +121,7 @@ package struct DatabaseAddress: Sendable, Hashable {
 }
 
 extension DatabaseAddress: CustomStringConvertible, CustomReflectable {
-    /// Omits the password, also in a dump.
+    /// The address without its password; a dump does not contain the password, either.
     package var description: String {
         let user = self.user.map { "\(AddressParts.encoded($0))@" } ?? ""
         let hosts = self.hosts.map(\.description).joined(separator: ",")
@@ -139,8 +139,8 @@ extension DatabaseAddress: CustomStringConvertible, CustomReflectable {
     package var customMirror: Mirror { Mirror(self, children: ["address": self.description]) }
 }
 
-/// The reason why a text is not a database's address. Never quotes the text: it may contain a
-/// password.
+/// The reason why a text is not a database's address. It never quotes the text, which may contain
+/// a password.
 package struct AddressError: Error, Sendable, Hashable, CustomStringConvertible {
     package let reason: String
 

@@ -1,7 +1,8 @@
 internal import Bytes
 internal import Glibc
 
-/// A server's address: a name, a numeric address or a unix socket's folder, with the port.
+/// The address of a database server: a host's name, a numeric address or a unix socket's folder,
+/// with the port.
 struct DatabaseHost: Sendable, Hashable, CustomStringConvertible {
     enum Kind: Sendable, Hashable {
         case name
@@ -15,12 +16,12 @@ struct DatabaseHost: Sendable, Hashable, CustomStringConvertible {
     let port: UInt16
     let kind: Kind
 
-    /// `name` is decoded and without brackets.
+    /// `name` is decoded, and an IPv6 address has no brackets.
     init(name: String, port: String?) throws(AddressError) {
         self.port = try Self.port(port)
         self.name = name
         guard !name.hasPrefix("/") else {
-            // libpq treats a comma as the end of a host.
+            // A comma in the folder's path is refused, since libpq would end the host there.
             guard name.utf8.allSatisfy({ $0.isVisible && $0 != UInt8(ascii: ",") }) else {
                 throw AddressError("a socket's folder has a comma or an invisible character")
             }

@@ -1,5 +1,5 @@
-/// The delays between retries: twice as long each time, with jitter, so that many clients do not
-/// retry at once.
+/// The delays between retries. Each delay is twice as long as the one before, with jitter, so that
+/// many clients do not retry at once.
 struct Backoff {
     private let first: Duration
     private let longest: Duration
@@ -11,7 +11,7 @@ struct Backoff {
         self.current = first
     }
 
-    /// The next delay: a random one between half of the current delay and all of it.
+    /// Returns the next delay: a random duration between half of the current delay and the whole.
     mutating func next() -> Duration {
         defer { self.current = min(self.current * 2, self.longest) }
         return self.current * Double.random(in: 0.5...1)

@@ -1,14 +1,15 @@
 internal import Synchronization
 
-/// Tracks which cluster a pool uses and its newest timeline, and refuses servers with older data.
+/// Tracks which cluster a pool uses and the newest timeline of that cluster. Refuses servers with
+/// older data.
 ///
-/// Starts with the identity that the caller gives, or with the first connection, and ends with the
-/// pool. Any thread may use it.
+/// The identity comes from the caller or, without one, from the first connection. Any thread may
+/// use this object.
 final class ClusterGuard: Sendable {
     enum Verdict: Hashable {
         case admitted
-        /// The first server of a newer timeline: connections to servers of older timelines must
-        /// not be used any more.
+        /// The server is the first one on a newer timeline. From now on, connections to servers on
+        /// older timelines must not be used.
         case advanced
         case refused(ClusterFault.Kind)
     }
@@ -26,7 +27,7 @@ final class ClusterGuard: Sendable {
         self.state = Mutex(State(newest: newest))
     }
 
-    /// The reason why the database is refused now.
+    /// The reason why the pool now refuses the database; `nil` if it does not.
     var fault: ClusterFault? { self.state.withLock { $0.fault } }
 
     /// Decides whether a server may be used.
@@ -42,8 +43,8 @@ final class ClusterGuard: Sendable {
         return verdict
     }
 
-    /// Records that a server accepted a connection, but was refused with this fault, and that no
-    /// other server accepted one.
+    /// Records that a server accepted a connection but was refused with this fault, and that no
+    /// other server accepted a connection.
     func record(_ fault: ClusterFault) {
         let hasChanged = self.state.withLock { state in
             defer { state.fault = fault }

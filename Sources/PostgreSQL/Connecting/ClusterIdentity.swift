@@ -1,21 +1,22 @@
 internal import CPostgreSQL
 
-/// The cluster of a server, and the timeline on which it writes.
+/// The cluster that a server belongs to, and the timeline where the server writes.
 ///
-/// A replica that becomes the primary begins the next timeline. A server that continues an older
-/// timeline lacks the data stored since.
+/// A replica that becomes the primary begins the next timeline. A server that continues on an
+/// older timeline lacks the data that was stored since then.
 package struct ClusterIdentity: Sendable, Hashable {
     /// A number that `initdb` assigns once, when it creates a cluster.
     package let system: String
     package let timeline: UInt32
 
-    /// The first statement of each session. It reads the server's identity, its process, and the
-    /// settings that make a confirmed commit durable. It also sets the `SessionSettings`.
+    /// The first statement of each session. It reads the server's identity, the number of its
+    /// process, and the settings that make a confirmed commit durable. It also sets the
+    /// `SessionSettings`.
     ///
-    /// Reduces `search_path` to its first schema, so that names refer to no object of another one.
-    /// Raises `synchronous_commit` if a role, a database or the server has it below a flush to the
-    /// disk. Calls only functions that every role may call. Does not read the checkpoint's
-    /// timeline, which stays the older one for a while after a failover.
+    /// It reduces `search_path` to the first schema, so that names refer to no object of another
+    /// schema. It raises `synchronous_commit` if a role, a database or the server has set it below
+    /// a flush to the disk. It calls only functions that every role may call. It does not read the
+    /// timeline of the checkpoint: after a failover, that stays the older timeline for a while.
     static func query(_ settings: SessionSettings) -> String {
         """
         select system_identifier, pg_walfile_name(pg_current_wal_insert_lsn()), current_setting('fsync'),
@@ -30,7 +31,7 @@ package struct ClusterIdentity: Sendable, Hashable {
         """
     }
 
-    /// Reads the result of the query; throws if the server must not be used.
+    /// Reads the result of the first statement; throws if the server must not be used.
     init(_ result: OpaquePointer) throws(ConnectFailure) {
         guard PQresultStatus(result) == PGRES_TUPLES_OK else { throw ConnectFailure(ServerReport(result).message) }
         guard PQntuples(result) == 1, PQnfields(result) > 6 else {
@@ -53,8 +54,8 @@ package struct ClusterIdentity: Sendable, Hashable {
         self = identity
     }
 
-    /// Reads the timeline from the name of a segment of the write-ahead log: its first 8
-    /// hexadecimal digits. `nil` if the name does not begin with such digits.
+    /// Reads the timeline from the name of a segment of the write-ahead log, which begins with the
+    /// timeline in 8 hexadecimal digits. `nil` if it does not.
     init?(system: String, segment: String) {
         let digits = segment.prefix(8)
         guard digits.utf8.count == 8, let timeline = UInt32(digits, radix: 16) else { return nil }
@@ -67,7 +68,7 @@ package struct ClusterIdentity: Sendable, Hashable {
     }
 }
 
-/// An open connection, and its server's identity.
+/// An open connection, and the identity of its server.
 struct OpenedConnection {
     let connection: OpaquePointer
     let identity: ClusterIdentity

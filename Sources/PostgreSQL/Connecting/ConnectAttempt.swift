@@ -2,7 +2,7 @@ internal import CPostgreSQL
 internal import Reactor
 
 /// One attempt to connect to one address and to read the server's identity, with a deadline for
-/// both. Use it on the loop only.
+/// the whole attempt. Use it on the event loop only.
 final class ConnectAttempt: ReadinessHandler {
     typealias Completion = (Result<OpenedConnection, ConnectFailure>) -> Void
 
@@ -14,7 +14,7 @@ final class ConnectAttempt: ReadinessHandler {
     private var token: WatchToken?
     private var timer: LoopTimer?
     private var completion: Completion?
-    /// Whether the connection is open, and the identity query is sent.
+    /// Whether the connection is open and the identity query was sent.
     private var hasAsked = false
     private var identity: ClusterIdentity?
 
@@ -37,7 +37,7 @@ final class ConnectAttempt: ReadinessHandler {
         if let connection { PQfinish(connection) }
     }
 
-    /// Passes the open connection to the completion, which then owns it.
+    /// Begins to connect. The completion gets the open connection, and then owns it.
     func start(_ parameters: [(name: String, value: String)]) {
         self.timer?.arm(at: .now + self.limit)
         let connection = withCStrings(parameters.map(\.name)) { names in
@@ -45,13 +45,13 @@ final class ConnectAttempt: ReadinessHandler {
         }
         guard let connection else { return self.end(.failure(ConnectFailure("out of memory"))) }
         self.connection = connection
-        // By default, libpq writes notices to the standard error.
+        // By default, libpq writes notices to standard error.
         PQsetNoticeReceiver(connection, { _, _ in }, nil)
         guard PQstatus(connection) != CONNECTION_BAD else { return self.fail(connection) }
         self.watch(connection, for: .write)
     }
 
-    /// Ends the attempt without a call of the completion.
+    /// Ends the attempt without calling the completion.
     func cancel() {
         self.completion = nil
         self.end(nil)
@@ -60,7 +60,8 @@ final class ConnectAttempt: ReadinessHandler {
     func handle(_ readiness: Readiness) {
         guard let connection else { return }
         guard !self.hasAsked else { return self.readIdentity(connection) }
-        // libpq may close the socket and open another one, which may get the same descriptor.
+        // `PQconnectPoll` may close the socket and open another one, which may get the same
+        // descriptor. So the loop must not watch the descriptor during this call.
         self.unwatch()
         switch PQconnectPoll(connection) {
         case PGRES_POLLING_READING: self.watch(connection, for: .read)
@@ -127,7 +128,7 @@ final class ConnectAttempt: ReadinessHandler {
     }
 
     private func fail(_ connection: OpaquePointer) {
-        // With a numeric address, libpq does not name the host.
+        // For a numeric address, libpq's message does not name the host.
         let text = ServerReport.firstLine(PQerrorMessage(connection))
         let isNamed = text.contains(self.endpoint.host.name)
         self.end(.failure(ConnectFailure(isNamed ? text : "\(self.endpoint): \(text)")))
@@ -146,7 +147,7 @@ final class ConnectAttempt: ReadinessHandler {
     }
 }
 
-/// The reason why there is no connection; names hosts and users, never a password.
+/// The reason why no connection was opened. It names hosts and users, but never a password.
 struct ConnectFailure: Error {
     let reason: String
 

@@ -1,15 +1,15 @@
 internal import CPostgreSQL
 internal import Reactor
 
-/// Connects to every address at once; the first whose server accepts writes and is admitted by the
-/// `ClusterGuard` wins.
+/// Connects to every address of the database at the same time. The first server that accepts
+/// writes and that the `ClusterGuard` admits wins.
 ///
-/// The address that won last has a head start: the race tries the others only if it is silent or
-/// fails. Use it on the loop only.
+/// The address that won the last race gets a head start. The race tries the other addresses only
+/// if that address fails, or does not answer within the head start. Use it on the event loop only.
 final class ConnectRace {
     private static let headStart = Duration.milliseconds(250)
-    /// The time limit of a whole race, as a multiple of the limit of one attempt. It also ends a
-    /// race whose name lookup does not return.
+    /// The time limit of a whole race, as a multiple of the time limit of one attempt. This limit
+    /// also ends a race whose name lookup does not return.
     private static let timeoutFactor = 3
 
     private let connector: Connector
@@ -39,14 +39,14 @@ final class ConnectRace {
         self.attempt(winner)
     }
 
-    /// The failures so far, and the hosts that have not answered.
+    /// The failures so far, and the addresses that have not answered yet.
     var state: String {
         let silent = self.running.keys.map { "\($0): no answer yet" }.sorted()
         let names = self.pendingNames > 0 ? ["a host's name is not resolved yet"] : []
         return (self.reasons + silent + names).joined(separator: "; ")
     }
 
-    /// Ends the attempts without a call of the completion.
+    /// Ends all attempts without calling the completion.
     func cancel() {
         self.completion = nil
         self.end()
@@ -58,8 +58,8 @@ final class ConnectRace {
         guard !self.hasStartedAll, self.completion != nil else { return }
         self.hasStartedAll = true
         self.headStartTimer?.disarm()
-        // The loop itself counts as a pending name, so that the race does not end before all hosts
-        // have been tried.
+        // This loop itself counts as a pending name, so that the race does not end before the loop
+        // has tried all hosts.
         self.pendingNames += 1
         for host in self.connector.address.hosts {
             guard host.kind == .name else {
@@ -125,7 +125,8 @@ final class ConnectRace {
         completion?(.success(opened))
     }
 
-    /// Tries the addresses that were not tried yet, unless none are left.
+    /// Records the failure of an attempt, and tries the addresses that were not tried yet. If none
+    /// are left, the race fails.
     private func tryOthers(after reason: String) {
         if !self.reasons.contains(reason) { self.reasons.append(reason) }
         if !self.hasStartedAll { self.startAll() }

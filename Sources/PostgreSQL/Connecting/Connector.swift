@@ -1,18 +1,18 @@
 internal import Reactor
 
-/// The state that all attempts of a pool to connect share. Use it on the loop only.
+/// The state that all of a pool's attempts to connect share. Use it on the event loop only.
 final class Connector {
     let address: DatabaseAddress
     let loop: EventLoop
     /// The timeout of one attempt.
     let limit: Duration
     let resolver: NameResolver
-    /// The address that took writes last.
+    /// The address whose server last won a race, as the first that accepted writes.
     var winner: Endpoint?
     /// Decides which servers may be used.
     let cluster: ClusterGuard
-    /// Called with a timeline that is newer than all earlier ones. From then on only servers of
-    /// this timeline may be used.
+    /// Called with a timeline that is newer than all earlier timelines. From then on, only servers
+    /// on this timeline may be used.
     var onAdvance: (_ timeline: UInt32) -> Void = { _ in }
 
     init(_ address: DatabaseAddress, on loop: EventLoop, limit: Duration, _ cluster: ClusterGuard) {
@@ -23,8 +23,9 @@ final class Connector {
         self.resolver = NameResolver(on: loop)
     }
 
-    /// Opens a connection to the first server that takes writes. Calls the completion once,
-    /// perhaps before this function returns. The caller keeps the race until then.
+    /// Opens a connection to the first server that accepts writes. Calls the completion once,
+    /// perhaps before this function returns. The caller must keep the returned race until that
+    /// call.
     func race(_ settings: SessionSettings, completion: @escaping ConnectAttempt.Completion) -> ConnectRace {
         ConnectRace(self, settings, completion: completion)
     }

@@ -1,8 +1,8 @@
-/// One address of a server.
+/// One address of a database server.
 struct Endpoint: Sendable, Hashable, CustomStringConvertible {
     let host: DatabaseHost
-    /// The numeric address of the host's name; `nil`: the host itself is a numeric address or a
-    /// socket.
+    /// A numeric address of the host, found by its name; `nil` if the host itself is a numeric
+    /// address or a socket.
     let address: String?
 
     var description: String { self.host.description }

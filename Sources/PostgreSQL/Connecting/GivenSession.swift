@@ -1,21 +1,21 @@
 internal import CPostgreSQL
 
-/// The server's session behind a connection, as its first statement found it.
+/// The session in the server that a connection got, as its first statement found it.
 struct GivenSession {
-    /// The reason why the client must not use a session that other clients use, too.
+    /// The reason why the client must not use a session that other clients also use.
     static let sharedReason = """
         a pooler before the database gives a client's transactions to different sessions, which other clients use, too \
         (PgBouncer's pool_mode = transaction, or no server_reset_query): connect directly, or set pool_mode = session and \
         server_reset_query = DISCARD ALL (docs/scale.md)
         """
 
-    /// The number of the server's process.
+    /// The number of the server process that serves this session.
     let process: String
-    /// Whether a pooler accepts connections for the server. A pooler cannot report the true number
-    /// of the server's process: it assigns a process only later.
+    /// Whether the connection goes through a pooler. A pooler cannot tell the client the number of
+    /// the server's process when the client connects: it chooses a process only later.
     let isPooled: Bool
-    /// Whether another client has left its prepared statements in the session. Such a statement
-    /// could run in place of one of this client's own that has the same name.
+    /// Whether the session contains prepared statements of another client. Such a statement could
+    /// run in place of this client's statement with the same name.
     let isUsed: Bool
 
     /// Reads the result of `ClusterIdentity.query`.

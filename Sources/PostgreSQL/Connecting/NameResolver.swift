@@ -1,18 +1,18 @@
 internal import Foundation
 internal import Reactor
 
-/// Resolves hosts' names on threads of their own, since `getaddrinfo` blocks; caches the addresses
-/// for 30 s.
+/// Resolves hosts' names, and caches their addresses for 30 s. Each lookup has its own thread,
+/// since `getaddrinfo` blocks.
 ///
-/// `@unchecked Sendable`: only the loop's thread uses the members; the other threads get copies,
-/// and return results through `execute`.
+/// `@unchecked Sendable`: only the loop's thread uses the members. The threads of lookups get
+/// copies, and return their results through the loop's `execute`.
 final class NameResolver: @unchecked Sendable {
     private static let lifetime = Duration.seconds(30)
 
     private struct Entry {
         var addresses: [String] = []
         var end: ContinuousClock.Instant?
-        /// The callers that wait for the resolving thread; empty: no thread is resolving.
+        /// The callers that wait for the running lookup; if empty, no lookup is running.
         var waiting: [([String]) -> Void] = []
     }
 
@@ -23,10 +23,11 @@ final class NameResolver: @unchecked Sendable {
         self.loop = loop
     }
 
-    /// Calls `completion` with the addresses of a name, immediately if they are cached; with no
-    /// addresses if the name has none.
+    /// Calls `completion` with the addresses of a name, immediately if they are cached. If the
+    /// name has no addresses, calls it with an empty array.
     ///
-    /// May take as long as the system's resolver does: the caller needs its own deadline.
+    /// A lookup may take as long as the system's resolver needs, so the caller needs its own
+    /// deadline.
     func addresses(of name: String, _ completion: @escaping ([String]) -> Void) {
         self.loop.assertOnLoop()
         let entry = self.entries[name] ?? Entry()
@@ -39,8 +40,8 @@ final class NameResolver: @unchecked Sendable {
         }
     }
 
-    /// Expires all cached addresses. The caller calls this when none of the addresses has
-    /// answered.
+    /// Expires all cached addresses. The caller calls this when no server at any of these
+    /// addresses has answered.
     func forget() {
         for name in self.entries.keys { self.entries[name]?.end = nil }
     }

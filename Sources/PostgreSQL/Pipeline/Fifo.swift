@@ -11,7 +11,7 @@ struct Fifo<Element> {
         self.elements.append(element)
     }
 
-    /// Inserts elements before all others, in their order.
+    /// Inserts `elements`, in their order, before all other elements.
     mutating func prepend(_ elements: [Element]) {
         self.elements.replaceSubrange(0..<self.start, with: elements)
         self.start = 0
@@ -21,8 +21,8 @@ struct Fifo<Element> {
         guard !self.isEmpty else { return nil }
         let element = self.elements[self.start].take()
         self.start += 1
-        // The free places at the front are removed rarely: on average, each removal moves at most
-        // one element.
+        // The unused places at the front are removed rarely: on average, a call moves at most one
+        // element.
         if self.start >= 64, self.start * 2 >= self.elements.count {
             self.elements.removeFirst(self.start)
             self.start = 0

@@ -1,16 +1,18 @@
 internal import CPostgreSQL
 internal import Reactor
 
-/// A connection that single statements of many callers share; it reconnects when the connection is
-/// lost. Use it on the loop only.
+/// A connection that single statements of many callers share. If the connection is lost, it
+/// connects again. Use it on the event loop only.
 ///
-/// Sends all statements of a turn of the loop together, in groups with one Sync each. A group is
-/// one implicit transaction. If one statement fails, the others of its group are undone, and each
-/// is sent again with a Sync of its own.
+/// All statements of one turn of the loop are sent together, in groups with one Sync each. A group
+/// is one implicit transaction. If one statement fails, the server undoes the other statements of
+/// its group. Each of these is then sent again with a Sync of its own.
 final class PipelineConnection: SessionOwner {
-    /// Larger groups gain nothing, and repeat more statements when one fails.
+    /// The maximum number of statements in a group. A larger group would save nothing, and would
+    /// repeat more statements after a failure.
     private static let groupSize = 64
-    /// After this many repeats, a statement gets its error.
+    /// The maximum number of times that a statement is sent again. After that, its caller gets the
+    /// error.
     private static let maximumRepeats = 4
 
     private let connector: Connector
@@ -29,7 +31,7 @@ final class PipelineConnection: SessionOwner {
     private var flushTimer: LoopTimer?
     private var backoffTimer: LoopTimer?
     private var deadlineTimer: LoopTimer?
-    /// The requests without an answer.
+    /// The number of requests that have no answer yet.
     private(set) var waiting = 0
     private(set) var retries = 0
     private(set) var lost = 0
@@ -63,24 +65,24 @@ final class PipelineConnection: SessionOwner {
         self.waiting += 1
         if !self.isWatched { self.watchDeadlines() }
         self.queue.append(request)
-        // Flushes at the end of this turn of the loop, after all other requests of the turn were
-        // submitted.
+        // The timer fires at the end of this turn of the loop, after all other requests of the
+        // turn were submitted. All of them are then sent together.
         self.flushTimer?.arm(at: self.loop.now)
     }
 
-    /// Listens to a channel on this connection, and on later ones.
+    /// Listens to a channel on the current connection, and on all later connections.
     func listen(_ listening: Listening) {
         self.loop.assertOnLoop()
         self.listening = listening
         if let session { self.listen(on: session) }
     }
 
-    /// Closes the connection if its server is behind this timeline.
+    /// Closes the connection if its server is on a timeline older than `timeline`.
     func leave(olderThan timeline: UInt32) {
         self.session?.fail(ifOlderThan: timeline)
     }
 
-    /// Closes the connection; unanswered requests fail.
+    /// Closes the connection. Requests without an answer fail.
     func close() {
         self.isClosed = true
         let requests = self.requests
@@ -149,7 +151,8 @@ final class PipelineConnection: SessionOwner {
                 size = 0
             }
             guard session.submit(request) else {
-                // The owner already knows that the connection is lost; this request was not sent.
+                // `submit` has already notified the owner of the lost connection. This request was
+                // not sent, so it goes back to the queue.
                 self.queue.prepend([request])
                 return self.connectIfNeeded()
             }
@@ -189,7 +192,7 @@ final class PipelineConnection: SessionOwner {
     }
 
     /// Listens to the channel on a session. Messages that are sent before the server has received
-    /// the `listen` are missed: messages are only hints.
+    /// the `listen` are missed, which is harmless: a message only announces a change.
     private func listen(on session: Session) {
         guard let listening else { return }
         session.onMessage = listening.onMessage
@@ -213,7 +216,7 @@ final class PipelineConnection: SessionOwner {
         self.connectIfNeeded()
     }
 
-    /// All requests that may lack an answer.
+    /// All requests that may have no answer yet.
     private var requests: [Request] { self.queue.all + (self.session?.requests ?? []) }
 
     private func watchDeadlines() {
@@ -233,7 +236,7 @@ final class PipelineConnection: SessionOwner {
         if self.waiting > 0 || self.session?.inFlight.isEmpty == false { self.watchDeadlines() }
     }
 
-    /// The total time that a request may take.
+    /// The maximum total time of a request, including the time after it was sent again.
     private func limit(of request: Request) -> Duration {
         request.hasLostConnection ? self.options.readLimit * 2 : self.options.readLimit
     }

@@ -1,25 +1,25 @@
-/// A statement in flight, and the handler of its result.
+/// A statement that was submitted to a connection, and the handler of its result.
 ///
-/// `@unchecked Sendable`: the caller's thread creates it and passes it to the loop; from then on,
-/// only the loop's thread uses it.
+/// `@unchecked Sendable`: the caller's thread creates this object and passes it to the event loop.
+/// From then on, only the loop's thread uses it.
 final class Request: @unchecked Sendable {
     typealias Outcome = Result<Rows, DatabaseError>
 
     let statement: Statement
-    /// Whether the result counts only once the whole group is stored: the failure of another
-    /// statement of the group undoes it.
+    /// Whether the result counts only once the whole group is stored. Until then, the failure of
+    /// another statement in the group could undo this statement.
     let countsAtSync: Bool
     private var completion: ((Outcome) -> Void)?
 
-    /// The time of submission, for the deadline.
+    /// The time of submission, where the time limit begins.
     var start = ContinuousClock.now
-    /// Whether this statement has a Sync of its own, so that no other statement's failure undoes
-    /// it.
+    /// Whether this statement has a Sync of its own, so that the failure of another statement does
+    /// not undo it.
     var isAlone = false
     /// The number of times that the statement was sent again.
     var repeats = 0
-    /// Whether a connection was already lost with this statement in flight. A second loss fails
-    /// the statement.
+    /// Whether a connection was already lost while this statement was in flight. If that happens a
+    /// second time, the statement fails.
     var hasLostConnection = false
 
     init(_ statement: Statement, countsAtSync: Bool, completion: @escaping (Outcome) -> Void) {
@@ -28,11 +28,11 @@ final class Request: @unchecked Sendable {
         self.completion = completion
     }
 
-    /// Whether the caller has its answer, maybe because its deadline has passed.
+    /// Whether the caller has its answer, perhaps because the deadline has passed.
     var isFinished: Bool { self.completion == nil }
 
-    /// Gives the caller the first outcome, and drops later ones. Returns whether this was the
-    /// first.
+    /// Gives the caller the first outcome, and drops later outcomes. Returns whether this outcome
+    /// was the first.
     @discardableResult
     func finish(_ outcome: Outcome) -> Bool {
         guard let completion = self.completion.take() else { return false }
@@ -41,18 +41,19 @@ final class Request: @unchecked Sendable {
     }
 }
 
-/// The outcome of a request on a connection.
+/// The answer of a connection to one request.
 enum Answer {
     case rows(Rows)
     case failed(DatabaseError)
-    /// Another request of the group has failed, so the server skipped this request or undid it.
+    /// Another statement of the group has failed, so the server skipped this statement or undid
+    /// its changes.
     case undone
 }
 
-/// The user of an open connection. All calls come on the loop.
+/// The owner of an open connection, which gets its answers. All calls come on the event loop.
 protocol SessionOwner: AnyObject {
     func session(_ session: Session, answered request: Request, with answer: Answer)
 
-    /// The connection is closed; `requests` were sent, in this order, and will have no answer.
+    /// The connection is closed. `requests` were sent in this order, and will get no answer.
     func session(_ session: Session, lost requests: [Request], reason: String)
 }

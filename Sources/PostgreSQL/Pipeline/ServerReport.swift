@@ -1,14 +1,14 @@
 internal import CPostgreSQL
 
-/// The server's error or notice, without its detail, which may quote a row.
+/// An error or a notice of the server, without its detail, which may quote a row.
 struct ServerReport {
     let severity: String
-    /// The SQLSTATE; `nil`: libpq itself reports, and the connection is lost.
+    /// The SQLSTATE; `nil` if libpq itself reports the error, because the connection is lost.
     let code: String?
     let message: String
 
     init(_ result: OpaquePointer) {
-        // `V`, unlike `S`, is not localized.
+        // Field `V` has the severity in English; `S` has it in the server's language.
         self.severity = Self.field("V", of: result) ?? ""
         self.code = Self.field("C", of: result)
         let primary = Self.field("M", of: result) ?? Self.firstLine(PQresultErrorMessage(result))
@@ -21,10 +21,10 @@ struct ServerReport {
         self.message = message
     }
 
-    /// Whether the server ends the connection with this report.
+    /// Whether the server closes the connection after this report.
     var endsConnection: Bool {
         guard let code else { return true }
-        // 25006 is read-only: the former primary has become a replica.
+        // 25006 means read-only: the server was the primary, and has become a replica.
         return self.severity == "FATAL" || self.severity == "PANIC" || code.hasPrefix("57P") || code == "25006"
     }
 
@@ -32,7 +32,7 @@ struct ServerReport {
 
     var error: DatabaseError { .refused(code: self.code ?? "08006", message: self.message) }
 
-    /// The first line of a text from libpq; the other lines explain it.
+    /// The first line of a text from libpq; further lines only explain the first.
     static func firstLine(_ text: UnsafePointer<CChar>?) -> String {
         guard let text else { return "" }
         return String(String(cString: text).prefix { $0 != "\n" })

@@ -1,24 +1,24 @@
 internal import CPostgreSQL
 
 extension Session {
-    /// The results of one group, which succeeds or fails as a whole.
+    /// The results of one group of statements, which succeeds or fails as a whole.
     struct Group {
-        /// Results that count once the group is stored.
+        /// The results that the callers get only once the group is stored.
         var held: [(request: Request, rows: Rows)] = []
-        /// The reason why a statement of the group could not be prepared; the next request fails
-        /// with it.
+        /// The reason why a statement of the group could not be prepared. The request that
+        /// executes this statement fails with it.
         var prepareFailure: DatabaseError?
         var hasFailed = false
-        /// The failure of the group's end itself, such as for a deferred constraint.
+        /// The failure of the group's implicit commit, such as for a deferred constraint.
         var failureOfEnd: DatabaseError?
-        /// Whether the first item in flight has had its result; libpq then reports that there is
-        /// no other.
+        /// Whether the first item in flight has had its result. libpq then reports that this item
+        /// has no further result.
         var hasResult = false
-        /// The number of times that libpq returned nothing although a result was due.
+        /// The number of times that libpq returned no result although one was due.
         var silences = 0
     }
 
-    /// Reads the results that have arrived.
+    /// Reads the results that have arrived from the server.
     func readAnswers() {
         while let connection = self.connection, let item = self.inFlight.first, PQisBusy(connection) == 0 {
             if let result = PQgetResult(connection) {
@@ -93,8 +93,8 @@ extension Session {
         let warning = self.warning.take()
         for (request, rows) in ended.held {
             if let warning, !ended.hasFailed {
-                // The warning says that the server has stored the statement's changes, but maybe
-                // no replica has.
+                // The warning says that the server has stored the statement's changes, but perhaps
+                // no replica has stored them.
                 self.answer(request, .failed(.unknownOutcome(reason: warning)))
             } else if let failure = ended.failureOfEnd, ended.held.count == 1 {
                 self.answer(request, .failed(failure))

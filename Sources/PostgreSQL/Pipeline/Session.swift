@@ -1,16 +1,16 @@
 internal import CPostgreSQL
 internal import Reactor
 
-/// An open connection in pipeline mode.
+/// An open connection to the server, in libpq's pipeline mode.
 ///
-/// Prepares each statement when it is first sent, in the same flush. Level-triggered: readable
-/// until libpq has consumed all input, writable only while libpq has more output than fits into
-/// the socket.
+/// It prepares each statement in the same flush that first sends this statement. The loop watches
+/// the socket level-triggered: for input always, and for output only while the socket has no room
+/// for the rest of libpq's output.
 ///
 /// `@unchecked Sendable`: only the loop's thread uses the members, which the methods assert.
 final class Session: ReadinessHandler, @unchecked Sendable {
-    /// Statements beyond this number are not prepared. The limit is reached only if SQL texts
-    /// contain values.
+    /// The maximum number of prepared statements; further statements are sent unprepared. Only SQL
+    /// texts that contain values could reach this limit.
     private static let maximumPrepared = 1000
 
     enum Item {
@@ -20,7 +20,7 @@ final class Session: ReadinessHandler, @unchecked Sendable {
     }
 
     let loop: EventLoop
-    /// The server's timeline when the connection was opened.
+    /// The server's timeline when this connection was opened.
     let timeline: UInt32
     weak var owner: (any SessionOwner)?
     /// `nil` once the connection is closed.
@@ -30,21 +30,22 @@ final class Session: ReadinessHandler, @unchecked Sendable {
     private var prepared: [Statement.Key: String] = [:]
     private var lastName = 0
 
-    /// The items that were sent, in order; each has one result, and a `sync` ends a group.
+    /// The items that were sent, in their order. Each item has one result, and a `sync` ends a
+    /// group of statements.
     var inFlight = Fifo<Item>()
-    /// The state of the group whose results arrive.
+    /// The results of the group that the server is now answering.
     var group = Group()
-    /// The time when the server last sent data, or when the first request after an idle time was
-    /// sent.
+    /// The time when the server last sent data. After an idle period, it is the time when the
+    /// first request was sent.
     var lastHeard = ContinuousClock.now
-    /// A warning of the server since the last group ended.
+    /// The last warning that the server has sent in the current group.
     var warning: String?
-    /// Whether a request was answered on this connection.
+    /// Whether the server has answered any request on this connection.
     var hasAnswered = false
-    /// Called with each message of a channel that the connection listens to.
+    /// Called with each message on a channel that the connection listens to.
     var onMessage: ((String) -> Void)?
 
-    /// Takes ownership of the connection; closes it even if this throws.
+    /// Takes ownership of the connection, and closes it even if this initializer throws.
     init(_ opened: OpenedConnection, on loop: EventLoop) throws(DatabaseError) {
         let connection = opened.connection
         self.loop = loop
@@ -65,7 +66,7 @@ final class Session: ReadinessHandler, @unchecked Sendable {
     }
 
     deinit {
-        // The owner has closed the connection before, unless the loop has ended.
+        // Unless the loop has ended, the owner has already closed the connection.
         if let connection { PQfinish(connection) }
     }
 
@@ -77,29 +78,28 @@ final class Session: ReadinessHandler, @unchecked Sendable {
         return (held + self.inFlight.all.compactMap(\.request)).filter { !$0.isFinished }
     }
 
-    /// Whether the server owes an answer, and has been silent for longer than `limit`.
+    /// Whether an answer is due, but the server has sent nothing for longer than `limit`.
     func isSilent(for limit: Duration) -> Bool {
         !self.inFlight.isEmpty && self.loop.now - self.lastHeard > limit
     }
 
-    /// Whether the connection is open, and neither in a transaction nor in the middle of an
-    /// answer.
+    /// Whether the connection is open, no answer is due, and no transaction is open.
     var isClean: Bool {
         guard let connection else { return false }
         return self.inFlight.isEmpty && PQtransactionStatus(connection) == PQTRANS_IDLE
     }
 
-    /// Sends a statement; `sync()` must follow, and ends the group of statements that succeed or
-    /// fail together. `false`: the connection is lost, so nothing was sent; `fail` notifies the
-    /// owner.
+    /// Sends a statement. The caller must then call `sync()`, which ends the group of statements
+    /// that succeed or fail together. Returns `false` if the connection is lost and nothing was
+    /// sent; `fail` then notifies the owner.
     func submit(_ request: Request) -> Bool {
         self.loop.assertOnLoop()
         guard let connection else { return false }
         if self.inFlight.isEmpty { self.lastHeard = self.loop.now }
         let key = request.statement.key
         if self.prepared[key] == nil, self.prepared.count < Self.maximumPrepared {
-            // Names are never reused: a statement that failed may still exist on the server under
-            // its name.
+            // The session never uses a name twice: even if a statement has failed, it may exist on
+            // the server under its name.
             self.lastName += 1
             let name = "s\(self.lastName)"
             guard PQsendPrepare(connection, name, key.sql, Int32(key.types.count), key.types) == 1 else {
@@ -124,7 +124,7 @@ final class Session: ReadinessHandler, @unchecked Sendable {
         return true
     }
 
-    /// Ends the group, and makes libpq write its output.
+    /// Ends the group of statements, and makes libpq send its output.
     func sync() {
         guard let connection else { return }
         guard PQpipelineSync(connection) == 1 else { return self.failSending(connection) }
@@ -132,7 +132,7 @@ final class Session: ReadinessHandler, @unchecked Sendable {
         self.flush()
     }
 
-    /// Drops a prepared statement, so that it is prepared again when it is next sent.
+    /// Forgets that a statement is prepared, so that it is prepared again when it is next sent.
     func forget(_ key: Statement.Key) {
         self.prepared[key] = nil
     }
@@ -141,7 +141,7 @@ final class Session: ReadinessHandler, @unchecked Sendable {
     func fail(_ reason: String) {
         guard self.isOpen else { return }
         self.close()
-        // The first request may already have had its result.
+        // The first request in flight may already have its result.
         if self.group.hasResult { _ = self.inFlight.popFirst() }
         self.group.hasResult = false
         let requests = self.requests
@@ -150,14 +150,14 @@ final class Session: ReadinessHandler, @unchecked Sendable {
         self.owner?.session(self, lost: requests, reason: reason)
     }
 
-    /// Closes the connection if its server's timeline is older than this one: the server lacks
-    /// data that was stored since.
+    /// Closes the connection if its server is on a timeline older than `timeline`. Such a server
+    /// lacks data that was stored since.
     func fail(ifOlderThan timeline: UInt32) {
         guard self.timeline < timeline else { return }
         self.fail("the server is on timeline \(self.timeline), and \(timeline) is in use")
     }
 
-    /// Closes the connection without notifying the owner, for an owner that expects no answer.
+    /// Closes the connection without notifying the owner, who expects no answer.
     func close() {
         guard let connection = self.connection.take() else { return }
         if let token = self.token.take() { self.loop.forget(token, of: PQsocket(connection)) }
@@ -169,10 +169,10 @@ final class Session: ReadinessHandler, @unchecked Sendable {
         if !readiness.isDisjoint(with: [.read, .hangUp]) {
             let isAlive = PQconsumeInput(connection) == 1
             self.lastHeard = self.loop.now
-            // Results that arrived before the connection ended still count.
+            // Results that arrived before the connection was lost still count.
             self.readAnswers()
             self.readMessages()
-            // The owner may have closed the connection in the meantime.
+            // While it handled these results, the owner may have closed the connection.
             guard self.isOpen else { return }
             guard isAlive else { return self.failSending(connection) }
         }
@@ -181,7 +181,7 @@ final class Session: ReadinessHandler, @unchecked Sendable {
 
     // MARK: - Private
 
-    /// Passes the messages that have arrived to `onMessage`.
+    /// Passes each message that has arrived to `onMessage`.
     private func readMessages() {
         while let connection = self.connection, let message = PQnotifies(connection) {
             let text = String(cString: message.pointee.extra)
@@ -210,8 +210,8 @@ final class Session: ReadinessHandler, @unchecked Sendable {
             connection,
             { context, result in
                 guard let context, let result else { return }
-                // This is safe: the session owns the connection, which calls the receiver only on
-                // the loop.
+                // The pointer is valid: the session owns the connection, and only the connection
+                // calls this receiver, on the event loop.
                 let session = Unmanaged<Session>.fromOpaque(context).takeUnretainedValue()
                 let report = ServerReport(result)
                 if report.isWarning { session.warning = report.message }

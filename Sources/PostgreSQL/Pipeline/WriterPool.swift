@@ -1,8 +1,8 @@
 internal import CPostgreSQL
 internal import Reactor
 
-/// The connections that transactions borrow, one each; opened when they are first needed. Use
-/// it on the loop only.
+/// The connections that transactions borrow, one for each transaction. They are opened when they
+/// are first needed. Use the pool on the event loop only.
 final class WriterPool: SessionOwner {
     typealias Loan = Result<Session, DatabaseError>
 
@@ -15,8 +15,8 @@ final class WriterPool: SessionOwner {
     private let connector: Connector
     private let options: PoolOptions
     private let loop: EventLoop
-    /// Lends the last used connection first, so that the other connections stay idle and can be
-    /// closed.
+    /// The idle connections. The pool lends the last used connection first. So the other
+    /// connections stay idle, and can be closed.
     private var idle: [(session: Session, since: ContinuousClock.Instant)] = []
     private var borrowed: [ObjectIdentifier: Session] = [:]
     private var races: [ObjectIdentifier: ConnectRace] = [:]
@@ -43,10 +43,11 @@ final class WriterPool: SessionOwner {
     var open: Int { self.idle.count + self.borrowed.count }
     var waiting: Int { self.waiters.count }
     var oldestWait: Duration { self.waiters.first.map { self.loop.now - $0.start } ?? .zero }
-    /// Whether no transaction runs or waits for a connection.
+    /// Whether no transaction is running or waiting for a connection.
     var isQuiet: Bool { self.borrowed.isEmpty && self.waiters.isEmpty }
 
-    /// Passes a connection to `completion`, in the order of the calls; `giveBack` must return it.
+    /// Passes a connection to `completion`, in the order of the calls. The borrower must return it
+    /// with `giveBack`.
     func borrow(until deadline: ContinuousClock.Instant, _ completion: @escaping (Loan) -> Void) {
         self.loop.assertOnLoop()
         guard !self.isClosed else { return completion(.failure(.unavailable(reason: "the pool is closed"))) }
@@ -56,7 +57,7 @@ final class WriterPool: SessionOwner {
         self.watchDeadlines()
     }
 
-    /// Takes a connection back, and closes it if it is still in a transaction.
+    /// Takes a borrowed connection back. If it is still in a transaction, closes it.
     func giveBack(_ session: Session) {
         self.loop.assertOnLoop()
         guard self.borrowed.removeValue(forKey: ObjectIdentifier(session)) != nil else { return }
@@ -69,13 +70,13 @@ final class WriterPool: SessionOwner {
         self.serve()
     }
 
-    /// Closes connections to servers that are behind this timeline; transactions that run there
-    /// fail.
+    /// Closes connections to servers on a timeline older than `timeline`. Transactions on these
+    /// connections fail.
     func leave(olderThan timeline: UInt32) {
         for session in self.idle.map(\.session) + self.borrowed.values { session.fail(ifOlderThan: timeline) }
     }
 
-    /// Closes the connections; running transactions fail.
+    /// Closes all connections; running transactions fail.
     func close() {
         self.isClosed = true
         self.backoffTimer?.abandon()
@@ -104,7 +105,8 @@ final class WriterPool: SessionOwner {
         self.lost += 1
         self.lastFailure = reason
         self.idle.removeAll { $0.session === session }
-        // A transaction that has borrowed the connection gives it back itself.
+        // If a transaction has borrowed the lost connection, that transaction gives it back
+        // itself.
         for request in requests { request.finish(.failure(.unavailable(reason: reason))) }
         self.serve()
     }
@@ -113,7 +115,7 @@ final class WriterPool: SessionOwner {
 
     private func serve() {
         while !self.waiters.isEmpty, let session = self.idle.popLast()?.session {
-            // The last transaction may have left a statement that has no answer yet.
+            // The last transaction may have left a statement that the server has not answered yet.
             guard session.isClean else {
                 session.close()
                 continue
@@ -129,8 +131,8 @@ final class WriterPool: SessionOwner {
         if self.idle.count == 2 { self.idleTimer?.arm(at: self.loop.now + self.options.idleLimit) }
     }
 
-    /// Closes idle connections after the limit, except one, so that a burst leaves no connections
-    /// open.
+    /// Closes connections that have been idle longer than the limit, but keeps one of them. So the
+    /// connections of a burst do not stay open.
     private func closeIdle() {
         let oldest = self.loop.now - self.options.idleLimit
         while self.idle.count > 1, self.idle[0].since <= oldest { self.idle.removeFirst().session.close() }
@@ -191,7 +193,7 @@ final class WriterPool: SessionOwner {
             session.fail("no answer within \(limit)")
         }
         let now = self.loop.now
-        // Without a failure or a running attempt to connect, all connections are in use, and the
+        // If no attempt to connect has failed or is running, all connections are in use, and the
         // error is `busy`.
         let reason = self.lastFailure ?? self.races.values.first?.state
         let failure = reason.map { DatabaseError.unavailable(reason: $0) } ?? .busy

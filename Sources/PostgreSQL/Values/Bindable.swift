@@ -1,21 +1,22 @@
 package import Foundation
 
-/// A value of a statement's parameter, in the binary format of its type.
+/// A value for a statement's parameter, in the binary format of its type.
 ///
-/// These are the types of the subset of SQL that `docs/scale.md` names: `bigint`, `boolean`,
-/// `text`, `bytea` and arrays of them.
+/// These are the types in the subset of SQL that `docs/scale.md` describes: `bigint`, `boolean`,
+/// `text`, `bytea` and arrays of these types.
 package protocol Bindable: Sendable {
     /// The type's number in `pg_type`.
     static var typeNumber: UInt32 { get }
 
-    /// The value in the type's binary format; `nil`: SQL's null.
+    /// The value in the type's binary format; `nil` for SQL's null.
     var binary: Data? { get }
 
-    /// Appends the value in the type's binary format; `false` for SQL's null, which has no bytes.
+    /// Appends the value in the type's binary format. Returns `false` for SQL's null, which has no
+    /// bytes.
     func append(to bytes: inout [UInt8]) -> Bool
 
-    /// Appends several values, each as an element of an array: its length, then its bytes. `true`
-    /// if one is SQL's null.
+    /// Appends several values as the elements of an array: for each, its length and then its
+    /// bytes. Returns `true` if one of them is SQL's null.
     static func append(elements: [Self], to bytes: inout [UInt8]) -> Bool
 }
 
@@ -49,8 +50,8 @@ extension Bindable {
 extension Int64: Bindable {
     package static var typeNumber: UInt32 { 20 }
 
-    /// Appends all numbers in one step, because each group of fetches has arrays of keys, one key
-    /// for each fetch.
+    /// Appends all numbers in one step. This must be fast: each group of fetches has arrays of
+    /// keys, with one key for each fetch.
     package static func append(elements: [Int64], to bytes: inout [UInt8]) -> Bool {
         let size = MemoryLayout<Int32>.size + MemoryLayout<Int64>.size
         withUnsafeTemporaryAllocation(byteCount: elements.count * size, alignment: 1) { room in
@@ -107,8 +108,7 @@ extension Optional: Bindable where Wrapped: Bindable {
     package func append(to bytes: inout [UInt8]) -> Bool { self?.append(to: &bytes) ?? false }
 }
 
-/// An array of one dimension, whose elements are counted from 1 (`array_send` in the server's
-/// source).
+/// An array with one dimension, whose first index is 1 (`array_send` in the server's source).
 extension Array: Bindable where Element: Bindable {
     package static var typeNumber: UInt32 {
         switch Element.typeNumber {
@@ -133,7 +133,7 @@ extension Array: Bindable where Element: Bindable {
 }
 
 extension [UInt8] {
-    /// Appends the four bytes of a number, the highest first.
+    /// Appends the four bytes of a number, the most significant byte first.
     fileprivate mutating func append(number: Int32) {
         Swift.withUnsafeBytes(of: number.bigEndian) { self.append(contentsOf: $0) }
     }

@@ -1,13 +1,13 @@
 internal import CPostgreSQL
 package import Foundation
 
-/// One row. Throws `DatabaseError.badColumn` for a column of another type than requested, or a
-/// null where none is allowed.
+/// One row of a result. Its functions throw `DatabaseError.badColumn` if the column has another
+/// type than requested, or is null although the caller allows no null.
 package struct Row: Sendable {
     let rows: Rows
     let index: Int
 
-    /// `true` also if there is no such column.
+    /// Whether the column is null; also `true` if there is no such column.
     package func isNull(_ column: Int) -> Bool {
         !self.has(column) || PQgetisnull(self.rows.result, Int32(self.index), Int32(column)) != 0
     }
@@ -38,7 +38,8 @@ package struct Row: Sendable {
 
     package func optionalText(_ column: Int) throws(DatabaseError) -> String? {
         guard let bytes = try self.bytes(column, of: String.typeNumber) else { return nil }
-        // PostgreSQL converts text from other encodings to UTF-8, but not from `SQL_ASCII`.
+        // PostgreSQL converts text of other encodings to UTF-8, but not text of a database with
+        // the encoding `SQL_ASCII`.
         guard let text = String(validating: bytes, as: UTF8.self) else { throw .badColumn(column) }
         return text
     }
@@ -54,12 +55,12 @@ package struct Row: Sendable {
     // MARK: - Private
 
     private func has(_ column: Int) -> Bool {
-        // For an index out of range, libpq calls the connection's notice receiver, which may no
-        // longer exist.
+        // The bounds are checked here: for an index out of range, libpq would call the
+        // connection's notice receiver, which may no longer exist.
         column >= 0 && column < self.rows.columns && self.index >= 0 && self.index < self.rows.count
     }
 
-    /// The value's bytes, which live as long as the rows; `nil`: null.
+    /// The bytes of the value, which live as long as the rows; `nil` for SQL's null.
     private func bytes(_ column: Int, of type: UInt32) throws(DatabaseError) -> UnsafeRawBufferPointer? {
         let result = self.rows.result
         guard

@@ -1,15 +1,16 @@
 internal import CPostgreSQL
 
-/// The rows that a statement returned, and the number that it changed.
+/// The rows that a statement returned, and the number of rows that it changed.
 ///
-/// Owns a `PGresult`. libpq never changes a result that it has returned, and the accessors only
-/// read, so several threads may use it.
+/// This object owns a `PGresult`. libpq never changes a result that it has returned, and the
+/// accessors only read it, so several threads may use it.
 package final class Rows: Sendable {
-    /// This is safe for the reasons above. `deinit` frees the result, after the last use.
+    /// Concurrent use is safe: all accessors only read. `deinit` frees the result, after the last
+    /// use.
     nonisolated(unsafe) let result: OpaquePointer
     package let count: Int
     let columns: Int
-    /// Whether all columns came in the binary format, which every statement here requests.
+    /// Whether all columns have the binary format, which every statement requests.
     let isBinary: Bool
 
     /// Takes ownership of `result`.
@@ -24,10 +25,10 @@ package final class Rows: Sendable {
         PQclear(self.result)
     }
 
-    /// The number of rows that an `insert`, `update` or `delete` changed; 0 for a statement that
-    /// begins with `with` and ends in a `select`.
+    /// The number of rows that an `insert`, `update` or `delete` has changed. It is 0 for a
+    /// statement that begins with `with` and ends in a `select`.
     package var changed: Int {
-        // `INSERT 0 3`, `UPDATE 3`, `SELECT 3`.
+        // Examples of the command tag: `INSERT 0 3`, `UPDATE 3`, `SELECT 3`.
         let words = self.command.split(separator: " ")
         guard let last = words.last, words.first != "SELECT" else { return 0 }
         return Int(last) ?? 0
@@ -38,7 +39,7 @@ package final class Rows: Sendable {
 
     package var first: Row? { self.count > 0 ? self[0] : nil }
 
-    /// The row's accessors throw if there is no such row.
+    /// The row at an index. If there is no such row, its accessors throw.
     package subscript(_ index: Int) -> Row { Row(rows: self, index: index) }
 
     package func map<Value>(_ body: (Row) throws -> Value) rethrows -> [Value] {

@@ -1,18 +1,19 @@
-/// A statement and its parameters, in libpq's form.
+/// A statement and its parameters, in the form that libpq needs.
 package struct Statement: Sendable {
-    /// The key of a prepared statement: the same text with other types is another statement.
+    /// Identifies a prepared statement. With other types of parameters, the same text is another
+    /// statement.
     struct Key: Hashable {
         let sql: String
         let types: [UInt32]
     }
 
-    /// The server refuses messages of 1 GiB.
+    /// The maximum size of all values in bytes, since the server refuses messages of 1 GiB.
     private static let maximumSize = 1 << 29
 
     let key: Key
-    /// The values of all parameters, one after the other.
+    /// The bytes of all values, one value after the other.
     private let bytes: [UInt8]
-    /// The range of each value in `bytes`; `nil`: SQL's null.
+    /// The range of each value in `bytes`; `nil` for SQL's null.
     private let values: [Range<Int>?]
 
     /// Throws `refused` if the values are larger than 512 MiB.
@@ -20,7 +21,7 @@ package struct Statement: Sendable {
         try self.init(sql, values: values)
     }
 
-    /// A statement whose values are in an array.
+    /// A statement with the parameters in `values`.
     package init(_ sql: String, values: [any Bindable]) throws(DatabaseError) {
         var bytes: [UInt8] = []
         var ranges: [Range<Int>?] = []
@@ -35,7 +36,8 @@ package struct Statement: Sendable {
         guard bytes.count <= Self.maximumSize else {
             throw .refused(code: "54000", message: "the parameters are larger than 512 MiB")
         }
-        // Gives an empty value an address too, since libpq treats a null pointer as SQL's null.
+        // The additional byte gives an empty value an address, too: libpq treats a null pointer as
+        // SQL's null.
         bytes.append(0)
         self.key = Key(sql: sql, types: types)
         self.bytes = bytes
@@ -48,15 +50,15 @@ package struct Statement: Sendable {
         self.values = []
     }
 
-    /// Whether the statement changes nothing, judged by its first word: `with` may begin a write,
-    /// so it does not count.
+    /// Whether the statement begins with `select`, and so changes nothing. A statement that begins
+    /// with `with` may write, so it counts as writing.
     var onlyReads: Bool {
         self.key.sql.utf8.lazy.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\n") }
             .prefix(6).map { $0 | 0x20 }.elementsEqual("select".utf8)
     }
 
-    /// Calls `body` with the number of parameters, their addresses and lengths, and their formats,
-    /// which are all binary.
+    /// Calls `body` with the number of parameters, their addresses, their lengths and their
+    /// formats. All formats are binary.
     func withParameters<Result>(
         _ body: (Int32, [UnsafePointer<CChar>?], [Int32], [Int32]) -> Result
     ) -> Result {

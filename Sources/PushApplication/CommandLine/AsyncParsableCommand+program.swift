@@ -2,8 +2,8 @@ package import ArgumentParser
 import Glibc
 
 extension AsyncParsableCommand {
-    /// Runs like the library's own `main()`, but suggests a known command in place of an unknown
-    /// one, and escapes the output.
+    /// Runs the command as ArgumentParser's `main()` does. For an unknown command, suggests a
+    /// known one. Escapes the output.
     package static func runProgram() async {
         do {
             var command = try await self.asyncParseAsRoot()
@@ -23,7 +23,7 @@ extension AsyncParsableCommand {
         {
             self.exit(withError: CommandProblem(usage: "\(unknown)").report(json: false))
         }
-        // The library would print the words of the command line unescaped.
+        // ArgumentParser itself would print words of the command line without escaping them.
         let code = self.exitCode(for: error)
         let lines = self.fullMessage(for: error).split(separator: "\n", omittingEmptySubsequences: false)
         for line in lines where lines.count > 1 || !line.isEmpty {

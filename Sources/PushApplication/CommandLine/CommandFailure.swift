@@ -13,8 +13,8 @@ package struct CommandFailure: Error, CustomStringConvertible {
     }
 }
 
-/// Runs a command's work, and turns errors that an operator can fix into one line and an exit
-/// code; with `json`, into a problem that scripts can read.
+/// Runs `body`, the work of a command. If an error is one that an operator can fix, prints one
+/// line about it and exits with its code. With `json`, prints a problem that scripts can read.
 ///
 /// A second line, or a member of the problem, names the configuration: a command in the wrong
 /// folder uses another configuration than its user believes.
@@ -25,18 +25,18 @@ package func reportingErrors(
 ) async throws {
     do {
         try await body()
-    } catch let error as ValidationError where json {
-        throw CommandProblem(usage: error.message).report(json: true)
+    } catch let error as ValidationError {
+        // ArgumentParser would print the usage of `sealpost` itself.
+        throw CommandProblem(usage: error.message).report(json: json)
     } catch {
-        let named = (error as? ConfigurationError).flatMap { configuration?.naming($0) }
-        guard let problem = CommandProblem(named ?? error) else { throw error }
+        guard let problem = CommandProblem(error.named(by: configuration)) else { throw error }
         throw problem.report(json: json, using: configuration)
     }
 }
 
 extension CommandProblem {
-    /// Prints the problem to standard error, after all log lines; a failure to print does not
-    /// change the exit code.
+    /// Prints the problem to standard error, after all log lines, and returns the exit code. The
+    /// code stays the same if the problem cannot be printed.
     func report(json: Bool, using configuration: ConfigurationFile? = nil) -> ExitCode {
         LogWriter.standardError.flush(within: .milliseconds(500))
         if json {
@@ -51,5 +51,17 @@ extension CommandProblem {
     private func json(using configuration: ConfigurationFile?) -> JSONValue {
         guard let configuration, case .object(let members) = self.json else { return self.json }
         return .object(members + [.init("configuration", .string("\(configuration)"))])
+    }
+}
+
+extension Error {
+    /// The error with the place of the key that it names, if it names one.
+    fileprivate func named(by configuration: ConfigurationFile?) -> any Error {
+        guard let configuration else { return self }
+        return switch self {
+        case let error as ConfigurationError: ConfigurationError(configuration.naming(error.description))
+        case let error as CommandFailure: CommandFailure(configuration.naming(error.description), error.code)
+        default: self
+        }
     }
 }

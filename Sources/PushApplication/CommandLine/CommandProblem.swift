@@ -2,9 +2,10 @@ import PushAPI
 import PushStore
 import Reactor
 
-/// The reason why a command failed: a text for people, and a code for scripts.
+/// The reason why a command failed: a sentence for people, and a code for scripts.
 package struct CommandProblem: Error {
-    /// The codes of faults outside of the API, which has its own codes. None is ever renamed.
+    /// The codes of faults outside of the API; the API has codes of its own. A later version never
+    /// renames a code.
     package enum Code: String, CaseIterable {
         /// The arguments or options are not valid.
         case wrongUsage = "wrong-usage"
@@ -12,13 +13,13 @@ package struct CommandProblem: Error {
         case badConfiguration = "bad-configuration"
         /// The database cannot be opened, read or written.
         case databaseFailed = "database-failed"
-        /// A server runs, and does not answer.
+        /// A server runs on this machine, but does not answer.
         case serverUnreachable = "server-unreachable"
-        /// The audit was changed.
+        /// The stored audit records were changed.
         case auditChanged = "audit-changed"
-        /// Some lines of an import were refused; all other lines are imported.
+        /// Some lines of an import were refused; all other lines were imported.
         case linesRefused = "lines-refused"
-        /// Anything else.
+        /// Any fault without a code of its own.
         case commandFailed = "command-failed"
 
         var title: String {
@@ -38,7 +39,7 @@ package struct CommandProblem: Error {
     let detail: String
     let json: JSONValue
 
-    /// `nil` for an error that is not for operators, such as a mistake of the program.
+    /// `nil` for an error that operators cannot fix, such as a mistake in the program.
     init?(_ error: any Error) {
         switch error {
         case let problem as CommandProblem: self = problem
@@ -50,32 +51,32 @@ package struct CommandProblem: Error {
             self.init(error.code == .badConfiguration ? 78 : 1, error.code, error)
         case let error as SystemError: self.init(1, .commandFailed, error)
         case let problem as Problem:
-            // A bad request means wrong usage of the command. An unknown user does not: the same
-            // command is right once the user exists.
-            let isUsage = problem.status == 400 && problem.code != .unknownUser
+            // The server's status 400 means that the command was used wrongly. Some 400s depend
+            // on a user's state: the same command succeeds once the user exists, or does not require
+            // encryption.
+            let isUsage = problem.status == 400 && ![.unknownUser, .encryptionRequired].contains(problem.code)
             self.init(exitCode: isUsage ? 64 : 1, detail: problem.detail ?? problem.title, json: problem.json)
         default: return nil
         }
     }
 
-    /// The message that ArgumentParser would print with the usage.
+    /// A wrong use of the command, with the message that ArgumentParser would print.
     init(usage message: String) {
         self.init(64, .wrongUsage, message)
     }
 
-    /// Any other failure, as a text.
+    /// Any other failure, described by a sentence.
     init(failure: String) {
         self.init(1, .commandFailed, failure)
     }
 
-    /// The problem that the daemon has answered instead of a result; `nil` if the answer is a
-    /// result.
+    /// The problem in the daemon's answer to a command; `nil` if the answer is a result.
     init?(in answer: JSONValue) {
         guard let json = answer["Problem"], let exitCode = answer["ExitCode"]?.integer else { return nil }
         self.init(exitCode: Int32(clamping: exitCode), detail: json["detail"]?.text ?? "", json: json)
     }
 
-    /// The daemon's answer instead of a result.
+    /// The answer that the daemon sends in place of a result.
     var answer: JSONValue {
         .object([.init("Problem", self.json), .init("ExitCode", .number(Int(self.exitCode)))])
     }

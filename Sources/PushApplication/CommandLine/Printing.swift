@@ -1,11 +1,11 @@
 import Glibc
 
 /// Prints a text to standard output or standard error, for a terminal or a pipe; returns whether
-/// it was written whole.
+/// the whole text was written.
 ///
-/// Users, files and other servers choose parts of the output, so it is escaped here, and nowhere
-/// else. JSON stays JSON, since its strings may have any character escaped. `start` and `end` are
-/// the program's own.
+/// Users, files and other servers choose parts of the output, so this function escapes them, and
+/// no other code does. JSON stays JSON, since its strings may have any character escaped. `start`
+/// and `end` come from the program, and are not escaped.
 @discardableResult
 package func printEscaped(
     _ text: String,
@@ -27,7 +27,8 @@ package func say(_ line: String) {
     exit(1)
 }
 
-/// Prints a text of several lines. Its parts from outside must have no line breaks of their own.
+/// Prints a text of several lines. Parts of the text that come from outside the program must
+/// contain no line breaks.
 package func sayLines(_ text: String) {
     for line in text.split(separator: "\n", omittingEmptySubsequences: false) { say(String(line)) }
 }

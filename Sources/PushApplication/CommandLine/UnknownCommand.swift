@@ -1,18 +1,19 @@
 import ArgumentParser
 import PushCore
 
-/// An unknown word in the place of a command, with a suggestion of the probably intended one.
+/// An unknown word in the place of a command, with a suggestion of the command that was probably
+/// intended.
 struct UnknownCommand: CustomStringConvertible {
     let description: String
 
-    /// `nil` if each command in `arguments` is known, so that the fault is elsewhere.
+    /// `nil` if every command in `arguments` is known, so that the fault is elsewhere.
     init?(in arguments: [String], of root: any ParsableCommand.Type) {
         var command = root
         var path = ""
         for argument in arguments {
-            // The library derives the names of most commands from their types.
+            // ArgumentParser derives the names of most commands from their types.
             let known = command.configuration.subcommands.map { (name: $0._commandName, type: $0) }
-            // From here on, the words are arguments of the command, or options.
+            // If the command has no subcommands, the remaining words are its arguments or options.
             guard !known.isEmpty, !argument.hasPrefix("-"), argument != "help" else { return nil }
             if let next = known.first(where: { $0.name == argument }) {
                 command = next.type

@@ -28,7 +28,8 @@ extension AlertPolicy {
 }
 
 extension PushAlert {
-    /// Reads a template. Throws `ConfigurationError` for a bad value, and for an empty template.
+    /// Reads the template of alerts. Throws `ConfigurationError` for a bad value, and for an empty
+    /// template.
     fileprivate init(_ section: ConfigurationSection) throws {
         self.init()
         for member in AlertMember.allCases {
@@ -45,15 +46,15 @@ extension PushAlert {
 }
 
 extension ConfigurationSection {
-    /// A text that is sent with every push: at most 100 bytes without control characters.
+    /// A constant text that every push contains: at most 100 bytes without control characters.
     func constant(_ key: String) throws -> String? {
         guard let text = try self.string(key) else { return nil }
         try self.checkConstant(text, key)
         return text
     }
 
-    /// A list of texts that are sent with every push, each of which is an allowed value of the
-    /// member.
+    /// A list of constant texts that pushes contain; each text must be an allowed value of
+    /// `member`.
     fileprivate func constants(_ key: String, of member: AlertMember) throws -> [String]? {
         let texts = try self.strings(key)
         for text in texts ?? [] {

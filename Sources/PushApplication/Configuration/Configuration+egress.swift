@@ -4,13 +4,19 @@ import PushCore
 import PushSenders
 
 extension Configuration.Proxy {
-    /// The proxy; `nil` without a URL. Throws `ConfigurationError` for a URL of another form.
+    /// The proxy; `nil` if no URL is configured. Throws `ConfigurationError` for a URL of another
+    /// form.
     init?(_ section: ConfigurationSection) throws {
         let credentialsFile = try section.string("credentialsFile")
         let includesDeviceHosts = try section.bool("deviceHosts") ?? false
         let url = try section.string("url")
         try section.finish()
-        guard let url else { return nil }
+        guard let url else {
+            guard credentialsFile == nil else {
+                throw section.error("credentialsFile", nil, "has no meaning without proxy.url")
+            }
+            return nil
+        }
         guard OutboundURL(url).flatMap({ OutboundProxy($0) }) != nil else {
             throw section.error("url", nil, "must be http:// or https://, a host and a port")
         }
@@ -19,14 +25,14 @@ extension Configuration.Proxy {
 }
 
 extension Configuration {
-    /// The egress of a sender. Throws `ConfigurationError` if the proxy's credentials cannot be
-    /// used.
+    /// The proxy, or none, through which a sender makes its calls. Throws `ConfigurationError` if
+    /// the proxy's credentials cannot be used.
     func egress(of sender: Platform) throws -> Egress {
         try self.directSenders.contains(sender) ? Egress() : self.egress
     }
 
-    /// The egress of all calls that are not direct. Throws `ConfigurationError` if the proxy's
-    /// credentials cannot be used.
+    /// The proxy, or none, of all calls that are not configured as direct. Throws
+    /// `ConfigurationError` if the proxy's credentials cannot be used.
     var egress: Egress {
         get throws {
             guard let proxy else { return Egress() }
@@ -35,7 +41,8 @@ extension Configuration {
                 try SecretFile.text(of: $0, key: key).trimmingCharacters(in: .whitespacesAndNewlines)
             }
             guard let url = OutboundURL(proxy.url), let proxy = OutboundProxy(url, credentials: credentials) else {
-                throw ConfigurationError("\(key): must have a name, a colon and a password")
+                let file = proxy.credentialsFile ?? ""
+                throw ConfigurationError("\(key): \(file) must have a name, a colon and a password on its only line")
             }
             return Egress(proxy: proxy, includesDeviceHosts: self.proxy?.includesDeviceHosts == true)
         }

@@ -1,7 +1,8 @@
 import PushCore
 
 extension Configuration.Events {
-    /// Throws `ConfigurationError` for an unknown kind or a bad value.
+    /// Reads the section `events`. Throws `ConfigurationError` for an unknown kind of event or a
+    /// bad value.
     init(_ section: ConfigurationSection) throws {
         self.init()
         if let keep = try section.wholeSeconds("keep", in: 3600...31_536_000) {
@@ -24,13 +25,18 @@ extension Configuration.Events {
 }
 
 extension Configuration.Events.Webhook {
-    /// `nil` without a URL. Throws `ConfigurationError` for a bad value.
+    /// `nil` if no URL is configured. Throws `ConfigurationError` for a bad value.
     init?(_ section: ConfigurationSection) throws {
         let url = try section.string("url")
         let (secretFile, caFile) = (try section.string("secretFile"), try section.string("caFile"))
         let isDirect = try section.bool("direct") ?? false
         try section.finish()
-        guard let url else { return nil }
+        guard let url else {
+            guard secretFile == nil else {
+                throw section.error("secretFile", nil, "has no meaning without events.webhook.url")
+            }
+            return nil
+        }
         guard let secretFile else { throw section.error("secretFile", nil, "is missing; the receiver's url needs it") }
         self.init(url: url, secretFile: secretFile, caFile: caFile, isDirect: isDirect)
     }

@@ -6,9 +6,9 @@ import Reactor
 import Yams
 
 extension Configuration {
-    /// Reads a file, or uses the defaults without one, and then applies the environment.
+    /// Reads a file, or uses the defaults if `file` is `nil`, and then applies the environment.
     ///
-    /// `place` makes the location of the store from the text of `database`. Throws
+    /// `place` makes the location of the store from the value of the key `database`. Throws
     /// `ConfigurationError` for an unknown key or a bad value.
     package static func load(
         file: String?,
@@ -31,7 +31,7 @@ extension Configuration {
         try root.nonEmptyString("keys", into: &self.keys)
         if self.keys.count > 1, self.keys.hasSuffix("/") { self.keys.removeLast() }
         self.localSocket = try root.section("admin") { try LocalSocket($0) }
-        // A file that names the usual place means the same as a file without the key.
+        // A file that sets the socket's default path means the same as a file without that key.
         if self.localSocket == .at(self.usualAdminSocket.path) { self.localSocket = .beside }
         try root.section("log") { try self.readLog($0) }
         try root.section("notifications") { section in
@@ -62,7 +62,7 @@ extension Configuration {
         self.proxy = try Proxy(root.section("proxy"))
         self.tracing = try Tracing(root.section("tracing"), environment: environment, fault: &self.tracingFault)
         try root.section("senders") { section in
-            // `null` disables the sender that a server has without a configuration.
+            // `null` disables the sender of event streams, which is configured by default.
             if try section.isNullSection("stream") { self.senders = [:] }
             try self.readSenders(section, of: .usual)
         }
@@ -74,7 +74,7 @@ extension Configuration {
     }
 
     private mutating func readApps(_ section: ConfigurationSection) throws {
-        // A variable for a sender of an app adds the app, too.
+        // A variable that configures a sender of an app also adds that app.
         for name in section.names({ end in end.firstRange(of: "_SENDERS_").map { end[..<$0.lowerBound] } }) {
             guard let app = AppName(name), app != .usual else {
                 throw section.error(name, nil, "an app's name must be 1 to 64 of a-z, 0-9, - and _, and not default")
@@ -141,12 +141,13 @@ extension Configuration {
 }
 
 extension ConfigurationSection {
-    /// The names of senders. A sender that only the environment has needs a variable with its
-    /// type, unless its name is a type.
+    /// The names of senders. A sender that only the environment configures needs a variable with
+    /// its type, unless its name is a type.
     fileprivate var senderNames: [String] {
         let typed = self.names { $0.hasSuffix("_TYPE") ? $0.dropLast(5) : nil }
         let known = (typed + SenderConfiguration.types).map { $0.uppercased().replacing("-", with: "_") }
-        // `APNS_SANDBOX_ENABLED` is a key of `apns-sandbox` if there is such a sender.
+        // The longest matching name counts: `APNS_SANDBOX_ENABLED` sets a key of `apns-sandbox`,
+        // if there is such a sender, and not of `apns`.
         return self.names { end in
             known.filter { end.hasPrefix("\($0)_") }.map(\.count).max().map { end.prefix($0) }
         }

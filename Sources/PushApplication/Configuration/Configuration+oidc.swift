@@ -5,16 +5,16 @@ import PushServer
 import SocketHTTP
 
 extension Configuration {
-    /// An issuer whose tokens sign in.
+    /// An OIDC issuer with whose tokens users can sign in.
     struct OIDC: Sendable {
-        /// The rules, without the known apps.
+        /// The rules for tokens. They lack the set of configured apps.
         var rules: IssuerRules
         var url: OutboundURL
         var caFile: String?
         /// Whether calls to the issuer bypass the proxy.
         var isDirect = false
 
-        /// `nil` without an issuer. Throws `ConfigurationError` for a bad value.
+        /// `nil` if no issuer is configured. Throws `ConfigurationError` for a bad value.
         init?(_ section: ConfigurationSection) throws {
             let issuer = try section.string("issuer")
             let audiences = Set(try section.strings("audience") ?? [])
@@ -90,8 +90,8 @@ extension IssuerRules {
 }
 
 extension IssuerRules.Mapping {
-    /// `nil` if no claim is configured. Throws `ConfigurationError` for values without a claim,
-    /// and for a claim without values.
+    /// `nil` if no claim is configured. Throws `ConfigurationError` for lists of values without a
+    /// claim, and for a claim without lists of values.
     fileprivate init?(_ section: ConfigurationSection, _ rights: [(right: Right, key: String)]) throws {
         let claim = try section.string("claim")
         var values: [Right: Set<String>] = [:]
@@ -105,7 +105,8 @@ extension IssuerRules.Mapping {
             return nil
         }
         guard !values.isEmpty else {
-            // Reports a misspelt key first, since that is the more probable mistake.
+            // `finish()` reports a misspelt key first, since a misspelling is the more probable
+            // mistake.
             try section.finish()
             let keys = rights.map(\.key).joined(separator: ", ")
             throw section.error("claim", nil, "has no effect; list some of its values under \(keys)")
@@ -115,6 +116,6 @@ extension IssuerRules.Mapping {
 }
 
 extension OutboundURL {
-    /// Whether the URL leads to this machine, where TLS protects nothing.
+    /// Whether the URL names this machine, where TLS would protect nothing.
     fileprivate var isLocal: Bool { ["localhost", "127.0.0.1", "[::1]"].contains(self.host) }
 }

@@ -45,7 +45,7 @@ extension Configuration {
         }
         self.server.names = try Set(
             (section.strings("names") ?? []).map { text in
-                // The colons of an address are in brackets.
+                // An IPv6 address has its colons in brackets; a colon elsewhere begins a port.
                 guard let host = WebOrigin("http://\(text)")?.host, host == text.lowercased() else {
                     throw section.error(
                         "names",
@@ -87,7 +87,7 @@ extension ServerLimits {
 }
 
 extension Configuration.TLS {
-    /// `nil` if the section is empty.
+    /// `nil` if the section `server.tls` is empty.
     fileprivate init?(_ section: ConfigurationSection) throws {
         let additional = try section.sections("additional").map { try Identity($0) }
         let clientCA = try section.string("clientCA")
@@ -95,7 +95,7 @@ extension Configuration.TLS {
         if clientCRL != nil, clientCA == nil {
             throw section.error("clientCRL", nil, "has no meaning without clientCA")
         }
-        // Two years at most, the duration that browsers' own lists ask for.
+        // The maximum is two years: browsers' preload lists ask for this duration.
         let hsts = try section.wholeSeconds("hsts", in: 0...63_072_000)
         let files = try [section.string("certificate"), section.string("privateKey"), clientCA]
         try section.finish()

@@ -7,22 +7,22 @@ package import PushStore
 import Reactor
 package import SocketHTTP
 
-/// Everything that an operator can set, with its defaults.
+/// All settings of an operator, with their defaults.
 ///
 /// `config/sealpost.yaml` shows each key with its default and its meaning.
 package struct Configuration: Sendable {
     package var listen = ["127.0.0.1:8080"]
     /// The number of event loops.
     var loops = CoreCount.current
-    /// Address blocks, or `unix`.
+    /// The trusted proxies: blocks of addresses, or `unix` for local sockets.
     var trustedProxies: [String] = []
     var forwardedField = TrustedProxies.Field.xForwardedFor.rawValue
-    /// Whether trusted proxies send headers of the PROXY protocol.
+    /// Whether trusted proxies begin each connection with a header of the PROXY protocol.
     var readsProxyHeaders = false
     /// `nil`: the server speaks plain HTTP.
     package var tls: TLS?
     package var limits = ServerLimits()
-    /// The settings of the API, but for those that other sections decide.
+    /// The settings of the API, except those in other sections of the configuration.
     package var server = ServerSettings(
         storage: [
             Role.device: StorageBounds(devices: 25, notifications: 1000, bytes: 4 << 20),
@@ -32,49 +32,50 @@ package struct Configuration: Sendable {
         ].compactMapValues(\.self)
     )
     var database = "var/sealpost.db"
-    /// The location of the store that `database` names. The executable knows which kinds of store
-    /// there are.
+    /// Makes the location of the store from the value of `database`. The executable sets it, since
+    /// only the executable knows the available kinds of store.
     var place: @Sendable (_ database: String) -> any StorePlace = { SQLiteDatabase(path: $0) }
-    /// The folder of the files that the server makes, apart from the database.
+    /// The folder for the server's own files, apart from the database.
     package var keys = "var"
     var localSocket = LocalSocket.beside
     var logLevel = "info"
     var logFormat = "text"
-    /// `nil`: standard error.
+    /// The file of the log; `nil`: the server logs to standard error.
     package var logFile: String?
-    /// Of this many requests, the server logs one at level `info`; 0: it logs none.
+    /// Of this number of requests, the server logs one at level `info`; 0: it logs none.
     var loggedRequests = 0
-    /// How long the audit is kept.
+    /// How long the server keeps the audit's records.
     var auditKept = Duration.seconds(31_536_000)
     var events = Events()
     package var passwords = PasswordParameters.usual
-    /// The request quota of each user of a role; a role without an entry has none.
+    /// The request quota of each user of a role; a role without an entry has no quota.
     var quotas = [
         Role.device: Quota(requests: 1200, window: 60, changes: 10_000),
         .viewer: Quota(requests: 1200, window: 60, changes: 10_000),
         .publisher: Quota(requests: 60_000, window: 60), .admin: Quota(requests: 60_000, window: 60),
     ].compactMapValues(\.self)
-    /// The issuer whose tokens sign in; `nil`: none.
+    /// The issuer with whose tokens users can sign in; `nil`: no issuer.
     var oidc: OIDC?
-    /// The collector of spans; `nil`: none.
+    /// The collector that receives spans; `nil`: no collector.
     var tracing: Tracing?
-    /// Why a collector that the environment names for all programs is not used; `nil` otherwise.
+    /// The reason why the server does not use the collector that the environment names for all
+    /// programs; `nil` if there is no such reason.
     var tracingFault: String?
-    /// The proxy to the providers; `nil`: none.
+    /// The proxy for calls to the providers; `nil`: no proxy.
     var proxy: Proxy?
     /// The senders that do not use the proxy.
     var directSenders: Set<Platform> = []
-    /// The senders of all apps. By default only event streams, which need no provider.
+    /// The senders of all apps. The default has only event streams, which need no provider.
     var senders: [Platform: SenderConfiguration] = [Platform("stream"): .stream]
     /// The apps that have senders, and the default app.
     var apps: Set<AppName> { Set(self.senders.keys.map(\.app)).union([.usual]) }
-    /// The texts of the file that are in force, by the paths of their keys; a reload compares
-    /// them.
+    /// The values that the file sets and the environment does not override, by the paths of their
+    /// keys. A reload compares the old values with the new ones.
     var values: [String: String] = [:]
 
     package init() {}
 
-    /// The place where the daemon accepts the commands of this machine.
+    /// The place where the daemon accepts commands from programs on this machine.
     enum LocalSocket: Sendable, Hashable {
         /// The socket is in a folder `admin` next to the database or, if the database is on a
         /// server, in the folder of the keys.
@@ -83,9 +84,10 @@ package struct Configuration: Sendable {
         case off
     }
 
-    /// The kinds of stored events, how long they are kept, and their receiver.
+    /// The kinds of events that the server stores, their lifetime, and the receiver that gets
+    /// them.
     struct Events: Sendable, Hashable {
-        /// A receiver of the operator's.
+        /// A receiver that the operator runs.
         struct Webhook: Sendable, Hashable {
             var url: String
             var secretFile: String
@@ -94,33 +96,33 @@ package struct Configuration: Sendable {
             var isDirect = false
         }
 
-        /// Whether events are stored without a receiver, too.
+        /// Whether the server stores events even if there is no receiver.
         var isKept = false
         var kept = Duration.seconds(604_800)
         var kinds = PushEvent.Kind.allCases
-        /// `nil`: events are only listed.
+        /// `nil`: the server lists events, but sends them to no receiver.
         var webhook: Webhook?
 
-        /// Whether events are stored.
+        /// Whether the server stores events.
         var isOn: Bool { self.isKept || self.webhook != nil }
 
-        /// The kinds that the store is opened with.
+        /// The kinds of events that the store is to record.
         var stored: Set<PushEvent.Kind> { self.isOn ? Set(self.kinds) : [] }
     }
 
-    /// A proxy on the way to the providers.
+    /// A proxy between the server and the providers.
     struct Proxy: Sendable, Hashable {
         var url: String
-        /// A file with a name, a colon and a password.
+        /// The path of a file that contains a name, a colon and a password.
         var credentialsFile: String?
-        /// Whether calls to hosts that devices name use the proxy, too.
+        /// Whether calls to the hosts in devices' handles also use the proxy.
         var includesDeviceHosts = false
     }
 
-    /// The files of the server's TLS, all PEM.
+    /// The paths of the files for the server's TLS. All these files are in PEM.
     package struct TLS: Sendable, Hashable {
         package struct Identity: Sendable, Hashable {
-            /// The certificate chain, the server's own certificate first.
+            /// The file of the certificate chain, which begins with the server's own certificate.
             package var certificate: String
             package var privateKey: String
 
@@ -129,41 +131,44 @@ package struct Configuration: Sendable {
                 self.privateKey = privateKey
             }
 
-            /// Throws `ConfigurationError` unless the server can use both files together.
+            /// Throws `ConfigurationError` unless the certificate and the private key can be used
+            /// together.
             package func check() throws {
                 _ = try TLSSetup.inspect(TLS(identity: self), logger: .silent)
             }
         }
 
-        /// The certificate for clients that send no server name, or a name that no certificate
-        /// covers.
+        /// The default certificate: for clients that send no server name, or a name that no other
+        /// certificate covers.
         var identity: Identity
         var additional: [Identity] = []
-        /// The authorities whose client certificates are accepted instead of a password.
+        /// The file of the authorities that sign client certificates. Such a certificate replaces
+        /// a password.
         var clientCA: String?
-        /// The list of certificates that those authorities have revoked; `nil`: no certificate
+        /// The file of the certificates that these authorities have revoked; `nil`: no certificate
         /// counts as revoked.
         var clientCRL: String?
-        /// The seconds of `Strict-Transport-Security`; `nil`: the field is not sent.
+        /// The `max-age` of `Strict-Transport-Security` in seconds; `nil`: no answer has the
+        /// field.
         var hsts: Int?
     }
 }
 
 extension Configuration {
-    /// The file of the data keys.
+    /// The file of the keys that encrypt stored data.
     package var keyring: String { "\(self.keys)/keyring" }
     package var signingKeys: String { "\(self.keys)/signing-keys" }
     var dayKeys: String { "\(self.keys)/day-keys" }
-    /// The file of the newest timeline of the database.
+    /// The file with the newest timeline of the PostgreSQL database that this server has seen.
     var timeline: String { "\(self.keys)/timeline" }
 
     package var storePlace: any StorePlace { self.place(self.database) }
 
-    /// The database's file; `nil` if the database is on a server.
+    /// The SQLite database's file; `nil` if the database is on a server.
     package var databaseFile: SQLiteDatabase? { self.storePlace as? SQLiteDatabase }
 
-    /// The database's file, for a command that works only with a store in a file. Throws
-    /// `CommandFailure` for another store.
+    /// The SQLite database's file, for a command that needs such a file. Throws `CommandFailure`
+    /// for a database on a server, with `tools` as the alternative.
     package func databaseFile(insteadUse tools: String) throws -> SQLiteDatabase {
         guard let file = self.databaseFile else {
             throw CommandFailure(
@@ -187,10 +192,10 @@ extension Configuration {
         return AdminSocket(path: "\(folder)admin/sealpost.sock", serverFile: self.serverFile, isUsual: true)
     }
 
-    /// A file that the server's user owns.
+    /// A file whose owner is the user that the server runs as.
     private var serverFile: String { self.databaseFile?.path ?? self.keyring }
 
-    /// The trusted proxies; their spelling was checked before.
+    /// The trusted proxies. Loading has already checked that each block of addresses is valid.
     var proxies: TrustedProxies {
         TrustedProxies(
             networks: self.trustedProxies.compactMap(IPNetwork.init),
@@ -200,7 +205,8 @@ extension Configuration {
     }
 }
 
-/// A sender by its `type`, checked as far as possible without its files.
+/// The settings of a sender by its `type`. Loading checks all that it can check without reading
+/// the files.
 enum SenderConfiguration: Sendable, Hashable {
     case apns(APNs)
     case fcm(FCM)
@@ -210,21 +216,21 @@ enum SenderConfiguration: Sendable, Hashable {
     /// Server-sent events at this server itself.
     case stream
 
-    /// The shortest time between two pushes that tell a device of the sender to sync, in seconds;
-    /// `nil`: the sender's devices get no such pushes.
+    /// The shortest time in seconds between two looks, the pushes that only tell a device of this
+    /// sender to sync; `nil`: the sender's devices get no looks.
     var lookInterval: Int? {
         switch self {
         case .apns(let apns): apns.lookInterval
         case .fcm(let fcm): fcm.lookInterval
         case .wns(let wns): wns.lookInterval
-        // A browser must show something for each push, and a receiver has no screen.
+        // A browser must show something for each push, and a webhook's receiver shows nothing.
         case .webPush, .webhook: nil
         case .stream: 1
         }
     }
 
-    /// The sender whose pushes to the same devices show nothing; it may be this sender. `nil`: no
-    /// such sender exists.
+    /// The sender that reaches the same devices with invisible pushes; it may be this sender.
+    /// `nil`: no such sender exists.
     var silent: SenderConfiguration? {
         switch self {
         case .apns(var apns):
@@ -250,23 +256,23 @@ enum SenderConfiguration: Sendable, Hashable {
         var topic: String
         var envelope: AppleEnvelope
         var endpoint = "https://api.push.apple.com"
-        /// The sandbox to which devices of development builds are pushed; `nil`: they get no
-        /// pushes.
+        /// Apple's sandbox, which sends the pushes to development builds; `nil`: development
+        /// builds get no pushes.
         var sandbox: Sandbox?
         var caFile: String?
         var connections = 1
         /// The maximum number of pushes a second; `nil`: unlimited.
         var rate: Int?
-        /// The number of seconds between two background pushes to one device; only the latest of
-        /// the pushes due meanwhile is sent.
+        /// The minimum number of seconds between two background pushes to one device. Of the
+        /// pushes that become due in this time, only the latest is sent.
         var backgroundInterval = 1200
-        /// Whether visible pushes have the number of unread notifications.
+        /// Whether visible pushes contain the number of unread notifications.
         var sendsUnread = false
         /// See `SenderConfiguration.lookInterval`.
         var lookInterval: Int?
     }
 
-    /// Apple's sandbox, with a key of its own or the sender's.
+    /// Apple's sandbox, with a key of its own or with the key of the production sender.
     struct Sandbox: Sendable, Hashable {
         var endpoint = "https://api.sandbox.push.apple.com"
         var keyFile: String?
@@ -275,37 +281,41 @@ enum SenderConfiguration: Sendable, Hashable {
 
     struct FCM: Sendable, Hashable {
         enum Credentials: Sendable, Hashable {
-            /// The key of a service account, or a configuration of workload identity federation.
+            /// A file with the key of a service account, or with a configuration of workload
+            /// identity federation.
             case file(String)
             /// The metadata server of Google's cloud.
             case metadata
         }
 
         var credentials: Credentials
-        /// `nil`: the project of the service account's key.
+        /// `nil`: the project that the service account's key names.
         var projectID: String?
         var endpoint = "https://fcm.googleapis.com"
-        /// `nil`: Google's own endpoint, regardless of the service account.
+        /// `nil`: Google's own endpoint, even if the service account's file names another
+        /// endpoint.
         var tokenEndpoint: String?
         /// The hosts that a configuration of workload identity federation may name.
         var allowedHosts = FCMSettings.usualHosts
-        /// How pushes appear on Apple devices; `nil`: they get none.
+        /// How pushes appear on Apple devices; `nil`: Apple devices get no pushes.
         var apple: AppleEnvelope?
         var android = AndroidContent.data
         var caFile: String?
         var connections = 1
-        /// The maximum number of pushes a second; the default is below Google's limit for a
-        /// project, 600,000 a minute, which also counts refused pushes.
+        /// The maximum number of pushes a second. Google limits a project to 600,000 a minute and
+        /// also counts refused pushes; the default is below this limit.
         var rate = 9000
         var lookInterval: Int?
     }
 
     struct WNS: Sendable, Hashable {
-        /// `nil`: the app is registered in Partner Center, and not in Microsoft Entra.
+        /// The directory (tenant) in Microsoft Entra; `nil`: the app is registered in Partner
+        /// Center instead.
         var tenantID: String?
         var clientID: String
         var clientSecretFile: String
-        /// The expiry of the secret, which Microsoft shows in its portal only.
+        /// The expiry of the client secret. Microsoft shows it only in its portal, so the operator
+        /// copies it.
         var clientSecretExpires: Date?
         var content = WNSContent.raw
         var tokenEndpoint: String?
@@ -325,7 +335,8 @@ enum SenderConfiguration: Sendable, Hashable {
         var allowedHosts = WebPushSettings.publicHosts
         /// Whether the allowed hosts may resolve to addresses outside the public Internet.
         var allowsPrivateAddresses = false
-        /// The notification that Safari shows without the page's worker; `nil`: none.
+        /// The notification that Safari shows if the page's service worker does not run; `nil`: no
+        /// notification.
         var placeholder: WebPushPlaceholder?
         var caFile: String?
         var connections = 4
@@ -343,7 +354,8 @@ enum SenderConfiguration: Sendable, Hashable {
     }
 }
 
-/// A configuration that cannot be used: names the key, and the line if it came from a file.
+/// The error for a configuration that cannot be used. It names the key, and the line if the key
+/// comes from a file.
 package struct ConfigurationError: Error, Hashable, CustomStringConvertible {
     package let description: String
 
@@ -351,13 +363,9 @@ package struct ConfigurationError: Error, Hashable, CustomStringConvertible {
         self.description = description
     }
 
-    /// The text of a file that a key names. If the file cannot be read, throws a
-    /// `ConfigurationError` that names the file and the key.
+    /// The text of a file of certificates, or of a revocation list, that a key names. If the file
+    /// cannot be read, throws a `ConfigurationError` that names the file and the key.
     static func text(of file: String, key: String) throws -> String {
-        do {
-            return try String(contentsOfFile: file, encoding: .utf8)
-        } catch {
-            throw ConfigurationError("\(key): \(file) cannot be read: \(error.localizedDescription)")
-        }
+        try PrivateFile.read(file, what: "\(key):", upTo: 64 << 20).text
     }
 }

@@ -6,8 +6,8 @@ import Synchronization
 /// Reads the configuration again, and applies the keys that need no restart to the running
 /// application.
 ///
-/// It checks all of the new configuration, including keys that need a restart: a configuration
-/// with which the server could not start changes nothing.
+/// It first checks the whole new configuration, including keys that need a restart. If the server
+/// could not start with this configuration, the running application keeps the old one.
 package final class ConfigurationReload: Sendable {
     /// Keys, or beginnings of keys, that take effect without a restart.
     static let reloaded = ["quotas", "server.limits", "log.level", "log.requests"]
@@ -15,8 +15,8 @@ package final class ConfigurationReload: Sendable {
     private let started: Configuration
     private let threshold: LogThreshold
     private let load: @Sendable () throws -> Configuration
-    /// The configuration in force. A lock protects it, because nothing here ensures that only one
-    /// task reloads.
+    /// The configuration in force. A lock protects this property, because several tasks may reload
+    /// at once.
     private let current: Mutex<Configuration>
 
     package init(
@@ -30,8 +30,8 @@ package final class ConfigurationReload: Sendable {
         self.current = Mutex(started)
     }
 
-    /// Logs which keys have changed and which of them wait for a restart, or why nothing has
-    /// changed.
+    /// Applies the changes, and logs the changed keys and those of them that need a restart. If
+    /// the new configuration cannot be used, logs the reason and changes nothing.
     func reload(in application: Application) {
         let logger = application.parts.logger
         let new: Configuration
@@ -51,7 +51,7 @@ package final class ConfigurationReload: Sendable {
             return current.values.keysThatDiffer(from: new.values).filter(Self.isReloaded)
         }
         if !changed.isEmpty {
-            // The level is notice, so that the line is logged even if the level was raised to
+            // At level notice this line is logged even if the reload has raised the threshold to
             // `notice`.
             logger.notice("configuration reloaded", metadata: ["changed": "\(changed.joined(separator: " "))"])
         }
@@ -78,7 +78,7 @@ package final class ConfigurationReload: Sendable {
 }
 
 extension [String: String] {
-    /// The keys whose values differ, in order.
+    /// The keys whose values differ, sorted by name.
     fileprivate func keysThatDiffer(from other: Self) -> [String] {
         Set(self.keys).union(other.keys).filter { self[$0] != other[$0] }.sorted()
     }

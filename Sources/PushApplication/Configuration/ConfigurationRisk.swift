@@ -2,10 +2,10 @@ import PushServer
 import Reactor
 import SocketHTTP
 
-/// A configuration that works, and exposes users or payloads.
+/// A configuration that the server could use, but that exposes users or payloads.
 package struct ConfigurationRisk: Sendable, Hashable {
     enum Grade: Sendable {
-        /// The server starts, and warns.
+        /// The server logs a warning and starts.
         case warned
         /// The server does not start.
         case refused
@@ -41,8 +41,9 @@ extension Configuration {
         )
     }
 
-    /// A page whose name resolves to the server's address can send any field, and the browser
-    /// treats it as the server's own origin. A browser cannot connect to a unix socket.
+    /// An attacker's domain name may resolve to the server's address. A page of that domain can
+    /// then send any field, since the browser treats the server as the page's own origin. A
+    /// browser cannot connect to a unix socket.
     private var identityForAnyHost: ConfigurationRisk? {
         guard self.server.identityField != nil, self.server.names.isEmpty,
             let network = self.trustedProxies.first(where: { $0 != "unix" })
@@ -82,7 +83,7 @@ extension Configuration {
 }
 
 extension SocketAddress {
-    /// Whether only processes of this machine can connect.
+    /// Whether only processes of this machine can connect to the address.
     fileprivate var isLocal: Bool {
         guard case .tcp(let host, _) = self, let address = IPAddress(host) else { return true }
         return IPNetwork.loopback.contains { $0.contains(address) }

@@ -1,4 +1,4 @@
-/// Values that keep their default if their key is missing or null.
+/// Functions that leave a variable's default value if its key is missing or null.
 extension ConfigurationSection {
     func string(_ key: String, into value: inout String) throws {
         value = try self.string(key) ?? value

@@ -3,9 +3,11 @@ import Foundation
 import PushCore
 import Yams
 
-/// One mapping of the configuration file, read key by key; the environment overrides each.
+/// A mapping of the configuration file. Its keys are read one by one. An environment variable
+/// overrides the file's value of a key.
 ///
-/// `finish()` refuses keys that were never read, so that a misspelt key is not silently ignored.
+/// `finish()` refuses keys that the program has never read, so that a misspelt key is not silently
+/// ignored.
 final class ConfigurationSection {
     private let source: ConfigurationSource
     private let path: [String]
@@ -18,11 +20,11 @@ final class ConfigurationSection {
         self.node = node
     }
 
-    /// The names of the mappings inside this mapping: those of the file in their order, and then
-    /// those that only the environment has, in lower case.
+    /// The names of the mappings inside this mapping. Names in the file come first, in the order
+    /// of the file; names that only environment variables contain follow, in lower case.
     ///
-    /// `name` finds such a name in the last part of a variable, such as `APNS` in `APNS_TYPE`;
-    /// `nil` if the variable makes no mapping.
+    /// `name` finds the mapping's name in the last part of a variable, such as `APNS` in
+    /// `APNS_TYPE`; `nil` if the variable adds no mapping.
     func names(_ name: (_ end: Substring) -> Substring?) -> [String] {
         let names = self.node?.keys.compactMap(\.string) ?? []
         let known = Set(names.map { ConfigurationSource.variable([$0]) })
@@ -49,7 +51,7 @@ final class ConfigurationSection {
         return value
     }
 
-    /// A list of mappings, whose keys are numbered from 0.
+    /// The mappings of a list; their paths contain their indexes, which begin at 0.
     func sections(_ key: String) throws -> [ConfigurationSection] {
         guard let node = try self.list(key) else { return [] }
         guard let mappings = node.sequence?.map(\.mapping), !mappings.contains(nil) else {
@@ -60,7 +62,7 @@ final class ConfigurationSection {
         }
     }
 
-    /// Whether the key of a mapping is there and its value is `null`.
+    /// Whether the value of a key that should have a mapping is `null`.
     func isNullSection(_ key: String) throws -> Bool {
         if self.isNull(key) { return true }
         guard self.source.override(of: self.path + [key]) == nil else {
@@ -69,7 +71,7 @@ final class ConfigurationSection {
         return false
     }
 
-    /// Whether the key of a value is there and its value is `null`.
+    /// Whether the value of a key is `null`.
     func isNull(_ key: String) -> Bool {
         self.known.insert(key)
         if let text = self.source.override(of: self.path + [key]) { return text == "null" }
@@ -110,13 +112,13 @@ final class ConfigurationSection {
         return number
     }
 
-    /// `.some(nil)` if the value is `null`.
+    /// `.some(nil)` if the value is `null`, and `nil` if the key is missing.
     func integerOrNull(_ key: String, in range: ClosedRange<Int>) throws -> Int?? {
         if self.isNull(key) { return .some(nil) }
         return try self.integer(key, in: range).map { .some($0) }
     }
 
-    /// A duration in seconds, or with the unit `s`, `m`, `h` or `d`.
+    /// A duration: a number of seconds, or a number with the unit `s`, `m`, `h` or `d`.
     func wholeSeconds(_ key: String, in range: ClosedRange<Int>) throws -> Int? {
         guard let node = try self.value(key) else { return nil }
         guard let seconds = node.scalar.flatMap({ Int(secondsOf: $0.string) }), range.contains(seconds) else {
@@ -126,7 +128,7 @@ final class ConfigurationSection {
         return seconds
     }
 
-    /// A day such as 2027-01-31; returns its beginning in UTC.
+    /// The beginning in UTC of the day that the value names, such as 2027-01-31.
     func day(_ key: String) throws -> Date? {
         guard let text = try self.string(key) else { return nil }
         guard let milliseconds = CivilTime.milliseconds(rfc3339: "\(text)T00:00:00Z") else {
@@ -139,8 +141,8 @@ final class ConfigurationSection {
         try self.string(key, oneOf: ["true", "false"]).map { $0 == "true" }
     }
 
-    /// A list; a single text counts as a list of one. In the environment, commas separate several
-    /// texts.
+    /// A list of texts; a single text counts as a list with one element. In an environment
+    /// variable, commas separate the texts.
     func strings(_ key: String) throws -> [String]? {
         guard let node = try self.list(key) else { return nil }
         if let text = node.scalar?.string { return [text] }
@@ -150,7 +152,7 @@ final class ConfigurationSection {
         return elements.compactMap(\.self)
     }
 
-    /// Throws `ConfigurationError` for a key of the file that was never read.
+    /// Throws `ConfigurationError` for a key of the file that the program has never read.
     func finish() throws {
         for key in self.node?.keys.compactMap({ $0 }) ?? [] where !self.known.contains(key.string ?? "") {
             let name = key.string ?? "?"
@@ -159,13 +161,13 @@ final class ConfigurationSection {
     }
 
     func error(_ key: String, _ node: Node?, _ reason: String) -> ConfigurationError {
-        // The line of a missing key is that of its section.
+        // For a missing key, the error names the line where its section begins.
         let mark = (node ?? self.node?[Node(key)])?.mark ?? self.node?.mark
         return ConfigurationError("\(self.source.place(of: self.path + [key], mark)): \(reason)")
     }
 
-    /// The probably intended key: one in the same section, or the same key in another section.
-    /// Keys of senders exist in no other section.
+    /// A hint with the key that was probably intended. It is a similar key of this section, or a
+    /// key with the same name in another section. Keys of senders exist in no other section.
     private func hint(at name: String) -> String {
         if RemovedKey.isOne(self.path + [name]) { return RemovedKey.hint }
         let known = self.known.sorted()
@@ -175,14 +177,15 @@ final class ConfigurationSection {
         return "known are \(known.joined(separator: ", "))"
     }
 
-    /// The value of a key that may be a list. A variable's value in brackets is a list in YAML or
-    /// JSON. Any other value of a variable has commas between the elements.
+    /// The value of a key that may have a list. If a variable's value is in brackets, it is a list
+    /// in YAML or JSON. Otherwise commas separate the elements of a variable's value.
     private func list(_ key: String) throws -> Node? {
         guard let text = self.source.override(of: self.path + [key]), text != "null" else {
             return try self.value(key)
         }
         self.known.insert(key)
-        // `[::]:8080` is an address. Without a second bracket the list was cut off.
+        // A value such as `[::]:8080` is an address and no list. A value without a closing bracket
+        // is a list whose end is missing; the YAML parser reports it.
         if text.hasPrefix("["), text.hasSuffix("]") || !text.contains("]") {
             return try YAMLText(text, of: self.source.place(of: self.path + [key])).root()
         }

@@ -5,8 +5,8 @@ import Yams
 /// The file and the environment from which a configuration is read.
 final class ConfigurationSource {
     private static let prefix = "SEALPOST_"
-    /// Variables that are no keys: the file's name, and the token that the example publishers
-    /// read.
+    /// Variables that set no key: the variable with the file's path, and the variable with the
+    /// token for the example publishers.
     private static let others: Set = [ConfigurationFile.variable, "SEALPOST_TOKEN"]
 
     let root: Node.Mapping?
@@ -33,12 +33,12 @@ final class ConfigurationSource {
         } catch let error as ConfigurationError {
             throw error
         } catch {
-            throw ConfigurationError("\(file): cannot be read: \(error.localizedDescription)")
+            throw ConfigurationError("\(file): cannot be read: \(error.cause)")
         }
     }
 
-    /// The texts of the file by the paths of their keys, without the texts that the environment
-    /// overrides; elements of lists are numbered from 0.
+    /// The values that the file sets, by the paths of their keys. Values that the environment
+    /// overrides are left out. Elements of a list have their indexes as keys.
     var values: [String: String] {
         var values: [String: String] = [:]
         if let root { Node.mapping(root).addValues(to: &values, path: []) }
@@ -48,27 +48,29 @@ final class ConfigurationSource {
         }
     }
 
-    /// The value of `SEALPOST_` and the path in upper case, joined by underscores.
+    /// The value of the variable for the key at `path`. Its name is `SEALPOST_` and the path in
+    /// upper case, joined by underscores.
     func override(of path: [String]) -> String? {
         self.knownPaths.insert(path)
         return self.environment[Self.variable(path)]
     }
 
-    /// The key with this name, if exactly one of the keys read so far has it: the file has the key
-    /// in the wrong section.
+    /// The path of the only key with this name among the keys read so far; `nil` if several keys
+    /// or none have the name. So an error can say that the file has the key in the wrong section.
     func path(endingWith name: String) -> String? {
         let found = self.knownPaths.filter { $0.last == name }
         return found.count == 1 ? found.first?.joined(separator: ".") : nil
     }
 
-    /// Throws `ConfigurationError` for an unknown variable with the prefix.
+    /// Throws `ConfigurationError` for a variable that begins with `SEALPOST_` and sets no known
+    /// key.
     func finish() throws {
         let known = Set(self.knownPaths.map(Self.variable))
         guard let name = Self.variables(in: self.environment).subtracting(known).min() else { return }
         if RemovedKey.isOne(variable: name) {
             throw ConfigurationError("\(name): unknown environment variable; \(RemovedKey.hint)")
         }
-        // For example, `SEALPOST_LISTEN` lacks the section.
+        // In a name such as `SEALPOST_LISTEN`, the section is missing.
         let ends = known.filter { $0.hasSuffix(name.dropFirst(Self.prefix.count - 1)) }
         let near = known.sorted().nearest(to: name) ?? (ends.count == 1 ? ends.first : nil)
         let isOfSender = name.hasPrefix("\(Self.prefix)SENDERS_")
@@ -77,10 +79,10 @@ final class ConfigurationSource {
         throw ConfigurationError("\(name): unknown environment variable; \(hint)")
     }
 
-    /// The place of a key, for an error. This is the variable that overrides the key, or file,
-    /// line and path of the key. Without a file, it is the variable that would set the key.
+    /// The place that sets a key, for an error: the variable that overrides the key, or else the
+    /// file, the line and the path. Without a file, it is the variable that could set the key.
     func place(of path: [String], _ mark: Mark? = nil) -> String {
-        // A list that one variable sets has no line numbers.
+        // If a single variable sets a list, its elements have no line numbers.
         for length in stride(from: path.count, to: 0, by: -1) {
             let variable = Self.variable(Array(path.prefix(length)))
             if self.environment[variable] != nil {
@@ -92,7 +94,7 @@ final class ConfigurationSource {
         return "\(file)\(line): \(path.map(YAMLText.shown).joined(separator: "."))"
     }
 
-    /// The place of a key that the file sets; `nil` for other keys.
+    /// The place in the file that sets a key; `nil` if the file does not set the key.
     func place(ofSet path: [String]) -> String? {
         var node = self.root.map { Node.mapping($0) }
         for name in path {
@@ -103,13 +105,13 @@ final class ConfigurationSource {
         return path.isEmpty ? nil : node?.mark.map { self.place(of: path, $0) }
     }
 
-    /// For each variable of a key below the path, the rest of its name after the path.
+    /// The names of the variables below the path, without the part for the path itself.
     func ends(under path: [String]) -> [Substring] {
         let start = Self.variable(path) + "_"
         return self.environment.keys.filter { $0.hasPrefix(start) }.map { $0.dropFirst(start.count) }
     }
 
-    /// The variables that set keys, under correct or wrong names.
+    /// The names of all environment variables that seem to set keys, including misspelt names.
     static func variables(in environment: [String: String]) -> Set<String> {
         Set(
             environment.filter { name, value in
@@ -131,7 +133,7 @@ extension Node {
         case .sequence(let sequence):
             for (number, value) in sequence.enumerated() { value.addValues(to: &values, path: path + ["\(number)"]) }
         case .scalar(let scalar): values[path.joined(separator: ".")] = scalar.string
-        // Yams resolved aliases when it read the file.
+        // Yams replaced each alias by its value when it read the file.
         case .alias: break
         }
     }

@@ -1,4 +1,4 @@
-/// Keys of earlier versions, which docs/upgrade.md lists.
+/// Keys that only earlier versions had; docs/upgrade.md lists them.
 enum RemovedKey {
     static let hint = "it is a key of an earlier version; docs/upgrade.md says what to do"
 

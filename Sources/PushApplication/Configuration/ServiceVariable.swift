@@ -1,16 +1,16 @@
 import SocketHTTP
 
-/// The variables that Kubernetes sets in each pod for a service, here for a service whose name
-/// begins with `sealpost`:
+/// The variables that Kubernetes sets in each pod for a service. Here only services matter whose
+/// name begins with `sealpost`, since their variables look like keys:
 /// <https://kubernetes.io/docs/tutorials/services/connect-applications-service/>.
 enum ServiceVariable {
     private static let protocols = ["TCP", "UDP", "SCTP"]
 
-    /// Whether name and value have the form of such a variable, such as `SEALPOST_SERVICE_HOST`
-    /// with an address. A misspelt key does not have this form.
+    /// Whether Kubernetes may have set the variable, such as `SEALPOST_SERVICE_HOST` with an
+    /// address. The variable of a misspelt key does not have this form.
     static func isOne(_ name: String, _ value: String) -> Bool {
         if name.hasSuffix("_SERVICE_HOST") { return IPAddress(value) != nil }
-        // A port with a name has the name at the end.
+        // If a service's port has a name, the variable ends with this name.
         if name.hasSuffix("_SERVICE_PORT") || name.contains("_SERVICE_PORT_") { return UInt16(value) != nil }
         var words = name.split(separator: "_").map(String.init)
         guard let last = words.popLast() else { return false }

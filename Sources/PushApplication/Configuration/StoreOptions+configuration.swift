@@ -22,8 +22,8 @@ extension StoreOptions {
         self.init()
         self.now = now
         self.spans = spans
-        // The store refuses a write before the handler's deadline: a client that got 503 must not
-        // have written anything.
+        // The store refuses a late write before the deadline of the request's handler. Otherwise a
+        // write could succeed after its client got 503.
         self.writeTimeout = configuration.limits.handlerTimeout * 2 / 3
         self.streamLanes = Set(configuration.senders.filter { $1.isStream }.map { Lane($0.key).description })
         self.streams = streams
@@ -35,32 +35,33 @@ extension StoreOptions {
         self.dayChain = DayKeyFile(configuration.dayKeys)
         self.mark = TimelineFile(configuration.timeline)
         self.events = configuration.events.stored
-        // Any server may have posted to a device whose stream is here.
+        // Any server may post to a device whose stream is at this server.
         self.announcedLanes = streamLanes
         self.onWork = { workIsWaiting() }
         self.onEvent = { event in
             logger.log(event)
-            // Another key encrypts from now on.
+            // The store now encrypts with another key.
             if case .keySeals = event { keyringHasChanged() }
         }
     }
 }
 
 extension Configuration {
-    /// The settings of the API. Devices register for a name in `platforms`.
+    /// The settings of the API. Devices register at one of the `platforms`, which are the names of
+    /// senders.
     func serverSettings(_ platforms: [Platform: ServerSettings.PlatformRule]) -> ServerSettings {
         var settings = self.server
         settings.platforms = platforms
-        // The batch's two waits and the wait of its last write (see `writeTimeout` above) end
-        // before the handler's deadline.
+        // A batch waits twice, and then for its last write (see `writeTimeout` above). Together
+        // these waits end before the handler's deadline.
         settings.batchTimeout = self.limits.handlerTimeout / 8
         settings.hsts = self.tls?.hsts
         settings.events = self.events.isOn ? self.events.webhook == nil ? .listed : .delivered : .off
         return settings
     }
 
-    /// The lanes whose devices get looks (pushes that only tell a device to sync), with the
-    /// intervals between looks.
+    /// The lanes whose devices get looks (pushes that only tell a device to sync). The values are
+    /// the shortest times between two looks of one device.
     var looks: [String: Duration] {
         var looks: [String: Duration] = [:]
         for (name, sender) in self.senders {
@@ -72,7 +73,8 @@ extension Configuration {
         return looks
     }
 
-    /// `nil` unless trusted proxies send headers of the PROXY protocol.
+    /// The function that logs a connection without a valid header of the PROXY protocol; `nil`
+    /// unless trusted proxies send such headers.
     func onBadProxyHeader(logger: Logger) -> (@Sendable (PeerAddress) -> Void)? {
         guard self.readsProxyHeaders else { return nil }
         return { peer in

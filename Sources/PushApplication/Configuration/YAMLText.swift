@@ -1,8 +1,8 @@
 import Yams
 
-/// A text that should be YAML, and may hold a password.
+/// A text that should be YAML and may contain a password.
 struct YAMLText {
-    /// The file or the variable that holds the text.
+    /// The file or the variable that contains the text.
     private let place: String
     private let text: String
     private let lines: [Substring]
@@ -13,10 +13,10 @@ struct YAMLText {
         self.lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
     }
 
-    /// The root of its only document; `nil` if there is no document.
+    /// The root node of the text's only document; `nil` if the text contains no document.
     ///
-    /// Throws `ConfigurationError` with the fault's position and kind. Yams' own description
-    /// quotes the line.
+    /// Throws a `ConfigurationError` with the position and the kind of the fault. The description
+    /// by Yams would quote the line, which may contain a password.
     func root() throws(ConfigurationError) -> Node? {
         do {
             let root = try Yams.compose(yaml: self.text)
@@ -32,7 +32,8 @@ struct YAMLText {
         }
     }
 
-    /// A key as errors show it. If a line lacks a blank, its value becomes part of a key.
+    /// A key in the form for errors. Only names are shown: if the blank after a colon is missing,
+    /// the value becomes part of the key.
     static func shown(_ key: String) -> String {
         let isName = key.unicodeScalars.allSatisfy {
             $0.properties.isAlphabetic || "0123456789-_. ".unicodeScalars.contains($0)
@@ -40,8 +41,8 @@ struct YAMLText {
         return isName ? key : "(a key that is not shown)"
     }
 
-    /// Throws `ConfigurationError` for an unquoted value that continues on the next line, such as
-    /// one with a wrong indent: later errors would quote that line as part of the value.
+    /// Throws `ConfigurationError` for an unquoted value that continues on the next line, for
+    /// example because of a wrong indent. Later errors would quote that line as part of the value.
     private func checkLines(of node: Node) throws(ConfigurationError) {
         switch node {
         case .mapping(let mapping):
@@ -63,7 +64,8 @@ struct YAMLText {
 
     private func explain(_ error: YamlError) -> (mark: String, fault: String) {
         switch error {
-        // For these faults, libyaml and Yams use constant texts.
+        // For these faults the problem's text is a constant of libyaml or Yams, so it quotes
+        // nothing.
         case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
             .composer(_, let problem, let mark, _):
             return (":\(mark.line):\(mark.column)", problem)

@@ -3,12 +3,12 @@ import PushCore
 import PushStore
 
 extension Doctor {
-    /// Whether this machine has the day keys, and whether all servers destroy their old day keys;
+    /// Checks that this machine has the day keys, and that all servers destroy their old day keys;
     /// `nil` if the store has no day keys.
     var dayKeys: Finding? {
         let file = DayKeyFile(self.configuration.dayKeys)
         do {
-            // Another check reports a store that cannot be read.
+            // The check of the database reports a store that cannot be read.
             guard let report = try? self.configuration.storePlace.dayKeys() else { return nil }
             let chain = try file.load()
             try report.check(chain, at: file.place)

@@ -4,7 +4,8 @@ import PushSenders
 import Reactor
 
 extension Doctor {
-    /// Whether the receiver of events is configured well, and can be reached.
+    /// Checks the configuration of the receiver of events and, with `online`, whether the receiver
+    /// can be reached.
     func eventWebhook(on loop: EventLoop, online: Bool) async -> [Finding] {
         guard let webhook = self.configuration.events.webhook else { return [] }
         let subject = "events.webhook"
@@ -18,6 +19,17 @@ extension Doctor {
                 + (await SenderConfiguration.reach(webhook.url, settings, subject: subject, on: loop, now: self.present))
         } catch {
             return [Finding(.fail, subject, "\(error)")]
+        }
+    }
+
+    /// Whether the file with the authorities of the issuer of tokens can be used.
+    func issuer(on loop: EventLoop) async -> [Finding] {
+        guard let oidc = self.configuration.oidc, oidc.caFile != nil else { return [] }
+        do {
+            await (try IssuerSetup(oidc, apps: self.configuration.apps, on: loop, egress: Egress())).close()
+            return [Finding(.ok, "signIn.oidc.caFile", "can be used")]
+        } catch {
+            return [Finding(.fail, "signIn.oidc.caFile", "\(error)")]
         }
     }
 

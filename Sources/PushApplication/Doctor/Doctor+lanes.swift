@@ -2,9 +2,10 @@ import PushAPI
 import PushCore
 import PushStore
 
-/// The checks of what the running server knows, and of pushes that nobody sends.
+/// Checks of the running server's state, and of pushes whose sender is not configured.
 extension Doctor {
-    /// The lanes with pushes whose sender the configuration does not have any more.
+    /// The lanes (queues of pushes to one provider) that contain pushes, although the
+    /// configuration no longer has their sender.
     func lanesWithoutSender(_ tallies: [String: Tally]) -> [Finding] {
         tallies.sorted { $0.key < $1.key }.compactMap { name, tally in
             self.isConfigured(Lane(stored: name)) ? nil : self.withoutSender(name, pending: tally.pending)
@@ -26,7 +27,8 @@ extension Doctor {
         )
     }
 
-    /// The state of the running server: its troubles and its paused lanes; empty if none runs.
+    /// Checks that the running server reports: its troubles and its paused lanes. Empty if no
+    /// server runs.
     func server() async -> [Finding] {
         do {
             guard let administration = try await Administration(of: self.configuration) else { return [] }
@@ -43,15 +45,16 @@ extension Doctor {
         return [Finding(.ok, "server", "runs since \(status["StartedAt"]?.text ?? "?"), and no lane is paused")]
     }
 
-    /// The lane of a host or an environment that the sender has no longer. `lanesWithoutSender`
-    /// reports the lanes of missing senders.
+    /// A warning for a lane whose host or environment the sender no longer serves.
+    /// `lanesWithoutSender` reports the lanes whose whole sender is missing.
     private func lostSender(of lane: JSONValue) -> Finding? {
         guard let name = lane["Name"]?.text, lane["HasSender"] == .bool(false), self.isConfigured(Lane(stored: name))
         else { return nil }
         return self.withoutSender(name, pending: lane["Pending"]?.integer ?? 0)
     }
 
-    /// A pause that an operator must end is a failure; other pauses end by themselves.
+    /// The finding about a paused lane: a failure if an operator must end the pause. Other pauses
+    /// end by themselves.
     private func pause(of lane: JSONValue) -> Finding? {
         guard let name = lane["Name"]?.text, let pause = lane["Pause"], pause != .null else { return nil }
         func text(_ member: String) -> String { pause[member]?.text ?? "" }

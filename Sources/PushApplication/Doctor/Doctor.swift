@@ -8,9 +8,10 @@ import PushServer
 import PushStore
 import Reactor
 
-/// Checks everything that a start needs, and changes nothing: it may run while the server runs.
+/// Checks everything that the server needs for its start. It changes nothing, so it may run while
+/// the server runs.
 package struct Doctor: Sendable {
-    /// Below this much free space on the disk the server may stop at any time.
+    /// With less free space on the disk than this, the server may stop at any time.
     static let leastSpace: UInt64 = 100 << 20
     static let comfortableSpace: UInt64 = 1 << 30
 
@@ -23,8 +24,8 @@ package struct Doctor: Sendable {
         self.now = now
     }
 
-    /// All checks, in the order in which an operator should fix them; the network's only if
-    /// `online`.
+    /// The findings of all checks. An operator should fix the faults in this order. With `online`,
+    /// the checks also call the providers.
     package func examine(online: Bool) async throws -> [Finding] {
         var findings = [self.clock, self.disk, self.keyring, self.signingKeys] + self.database + self.certificates
         if let dayKeys = self.dayKeys { findings.append(dayKeys) }
@@ -36,25 +37,29 @@ package struct Doctor: Sendable {
         let senders = self.configuration.senders.sorted { $0.key.description < $1.key.description }
         let checked = await senders.mapAtOnce { name, sender in
             let credentials = await self.credentials(of: sender, name: name, on: loop)
-            // The credentials' check has already reported a proxy with bad credentials.
+            // If the proxy's credentials are bad, the check of the sender's credentials has
+            // already reported them.
             guard online, let egress = try? self.configuration.egress(of: name) else { return credentials }
             let reached = await sender.reachability(name: name, on: loop, through: egress.proxy, now: self.present)
             return credentials + reached
         }.flatMap { $0 }
-        // Keeps one finding about the clock, since each provider reports the same.
+        // Each provider's check reports the same fault of the clock, so only the first such
+        // finding is kept.
         findings += checked.filter { $0.subject != "clock" } + checked.filter { $0.subject == "clock" }.prefix(1)
         findings += await self.eventWebhook(on: loop, online: online)
+        findings += await self.issuer(on: loop)
         findings += await self.tracing(on: loop)
         return findings + (await self.server())
     }
 
-    /// The present time; the checks may take minutes.
+    /// The present time. It differs from `now`, the time at which the checks began, since the
+    /// checks may take minutes.
     var present: @Sendable () -> Date {
         let (now, start) = (self.now, self.start)
         return { now + (ContinuousClock.now - start).timeInterval }
     }
 
-    /// Whether there is time left; a credential that has ended is a failure.
+    /// The finding about a credential: a failure if it has expired, a warning if it expires soon.
     func judge(_ expiry: CredentialExpiry) -> Finding {
         let left = expiry.expiresAt.timeIntervalSince(self.now)
         let day = expiry.expiresAt.formatted(.iso8601.year().month().day())
@@ -65,13 +70,14 @@ package struct Doctor: Sendable {
 
     // MARK: - Private
 
-    /// With a wrong clock, APNs and Google refuse every token. The database shows a clock that is
-    /// behind: its last write cannot be in the future.
+    /// Checks this machine's clock: with a wrong clock, APNs and Google refuse every token. The
+    /// database shows whether the clock is behind: the database's last write cannot be in the
+    /// future.
     private var clock: Finding {
         if self.now < HeldClock.programDate {
             return Finding(.fail, "clock", "is wrong: it shows \(self.now.ISO8601Format())")
         }
-        // Without a store there is nothing to compare with.
+        // Without a store, there is no last write, so the clock cannot be compared with it.
         if let last = self.configuration.storePlace.lastWrite, last.at > self.now + 60 {
             return Finding(
                 .fail,
@@ -97,7 +103,8 @@ package struct Doctor: Sendable {
         }
     }
 
-    /// The time by which data expires. If the clock's file is damaged, this is the machine's time.
+    /// The time that decides whether data has expired. If the clock's file is damaged, this is the
+    /// machine's time.
     var dataTime: Date { (try? self.makeHeldClock())?.now() ?? self.now }
 
     private func makeHeldClock() throws -> HeldClock {
@@ -124,7 +131,7 @@ package struct Doctor: Sendable {
         }
         do {
             let keyring = try KeyringFile(path).loadOrCreate(beside: place)
-            // The next check reports a store that cannot be read.
+            // The check of the database reports a store that cannot be read.
             let keys = (try? place.dataKeys()) ?? []
             try keys.check(keyring)
             if let key = keys.first(where: { $0.seals >= Keyring.maximumSeals / 2 }), key.number == keyring.sealing {
@@ -165,7 +172,7 @@ package struct Doctor: Sendable {
         }
     }
 
-    /// The database, and the pushes in it that nobody sends.
+    /// Checks of the database, and of the pushes in it that no sender sends.
     private var database: [Finding] {
         let place = self.configuration.storePlace
         guard place.exists else {
@@ -205,7 +212,7 @@ package struct Doctor: Sendable {
     private var certificates: [Finding] {
         guard let tls = self.configuration.tls else { return [] }
         do {
-            // The findings include the warnings that the log would have.
+            // The findings include the warnings that would go to the log, so nothing is logged.
             return try TLSSetup.inspect(tls, logger: .silent).map(self.judge)
         } catch {
             return [Finding(.fail, "server.tls", "\(error)")]
@@ -213,10 +220,6 @@ package struct Doctor: Sendable {
     }
 
     private func credentials(of sender: SenderConfiguration, name: Platform, on loop: EventLoop) async -> [Finding] {
-        if case .webPush(let webPush) = sender, PrivateFile.isMissing(webPush.keyFile) {
-            let text = "\(webPush.keyFile) does not exist; the first start creates it"
-            return [Finding(.warn, "\(name.configurationKey).keyFile", text)]
-        }
         do {
             let egress = try self.configuration.egress(of: name)
             let setup = try SenderSetup(
@@ -225,9 +228,14 @@ package struct Doctor: Sendable {
                 on: loop,
                 streams: StreamHub(),
                 egress: egress,
-                tokens: APNsProviderTokens()
+                tokens: APNsProviderTokens(),
+                alerts: self.configuration.server.alerts
             )
             await setup.close()
+            if case .webPush(let webPush) = sender, PrivateFile.isMissing(webPush.keyFile) {
+                let text = "\(webPush.keyFile) does not exist; the first start creates it"
+                return [Finding(.warn, "\(name.configurationKey).keyFile", text)]
+            }
             return try sender.credentialFindings(name: name) + (setup.expiry.map { [self.judge($0)] } ?? [])
         } catch {
             return [Finding(.fail, name.configurationKey, "\(error)")]

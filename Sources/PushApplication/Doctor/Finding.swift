@@ -4,12 +4,12 @@ package struct Finding: Sendable, Hashable, CustomStringConvertible {
         case ok
         /// The subject works, but an operator must act before long.
         case warn
-        /// The subject does not work, or will not at the next start.
+        /// The subject does not work, or will not work at the next start.
         case fail
     }
 
     package let grade: Grade
-    /// The checked subject: a key of the configuration, or a word.
+    /// The checked subject: a key of the configuration, or a word such as `clock`.
     package let subject: String
     package let text: String
 
@@ -19,7 +19,7 @@ package struct Finding: Sendable, Hashable, CustomStringConvertible {
         self.text = text
     }
 
-    /// The grade in four columns, the subject and the text.
+    /// The line that is printed: the grade, padded to five columns, the subject and the text.
     package var description: String {
         let grade = self.grade.rawValue
         return grade + String(repeating: " ", count: 5 - grade.count) + self.subject + ": " + self.text

@@ -6,8 +6,9 @@ import PushSenders
 import Reactor
 
 extension SenderConfiguration {
-    /// Sends a request to each endpoint of the sender: any answer shows that name, route, TLS and
-    /// trust are right. Its `Date` shows whether the clocks agree.
+    /// Sends a request to each endpoint of the sender. Any answer shows that the host's name
+    /// resolves, that the network reaches the host, and that its certificate is trusted. The
+    /// answer's field `Date` shows whether the clocks agree.
     func reachability(
         name: Platform,
         on loop: EventLoop,
@@ -15,7 +16,7 @@ extension SenderConfiguration {
         now: @escaping @Sendable () -> Date
     ) async -> [Finding] {
         let settings = HTTPClientSettings(caFile: self.caFile, addresses: .any, proxy: proxy)
-        // The metadata server speaks plain HTTP, and is not called through the proxy.
+        // Google's metadata server speaks plain HTTP, and calls to it bypass the proxy.
         let direct = HTTPClientSettings(caFile: self.caFile, allowsPlainHTTP: true, addresses: .any)
         return await self.endpoints.mapAtOnce { endpoint in
             let isPlain = endpoint.hasPrefix("http:")
@@ -29,8 +30,8 @@ extension SenderConfiguration {
         }.flatMap { $0 }
     }
 
-    /// The endpoints that the operator has configured; endpoints that devices name are not known
-    /// beforehand.
+    /// The endpoints that the operator has configured. Endpoints in devices' handles are unknown
+    /// before a device registers.
     private var endpoints: [String] {
         switch self {
         case .apns(let apns): [apns.endpoint] + (apns.sandbox.map { [$0.endpoint] } ?? [])
@@ -41,8 +42,8 @@ extension SenderConfiguration {
         }
     }
 
-    /// The kind of the credentials, which can be used; and a warning if the subject token of a
-    /// federation cannot be read here.
+    /// Says which kind of credentials can be used. Adds a warning if the file with a federation's
+    /// subject token cannot be read on this machine.
     func credentialFindings(name: Platform) throws -> [Finding] {
         let key = name.configurationKey
         if self.isStream { return [Finding(.ok, key, "needs no credentials")] }
@@ -95,8 +96,8 @@ extension SenderConfiguration {
 }
 
 extension SenderConfiguration.FCM {
-    /// The endpoint that issues access tokens; Google's usual one if the file cannot be read,
-    /// which another check reports.
+    /// The endpoint that issues access tokens. If the credentials' file cannot be read, this is
+    /// Google's default endpoint; another check reports the file.
     fileprivate var usedTokenEndpoint: String {
         let credentials = (try? self.readCredentials(key: "serviceAccount")) ?? .file(Secret(""))
         return credentials.tokenEndpoint(self.tokenEndpoint)

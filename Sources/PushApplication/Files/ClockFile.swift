@@ -2,8 +2,8 @@ import Foundation
 package import PushCore
 import PushSQLite
 
-/// The file with the last moment at which the clock was right, so that the server does not trust
-/// a wrong clock after a restart.
+/// The file that contains the last moment at which the clock was right. With this moment, the
+/// server recognises a wrong clock after a restart.
 struct ClockFile {
     private static let what = "the file of the clock"
 
@@ -12,7 +12,7 @@ struct ClockFile {
     /// Throws `ConfigurationError` if the file cannot be read or is not valid.
     func load() throws -> HeldClock.Mark? {
         if PrivateFile.isMissing(self.path) { return nil }
-        // The mode is not checked: anybody who may write to the folder could replace the file.
+        // The file's mode is not checked: anybody who may write to its folder could replace it.
         guard let mark = HeldClock.Mark(text: try PrivateFile.read(self.path, what: Self.what).text) else {
             throw ConfigurationError(
                 "\(Self.what) \(self.path) is not valid; the next start replaces it and accepts the machine's clock"
@@ -21,7 +21,7 @@ struct ClockFile {
         return mark
     }
 
-    /// Replaces the file, also a damaged one. Throws `ConfigurationError`.
+    /// Replaces the file, even if it is damaged. Throws `ConfigurationError`.
     func save(_ mark: HeldClock.Mark) throws {
         do {
             _ = try PrivateFile.load(self.path, what: Self.what) { mark.text }
@@ -34,7 +34,8 @@ struct ClockFile {
 }
 
 extension HeldClock.Mark {
-    /// The values in their order, times in milliseconds.
+    /// The text of the file: times in milliseconds, and then the identifier of the machine's
+    /// start.
     fileprivate var text: String {
         [self.time.timeIntervalSince1970, self.uptime, self.step, self.rise, self.next]
             .map { "\(Self.milliseconds($0)) " }.joined() + self.boot + "\n"
@@ -57,7 +58,7 @@ extension HeldClock.Mark {
         )
     }
 
-    /// Milliseconds up to the year 9999, forward and back.
+    /// The milliseconds to the year 9999, and as many backwards.
     private static let plausible: Range<Int64> = -253_402_300_800_000..<253_402_300_800_000
 
     private static func milliseconds(_ seconds: TimeInterval) -> Int64 {
@@ -66,12 +67,13 @@ extension HeldClock.Mark {
 }
 
 extension Configuration {
-    /// The file in the folder of the database, or for PostgreSQL in the folder of the timeline.
+    /// The clock's file is next to the SQLite database or, with PostgreSQL, next to the file of
+    /// the timeline.
     var clockFile: ClockFile {
         ClockFile(path: (self.storePlace is SQLiteDatabase ? self.database : self.timeline) + ".clock")
     }
 
-    /// The clock, which continues from the file. If the file is damaged, the clock starts without
-    /// it, and `ClockService` and `doctor` report the file.
+    /// Makes a clock that continues from the clock's file. If the file is damaged, the clock
+    /// starts without it, and `ClockService` and `doctor` report the file.
     package func makeClock() -> HeldClock { HeldClock(after: try? self.clockFile.load()) }
 }

@@ -12,7 +12,7 @@ struct DayKeyFile: DayChainKeeper {
         self.path = path
     }
 
-    /// The machine and the absolute path.
+    /// The place of the file: the machine's name and the absolute path.
     var place: String { "\(ProcessInfo.processInfo.hostName):\(URL(fileURLWithPath: self.path).standardized.path)" }
 
     func load() throws -> DayChain? {
@@ -27,10 +27,10 @@ struct DayKeyFile: DayChainKeeper {
         }
     }
 
-    /// Overwrites the old content of the file, as far as the file system writes to the same
-    /// blocks.
+    /// Replaces the file, and then overwrites the old file's blocks with other bytes. Some file
+    /// systems write these bytes to other blocks.
     func advance(to chain: DayChain) throws {
-        // The old file is opened before it loses its name.
+        // The old file is opened first, since after the replacement no name leads to it.
         let old = try FileHandle(forUpdating: URL(fileURLWithPath: self.path))
         let isReplaced = try PrivateFile.change(self.path, what: Self.what) { text in
             let isOlder = try self.chain(in: text).day < chain.day

@@ -3,16 +3,16 @@ package import PushCore
 package import PushServer
 package import PushStore
 
-/// The file with the data keys.
+/// The file of the keys that encrypt stored data.
 package typealias KeyringFile = KeyFile<Keyring>
 
-/// The file with the keys that sign answers.
+/// The file of the keys that sign answers.
 package typealias SigningKeyFile = KeyFile<SigningKeySet>
 
 /// A file of numbered keys, which the server creates and only its owner may read.
 ///
-/// Each function throws a `ConfigurationError` if the file cannot be read or written, if others
-/// may read it, or if it holds no valid keys.
+/// Each function throws a `ConfigurationError` if the file cannot be read or written, if other
+/// users may read it, or if it contains no valid keys.
 package struct KeyFile<Keys: FiledKeys> {
     let path: String
 
@@ -26,12 +26,12 @@ package struct KeyFile<Keys: FiledKeys> {
         return try self.keys(in: PrivateFile.load(self.path, what: Keys.fileName))
     }
 
-    /// Reads the file; creates it, with one new key, if it is missing.
+    /// Reads the file. If the file is missing, first creates it with one new key.
     package func loadOrCreate() throws -> Keys {
         try self.keys(in: PrivateFile.load(self.path, what: Keys.fileName, ifMissing: Keys.generateText))
     }
 
-    /// Puts a new random key before the others, so that it is in use; returns its number.
+    /// Adds a new random key as the file's first key, which is the key in use. Returns its number.
     package func rotate() throws -> UInt32 {
         try self.mustExist()
         return try PrivateFile.change(self.path, what: Keys.fileName) { text in
@@ -50,8 +50,8 @@ package struct KeyFile<Keys: FiledKeys> {
 
     // MARK: - Private
 
-    /// If the file is missing, throws an error about the server's first start, since a command may
-    /// run before that.
+    /// If the file is missing, throws an error that mentions the server's first start: a command
+    /// may have been run before that start.
     private func mustExist() throws {
         guard PrivateFile.isMissing(self.path) else { return }
         throw ConfigurationError(
@@ -75,11 +75,12 @@ package struct KeyFile<Keys: FiledKeys> {
 }
 
 extension KeyFile<Keyring> {
-    /// Reads the file; creates it, with one new key, if neither the file nor the store exists.
+    /// Reads the keyring. If neither its file nor the store exists, first creates the file with
+    /// one new key.
     ///
     /// Throws `ConfigurationError` if the file is missing and a store exists, since a new key
-    /// could not decrypt the store. Throws `StoreError` if the file is missing and it cannot be
-    /// found out whether a store exists.
+    /// could not decrypt that store. Throws `StoreError` if the file is missing and the function
+    /// cannot find out whether a store exists.
     package func loadOrCreate(beside place: any StorePlace) throws -> Keyring {
         guard try !PrivateFile.isMissing(self.path) || !place.isMade() else {
             throw ConfigurationError(
@@ -90,9 +91,9 @@ extension KeyFile<Keyring> {
     }
 }
 
-/// Keys that have a file.
+/// A set of keys that is stored in a file.
 package protocol FiledKeys: NumberedKeys {
-    /// The name of the file in errors.
+    /// The name that errors give the file.
     static var fileName: String { get }
 }
 

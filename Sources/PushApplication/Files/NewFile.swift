@@ -1,20 +1,20 @@
 package import Foundation
 
-/// A file that appears whole under its name or not at all, also after a power failure, and never
-/// replaces another one.
+/// A new file that appears under its name either complete or not at all, even after a power
+/// failure. It never replaces an existing file.
 ///
-/// It is written under a temporary name, the path plus `.init`. A crash may leave the temporary
-/// file, and the next attempt replaces it.
+/// The content is first written to a file with a temporary name: the path plus `.init`. A crash
+/// may leave this temporary file, and the next attempt replaces it.
 package struct NewFile: ~Copyable {
     private let path: String
     private let what: String
     private let file: FileHandle
 
-    /// The path of the text until `appear()`.
+    /// The path of the file until `appear()` gives it its name.
     package var temporaryPath: String { self.path + ".init" }
 
-    /// Writes the text under the temporary name; makes the folder, for its owner only, if there is
-    /// none.
+    /// Writes the text under the temporary name. If the folder is missing, creates it for its
+    /// owner only.
     ///
     /// `what` begins each error. Throws `ConfigurationError`.
     package init(_ path: String, what: String, mode: mode_t, text: String) throws {
@@ -26,10 +26,10 @@ package struct NewFile: ~Copyable {
                 attributes: [.posixPermissions: 0o700]
             )
         } catch {
-            throw ConfigurationError("\(what) \(path) cannot be created: \(error.localizedDescription)")
+            throw ConfigurationError("\(what) \(path) cannot be created: \(error.cause)")
         }
-        // Removes the file that a crash has left. If another process is writing that file at this
-        // moment, it can no longer link it.
+        // Removes a temporary file that a crash has left. If another process is writing this file
+        // right now, that process's `appear()` fails.
         unlink(temporary)
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
         guard descriptor >= 0 else {
@@ -41,7 +41,7 @@ package struct NewFile: ~Copyable {
             try file.synchronize()
         } catch {
             unlink(temporary)
-            throw ConfigurationError("\(what) \(path) cannot be written: \(error.localizedDescription)")
+            throw ConfigurationError("\(what) \(path) cannot be written: \(error.cause)")
         }
         (self.path, self.what, self.file) = (path, what, file)
     }
@@ -51,9 +51,10 @@ package struct NewFile: ~Copyable {
     }
 
     /// Gives the file its name. Throws `ConfigurationError` if a file with that name exists
-    /// already, or another process has taken the temporary name meanwhile.
+    /// already, or if another process has replaced the temporary file.
     package func appear() throws {
-        // This links the open file itself, and not a file that may have taken the temporary name.
+        // This path links the open file itself: another process may have put its own file under
+        // the temporary name.
         let own = "/proc/self/fd/\(self.file.fileDescriptor)"
         guard linkat(AT_FDCWD, own, AT_FDCWD, self.path, AT_SYMLINK_FOLLOW) == 0 else {
             let reason =

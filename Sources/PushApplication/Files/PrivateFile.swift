@@ -2,16 +2,16 @@ package import Foundation
 
 /// A file that only its owner may read, for keys that the server creates.
 enum PrivateFile {
-    /// Whether no file has this name; `false` also if that cannot be found out.
+    /// Whether no file has this path; `false` also if the function cannot find that out.
     package static func isMissing(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) != 0 && [ENOENT, ENOTDIR].contains(errno)
     }
 
-    /// Reads the file; creates it first, with mode 0600, if it is missing.
+    /// Reads the file. If the file is missing, first creates it with mode 0600.
     ///
     /// `what` begins each error. Throws `ConfigurationError` if the file cannot be created or
-    /// read, or if others may read it.
+    /// read, or if other users may read it.
     static func load(_ path: String, what: String, ifMissing make: () -> String) throws -> String {
         if self.isMissing(path) {
             try NewFile(path, what: what, mode: 0o600, text: make()).appear()
@@ -19,7 +19,8 @@ enum PrivateFile {
         return try self.load(path, what: what)
     }
 
-    /// Reads the file. Throws `ConfigurationError` if it cannot be read, or if others may read it.
+    /// Reads the file. Throws `ConfigurationError` if it cannot be read, or if other users may
+    /// read it.
     static func load(_ path: String, what: String) throws -> String {
         let (text, status) = try self.read(path, what: what)
         guard self.isPrivate(mode: status.st_mode, group: status.st_gid, ownGroups: self.ownGroups) else {
@@ -30,10 +31,11 @@ enum PrivateFile {
         return text
     }
 
-    /// Whether only the owner, and a group of this process, may read and change a file.
+    /// Whether only the file's owner, and perhaps a group of this process, may read and change the
+    /// file.
     ///
-    /// Kubernetes gives the files of a volume the group of the pod (`fsGroup`) and the mode 0440
-    /// or 0660 at each mount.
+    /// A group is allowed because of Kubernetes. At each mount it gives a volume's files the group
+    /// of the pod (`fsGroup`) and the mode 0440 or 0660.
     static func isPrivate(mode: mode_t, group: gid_t, ownGroups: Set<gid_t>) -> Bool {
         mode & 0o007 == 0 && (mode & 0o070 == 0 || ownGroups.contains(group))
     }
@@ -44,31 +46,44 @@ enum PrivateFile {
         return Set(groups.prefix(max(0, Int(count)))).union([getegid()])
     }
 
-    /// Reads the file and its status, whoever may read it. Never waits at a FIFO.
+    /// Reads the file and its status, whoever may read it. All files of keys, secrets and
+    /// certificates are read here, except for `caFile`, which libcurl reads.
     ///
-    /// Throws `ConfigurationError` if it cannot be read, or is not a regular file of UTF-8 text up
-    /// to 1 MiB.
-    static func read(_ path: String, what: String) throws -> (text: String, status: stat) {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else {
-            throw ConfigurationError("\(what) \(path) cannot be read: \(String(cString: strerror(errno)))")
+    /// Never waits, as it would at a named pipe without a writer. The path may lead through links,
+    /// as in the volumes of Kubernetes. Throws `ConfigurationError` if the file cannot be read, is
+    /// not a regular file, or is longer than `limit`.
+    static func read(_ path: String, what: String, upTo limit: Int = 1 << 20) throws -> (text: String, status: stat) {
+        func fault(_ reason: String) -> ConfigurationError {
+            ConfigurationError("\(what) \(path) cannot be read: \(reason)")
         }
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw fault(String(cString: strerror(errno))) }
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size <= 1 << 20,
-            let data = try? file.readToEnd() ?? Data(),
-            let text = String(data: data.withoutByteOrderMark, encoding: .utf8)
-        else { throw ConfigurationError("\(what) \(path) cannot be read: it is not a text file") }
-        return (text, status)
+        guard fstat(descriptor, &status) == 0 else { throw fault(String(cString: strerror(errno))) }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: break
+        case S_IFDIR: throw fault("it is a folder; name a file")
+        default: throw fault("it is a pipe or a device; name a regular file")
+        }
+        let data: Data
+        do {
+            data = try file.read(upToCount: limit + 1) ?? Data()
+        } catch {
+            throw fault(error.cause)
+        }
+        guard data.count <= limit else { throw fault("it is longer than \(limit >> 10) KiB") }
+        return (String(decoding: data.withoutByteOrderMark, as: UTF8.self), status)
     }
 
-    /// Replaces the file's content atomically, also across a power failure; sets mode 0600 and
+    /// Replaces the file's content atomically, even across a power failure. Sets mode 0600 and
     /// keeps the owner.
     ///
-    /// The new file is opened before the old one is read, and is the lock: of two concurrent
-    /// changes the second waits for half a second and then throws, so that neither is lost. A
-    /// killed process leaves no lock; the next change overwrites its file. Throws
-    /// `ConfigurationError` if the change fails, and rethrows errors of `content`.
+    /// The change opens the new file before it reads the old one, and locks the new file. While
+    /// another change holds this lock, a second change waits for half a second and then throws. So
+    /// no change overwrites another. A killed process leaves no lock, and the next change
+    /// overwrites the new file that it left. Throws `ConfigurationError` if the change fails, and
+    /// rethrows errors of `content`.
     static func change<Value>(
         _ path: String,
         what: String,
@@ -108,8 +123,7 @@ enum PrivateFile {
 
     // MARK: - Private
 
-    /// Creates the file with mode 0600. Throws if that fails, with the text `taken` if the file
-    /// exists.
+    /// Creates the file with mode 0600. If the file exists, throws an error with the text `taken`.
     private static func create(_ path: String, what: String, taken: String) throws -> FileHandle {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
@@ -119,11 +133,12 @@ enum PrivateFile {
         return FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     }
 
-    /// How many attempts a change makes while another one runs, and the microseconds between them.
+    /// The number of attempts to get the lock that another change holds, and the microseconds
+    /// between two attempts.
     private static let (lockAttempts, lockPause): (Int, UInt32) = (25, 20_000)
 
-    /// Opens the file for a change of `path`, with mode 0600, under a lock that ends with the
-    /// process.
+    /// Opens the new file of a change of `path`, with mode 0600 and a lock. The lock ends at the
+    /// latest with the process.
     private static func openLocked(_ new: String, what: String, of path: String) throws -> FileHandle {
         for _ in 1...self.lockAttempts {
             let descriptor = open(new, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -136,16 +151,17 @@ enum PrivateFile {
                     "\(what) \(new) has a second name (hard link) or is not a regular file; delete it"
                 )
             }
-            // Another change may have ended meanwhile, and may have renamed the file that was
-            // opened here.
+            // Another change may have ended since the file was opened, and may have renamed that
+            // file to `path`.
             if flock(descriptor, LOCK_EX | LOCK_NB) == 0, self.isSameFile(descriptor, new) { return file }
             usleep(self.lockPause)
         }
         throw ConfigurationError("\(what) \(path) is being changed by another command; try again")
     }
 
-    /// Whether the descriptor belongs to a regular file with one name. With a second name, a hard
-    /// link, a write would also change what others read under that name.
+    /// Whether the descriptor belongs to a regular file with a single name. If a hard link gave
+    /// the file a second name, a write would also change the file that others read under that
+    /// name.
     private static func isOwnFile(_ descriptor: Int32) -> Bool {
         var status = stat()
         return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_nlink <= 1
@@ -157,8 +173,8 @@ enum PrivateFile {
         return opened.st_dev == named.st_dev && opened.st_ino == named.st_ino
     }
 
-    /// Overwrites the old content, which may be a secret, before the file is cut to its new
-    /// length.
+    /// Overwrites the old content before it shortens the file, since the old content may be a
+    /// secret.
     private static func overwrite(with content: String, _ file: FileHandle, path: String, what: String) throws {
         try self.write(content, to: file, path: path, what: what)
         guard ftruncate(file.fileDescriptor, off_t(content.utf8.count)) == 0, fsync(file.fileDescriptor) == 0 else {
@@ -166,20 +182,33 @@ enum PrivateFile {
         }
     }
 
-    /// Writes and syncs the file, so that it is on the disk before anything depends on it.
+    /// Writes and syncs the content, so that it is on the disk before anything depends on it.
     private static func write(_ content: String, to file: FileHandle, path: String, what: String) throws {
         do {
             try file.write(contentsOf: Data(content.utf8))
             try file.synchronize()
         } catch {
-            throw ConfigurationError("\(what) \(path) cannot be written: \(error.localizedDescription)")
+            throw ConfigurationError("\(what) \(path) cannot be written: \(error.cause)")
         }
         try self.synchronize(folderOf: path, what: what)
     }
 }
 
+extension Error {
+    /// The reason why a file cannot be used, such as "Is a directory": the text of the system's
+    /// error, as Foundation's own may be a number only.
+    package var cause: String {
+        let error = self as NSError
+        let system = error.userInfo[NSUnderlyingErrorKey] as? any Error
+        guard let system = system.map({ $0 as NSError }), system.domain == NSPOSIXErrorDomain else {
+            return error.localizedDescription
+        }
+        return String(cString: strerror(Int32(clamping: system.code)))
+    }
+}
+
 extension Data {
-    /// The bytes without the mark of UTF-8 that some editors put before a text.
+    /// The bytes without the byte order mark that some editors put before a text in UTF-8.
     package var withoutByteOrderMark: Data {
         self.starts(with: [0xEF, 0xBB, 0xBF]) ? self.dropFirst(3) : self
     }

@@ -1,7 +1,7 @@
 import Foundation
 import PushStore
 
-/// The file with the newest timeline of the database that this server has used.
+/// The file with the newest timeline of the PostgreSQL database that this server has used.
 struct TimelineFile: DatabaseMarkKeeper {
     private static let what = "the file of the timeline"
 
@@ -19,7 +19,7 @@ struct TimelineFile: DatabaseMarkKeeper {
     }
 
     func keep(_ mark: DatabaseMark) throws {
-        // The first of several servers with a common folder creates the file here.
+        // If several servers share the folder, the first of them creates the file here.
         let stored = try self.mark(in: PrivateFile.load(self.path, what: Self.what) { mark.text })
         guard try self.isOlder(stored, than: mark) else { return }
         try PrivateFile.change(self.path, what: Self.what) { text in

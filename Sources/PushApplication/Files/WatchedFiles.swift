@@ -3,10 +3,10 @@ import Synchronization
 
 /// The files whose changes take effect without a signal: certificates and credentials.
 ///
-/// The keyring and the signing keys are not among them: `sealpost` has commands that change these,
-/// and the operator copies a new key before it is used.
+/// The keyring and the signing keys are not watched. `sealpost` has commands that change these
+/// keys, and the operator copies a new key to all servers before one of them uses it.
 final class WatchedFiles: Sendable {
-    /// The reader of some of the files.
+    /// A part of the server that reads some of the files.
     enum Reader: Hashable, Sendable {
         case certificates
         case sender(Platform)
@@ -14,10 +14,11 @@ final class WatchedFiles: Sendable {
     }
 
     private let paths: [Reader: [String]]
-    // A lock protects it, because a signal may come at any time.
+    // A lock protects this property, because a signal may come at any time.
     private let watch: Mutex<FileWatch<Reader>>
 
-    /// Stores the files' present marks, so the object must be created before the files are read.
+    /// Stores the files' present properties. Create this object before any file is read, so that
+    /// it notices later changes.
     init(_ configuration: Configuration) {
         var paths: [Reader: [String]] = [:]
         if let tls = configuration.tls { paths[.certificates] = tls.files }
@@ -29,16 +30,16 @@ final class WatchedFiles: Sendable {
         self.watch = Mutex(FileWatch(Self.marks(of: paths)))
     }
 
-    /// Whether there are any.
+    /// Whether no file is watched.
     var isEmpty: Bool { self.paths.isEmpty }
 
-    /// Checks all files; returns the readers that must read their files again now. Blocks.
+    /// Checks all files; returns the readers that must now read their files again. Blocks.
     func findChanges() -> Set<Reader> {
         let marks = Self.marks(of: self.paths)
         return self.watch.withLock { $0.findChanges(marks) }
     }
 
-    /// Records that all readers read their files now. Blocks.
+    /// Records that all readers are now reading their files. Blocks.
     func recordRead() {
         let marks = Self.marks(of: self.paths)
         self.watch.withLock { $0.recordRead(marks) }
@@ -58,7 +59,7 @@ extension Configuration.TLS {
 }
 
 extension SenderConfiguration {
-    /// The files that a reload reads.
+    /// The files with credentials that a reload reads again.
     fileprivate var credentialFiles: [String] {
         switch self {
         case .apns(let apns): [apns.keyFile, apns.sandbox?.keyFile].compactMap(\.self)
@@ -69,7 +70,7 @@ extension SenderConfiguration {
             }
         case .wns(let wns): [wns.clientSecretFile]
         case .webhook(let webhook): [webhook.secretFile]
-        // Another key of Web Push would invalidate every subscription.
+        // The key of Web Push is not reloaded: another key would invalidate every subscription.
         case .webPush, .stream: []
         }
     }

@@ -3,14 +3,14 @@ import Glibc
 import Reactor
 import SocketHTTP
 
-/// The socket at which the daemon accepts the commands of this machine: a file of the mode 0600,
-/// in a folder that only its owner may enter.
+/// The socket at which the daemon accepts commands from programs on this machine. It is a file of
+/// the mode 0600, in a folder that only its owner may enter.
 struct AdminSocket: Sendable, Hashable {
     let path: String
-    /// A file of the server's: its owner may own the folder, too. `nil`: only root and this user
-    /// may own the folder.
+    /// A file that belongs to the server's user, who may also own the socket's folder. `nil`: only
+    /// root and this process's user may own the folder.
     var serverFile: String?
-    /// Whether the folder is for the socket alone, so that the daemon may set its mode.
+    /// Whether the folder contains only the socket, so that the daemon may set the folder's mode.
     var isUsual = false
 
     private var folder: String {
@@ -19,13 +19,13 @@ struct AdminSocket: Sendable, Hashable {
 
     // MARK: The daemon's end
 
-    /// Listens, and makes the folder if it is missing. Two daemons cannot listen at the same
-    /// socket, even if both start at once.
+    /// Listens at the socket, and makes the folder if it is missing. Two daemons cannot listen at
+    /// the same socket, even if both start at once.
     ///
-    /// Throws `AdminSocketError` with the fault.
+    /// Throws an `AdminSocketError` with the cause.
     func listen() throws(AdminSocketError) -> (listener: Listener, lock: AdminSocketLock) {
-        // In this folder nobody else can replace the socket, or connect to it before its mode is
-        // set.
+        // The folder is private from here on. So no other user can replace the socket, or connect
+        // to it before its mode is set.
         try self.makeFolder()
         if self.isUsual { self.closeFolder() }
         try self.checkFolder()
@@ -38,7 +38,8 @@ struct AdminSocket: Sendable, Hashable {
             throw AdminSocketError("\(self.path) is longer than the 107 bytes of a socket's path; set admin.socket")
         }
         do throws(SystemError) {
-            // If connections to a socket are refused, it is abandoned, and is replaced here.
+            // If connections to an old socket are refused, no daemon listens there, and `Listener`
+            // replaces that socket.
             return (try Listener(address, backlog: 64, isOwnersOnly: true), lock)
         } catch {
             throw AdminSocketError("\(error)")
@@ -47,15 +48,16 @@ struct AdminSocket: Sendable, Hashable {
 
     // MARK: A command's end
 
-    /// A connection to the daemon that listens at the socket; `nil` if no daemon does.
+    /// A connection to the daemon that listens at the socket; `nil` if no daemon listens there.
     ///
-    /// Throws `AdminSocketError` if that cannot be found out, or if the listener is not to be
-    /// trusted.
+    /// Throws `AdminSocketError` if this function cannot find out whether a daemon listens, or if
+    /// it does not trust the listener.
     func connect() throws(AdminSocketError) -> Int32? {
         guard let address = SocketAddress("unix:\(self.path)") else { return nil }
         let socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard socket >= 0 else { throw AdminSocketError("socket: \(String(cString: strerror(errno)))") }
-        // The timeout also limits the wait for room in the queue of a daemon that accepts nobody.
+        // The timeout also limits how long `connect` waits for a daemon that accepts no connection
+        // while its queue is full.
         var timeout = timeval(tv_sec: 5, tv_usec: 0)
         setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
         guard address.withName({ Glibc.connect(socket, $0, $1) }) == 0 else {
@@ -78,12 +80,13 @@ struct AdminSocket: Sendable, Hashable {
         return socket
     }
 
-    /// Throws unless the listener is root, this user, or the folder's owner: commands send
-    /// passwords.
+    /// Throws unless the listening process belongs to root, to this process's user or to the
+    /// folder's owner. Commands send passwords through this socket, so the listener must be
+    /// trusted.
     ///
-    /// The folder's owner must be root, this user or the server's user. Root accepts a relative
-    /// path only below its own folders, because another user may have chosen root's working
-    /// directory.
+    /// The folder's owner must be root, this process's user or the server's user. Root accepts a
+    /// relative path only below its own folders, because another user may have chosen root's
+    /// working directory.
     private func checkListener(_ socket: Int32) throws(AdminSocketError) {
         let owner = try self.checkFolder(ofAnybody: true)
         var file = stat()
@@ -110,13 +113,13 @@ struct AdminSocket: Sendable, Hashable {
                 attributes: [.posixPermissions: 0o700]
             )
         } catch {
-            throw AdminSocketError("the folder \(self.folder) cannot be created: \(error.localizedDescription)")
+            throw AdminSocketError("the folder \(self.folder) cannot be created: \(error.cause)")
         }
     }
 
-    /// Sets the mode of the daemon's own folder again: Kubernetes opens all folders of a volume
-    /// with `fsGroup` to that group, at each mount. Leaves another user's folder, and a link, as
-    /// they are; `checkFolder` then refuses them.
+    /// Makes the daemon's own folder private again: at each mount, Kubernetes opens all folders of
+    /// a volume with `fsGroup` to that group. A link, or a folder of another user, stays as it is,
+    /// and `checkFolder` then refuses it.
     private func closeFolder() {
         let descriptor = open(self.folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else { return }
@@ -126,7 +129,7 @@ struct AdminSocket: Sendable, Hashable {
         fchmod(descriptor, 0o700)
     }
 
-    /// Returns the owner's user id.
+    /// Throws unless the folder is safe for the socket. Returns the user id of the folder's owner.
     @discardableResult
     private func checkFolder(ofAnybody: Bool = false) throws(AdminSocketError) -> uid_t {
         var status = stat()
@@ -148,12 +151,11 @@ struct AdminSocket: Sendable, Hashable {
     }
 }
 
-/// A lock that the daemon holds while it listens, so that no other daemon treats the socket as
-/// abandoned.
+/// A lock that the daemon holds while it listens, so that no other daemon replaces its socket.
 final class AdminSocketLock: Sendable {
     private let descriptor: Int32
 
-    /// Throws `AdminSocketError` if another process holds it.
+    /// Throws `AdminSocketError` if another process holds the lock.
     init(_ path: String) throws(AdminSocketError) {
         self.descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard self.descriptor >= 0 else { throw AdminSocketError("\(path): \(String(cString: strerror(errno)))") }
@@ -167,7 +169,7 @@ final class AdminSocketLock: Sendable {
     }
 }
 
-/// The reason why there is no local admin socket, or why it cannot be used.
+/// The reason why this process has no local admin socket, or cannot use it.
 struct AdminSocketError: Error, Hashable, CustomStringConvertible {
     let description: String
 
@@ -175,7 +177,7 @@ struct AdminSocketError: Error, Hashable, CustomStringConvertible {
         self.description = "local admin socket: \(reason)"
     }
 
-    /// A daemon has the socket, and does not answer.
+    /// The error for a daemon that listens at the socket but does not answer.
     static func silent(_ path: String) -> AdminSocketError {
         AdminSocketError("the server at \(path) does not answer; nothing was changed. See its log, or restart it")
     }

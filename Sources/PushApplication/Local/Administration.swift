@@ -4,9 +4,10 @@ package import PushAPI
 import PushServer
 
 /// Sends administrators' requests to the daemon over its local admin socket. If no daemon runs,
-/// the same router in this process answers. Commands do not know which of the two it is.
+/// the same router answers the requests in this process. Commands work in the same way in both
+/// cases.
 package struct Administration: Sendable {
-    /// Whether a daemon answers. Otherwise this process answers, which sends no pushes.
+    /// Whether a daemon answers. Otherwise this process answers the requests, and sends no pushes.
     package let isDaemon: Bool
     /// Makes a connection for one request.
     let connect: @Sendable () throws -> Int32
@@ -16,9 +17,10 @@ package struct Administration: Sendable {
         self.connect = connect
     }
 
-    /// The daemon; `nil` if none runs, or if the configuration has no admin socket.
+    /// The connection to the daemon; `nil` if no daemon runs, or if the configuration has no admin
+    /// socket.
     ///
-    /// Throws `AdminSocketError` if a daemon runs and does not answer.
+    /// Throws `AdminSocketError` if a daemon runs but does not answer.
     package init?(of configuration: Configuration) async throws {
         guard let socket = configuration.adminSocket, let connection = try socket.connect() else { return nil }
         close(connection)
@@ -31,14 +33,14 @@ package struct Administration: Sendable {
 
     // MARK: - Requests
 
-    /// The timeout of each wait of a request.
+    /// The timeout of each wait in one request.
     private static let timeout = Duration.seconds(60)
-    /// The timeout of the daemon's first answer.
+    /// The timeout of the first request, which checks that the daemon answers.
     private static let shortTimeout = Duration.seconds(5)
-    /// The timeout of work whose duration depends on the size of the database.
+    /// The timeout of tasks whose duration depends on the size of the database.
     private static let longTimeout = Duration.seconds(86_400)
 
-    /// Throws `AdminSocketError` if the daemon does not answer.
+    /// Checks that the daemon answers. Throws `AdminSocketError` if it does not.
     func greet(_ socket: AdminSocket) async throws {
         do {
             _ = try await self.exchange("GET", LocalPaths.daemon, [], Self.shortTimeout, into: ()) { _, _ in }
@@ -47,7 +49,8 @@ package struct Administration: Sendable {
         }
     }
 
-    /// The body of the answer; `nil` if it has none. Throws the `Problem` of a refusal.
+    /// Sends a request, and returns the answer's body; `nil` if the answer has no body. Throws a
+    /// `Problem` if the daemon refuses the request.
     @discardableResult
     package func ask(_ method: String, _ target: String, _ body: JSONValue? = nil) async throws -> JSONValue? {
         let bytes: [UInt8] = try await self.request(method, target, body?.bytes ?? [], Self.timeout, into: []) {
@@ -56,8 +59,7 @@ package struct Administration: Sendable {
         return bytes.isEmpty ? nil : try JSONValue(reading: bytes)
     }
 
-    /// Reads a list page by page, and passes each of its entries to `each`, until `each` returns
-    /// `false`.
+    /// Reads a list page by page, and passes each entry to `each`, until `each` returns `false`.
     package func list(
         _ path: String,
         _ member: String,
@@ -77,8 +79,8 @@ package struct Administration: Sendable {
         } while cursor != nil
     }
 
-    /// Passes each line of the answer to `each`, as soon as it arrives, together with a value that
-    /// it may change; returns the value.
+    /// Sends a request, and passes each line of the answer to `each` as soon as the line arrives.
+    /// `each` may change `state`; the function returns its last value.
     package func lines<State: Sendable>(
         _ method: String,
         _ target: String,
@@ -99,9 +101,10 @@ package struct Administration: Sendable {
         return end.state
     }
 
-    /// The last line of an answer; `record` receives each line as soon as it arrives.
+    /// Sends a request, and returns the last line of the answer. `record` receives each line as
+    /// soon as it arrives.
     ///
-    /// Throws a `CommandProblem` if the last line is one.
+    /// Throws a `CommandProblem` if the last line contains a problem.
     package func result(
         _ method: String,
         _ target: String,
@@ -115,7 +118,7 @@ package struct Administration: Sendable {
         return last
     }
 
-    /// A user's name, or a token's prefix, as a segment of a path.
+    /// A user's name, or a token's prefix, percent-encoded as a segment of a path.
     package static func encoded(_ text: String) -> String {
         text.utf8.map { byte in
             let character = Character(Unicode.Scalar(byte))
@@ -142,7 +145,8 @@ package struct Administration: Sendable {
         }
     }
 
-    /// Runs on a thread of its own: the exchange blocks, and the router may be in this process.
+    /// Runs on a new thread: the exchange blocks, and the router that answers may be in this
+    /// process.
     private func exchange<State: Sendable>(
         _ method: String,
         _ target: String,
@@ -169,10 +173,11 @@ package struct Administration: Sendable {
     }
 }
 
-/// Runs `body` with the daemon, if one runs, or else with the database, which it opens; `creates`
-/// and `admitsMoved` as in `openStore`.
+/// Runs `body` with the daemon. If no daemon runs, opens the database and runs `body` with a
+/// router in this process. `creates` and `admitsMoved` are those of `openStore`.
 ///
-/// Throws `AdminSocketError` if a daemon runs and does not answer: then nothing is changed.
+/// Throws `AdminSocketError` if a daemon runs but does not answer; the command has then changed
+/// nothing.
 package func withAdministration<Value>(
     _ configuration: Configuration,
     creates: Bool = false,

@@ -9,13 +9,13 @@ import PushStore
 import Synchronization
 
 extension ApplicationParts {
-    /// The work on files that commands request from this daemon.
+    /// The functions on files that commands call through this daemon.
     var localFiles: LocalFiles {
         let keyring = LocalKeyring(configuration: self.configuration)
         return LocalFiles(
             listKeys: {
                 await self.answer {
-                    // On a full disk the list shows earlier counts.
+                    // If the disk is full, the list shows earlier counts of encryptions.
                     try? await self.store.writeSealCounts()
                     return try await onThread { try keyring.list() }
                 }
@@ -35,8 +35,8 @@ extension ApplicationParts {
         )
     }
 
-    /// Writes the copy as this process's user. Returns the file and its inode number, with which
-    /// the command checks that it sees the same file.
+    /// Writes the copy of the database as this process's user. Returns the file and its inode
+    /// number: the command compares the number to check that it sees the same file.
     private func backUp(
         to file: String,
         for actor: AuditRecord.Actor,
@@ -78,8 +78,8 @@ extension ApplicationParts {
         return .object([.init("File", .string(file)), .init("Inode", .number(UInt64(status.st_ino)))])
     }
 
-    /// Throws `CommandFailure`, with a remedy, if this process may not write to the folder of a
-    /// file.
+    /// Throws a `CommandFailure` that ends with `remedy` if this process may not write to the
+    /// folder of `file`.
     private func checkFolder(of file: String, else remedy: String) throws(CommandFailure) {
         let folder = URL(fileURLWithPath: file).deletingLastPathComponent().path
         guard access(folder, W_OK | X_OK) == 0 else {
@@ -88,8 +88,8 @@ extension ApplicationParts {
         }
     }
 
-    /// Changes the keyring's file, and then adds an entry to the audit, so that the audit has no
-    /// entry of a failed change.
+    /// Changes the keyring's file first and then adds the record to the audit. So a failed change
+    /// leaves no record.
     private func change(
         _ action: AuditRecord.Action,
         for actor: AuditRecord.Actor,
@@ -108,7 +108,7 @@ extension ApplicationParts {
         return changed
     }
 
-    /// The result of the work, or its error in the form that the command reports.
+    /// The result of `work`, or its error in the form that the command reports.
     private func answer(_ work: () async throws -> JSONValue) async -> JSONValue {
         do {
             return try await work()
@@ -120,14 +120,14 @@ extension ApplicationParts {
     }
 }
 
-/// Runs blocking work on a thread of its own.
+/// Runs blocking work on a new thread.
 func onThread<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
         Thread.detachNewThread { continuation.resume(with: Result { try work() }) }
     }
 }
 
-/// Whether a copy is being written. Only one may be at a time.
+/// Whether a copy of the database is being written. Only one copy may be written at a time.
 final class CopyMark: Sendable {
     private let isSet = Atomic(false)
 

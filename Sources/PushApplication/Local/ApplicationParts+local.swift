@@ -10,10 +10,11 @@ struct AdminServer: Sendable {
 }
 
 extension ApplicationParts {
-    /// Listens on the local admin socket; `nil` if the configuration turns it off.
+    /// Listens on the local admin socket; `nil` if the configuration turns the socket off.
     ///
     /// Throws `ConfigurationError` if the configuration names a socket that cannot be opened. If
-    /// the usual socket cannot be opened, the server only warns, since it works without it.
+    /// the default socket cannot be opened, only logs a warning, since the server works without
+    /// it.
     func makeAdminServer(_ router: PushServer) throws -> AdminServer? {
         guard let socket = self.configuration.adminSocket else { return nil }
         do throws(AdminSocketError) {

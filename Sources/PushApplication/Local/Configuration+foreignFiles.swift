@@ -3,10 +3,11 @@ import Glibc
 
 extension Configuration {
     /// Throws if the database, the keyring or another file of the server belongs to another user.
-    /// Also throws if such a file lies in a folder that another user may write to.
+    /// Also throws if such a file is in a folder that another user may write to.
     ///
-    /// If root created files there, such as the log, the server could not open them. Root would
-    /// also follow links of the other user. `ofServer` adds files that only the server opens.
+    /// If root created files of the server, such as the log, the server could not open them. Root
+    /// would also follow links that another user made. `ofServer` adds the files that only the
+    /// server opens.
     package func refuseForeignFiles(ofServer: Bool = false) throws(CommandFailure) {
         for (what, file) in self.ownedFiles { try self.refuseForeign(what, file) }
         guard geteuid() == 0 else { return }
@@ -17,11 +18,11 @@ extension Configuration {
         if ofServer, let socket = self.adminSocket { try self.refuseForeign("the admin socket", socket.path) }
     }
 
-    /// Makes a process of root's continue for good as the user who owns these files, so that it
-    /// follows none of that user's links with root's rights. A process of another user stays as it
-    /// is.
+    /// Makes a process of root continue for good as the user who owns the server's files. Then the
+    /// process follows none of that user's links with root's rights. A process of another user
+    /// stays as it is.
     ///
-    /// Throws if another user may write to a folder of root's.
+    /// Throws if another user may write to one of root's folders.
     package func continueAsOwner() throws(CommandFailure) {
         guard geteuid() == 0 else { return }
         for (_, file) in self.ownedFiles {
@@ -40,11 +41,11 @@ extension Configuration {
     }
 
     /// The files that the user who runs a command must own. A database on disk contains the day
-    /// keys and the timeline.
+    /// keys and the timeline, so those files are listed only for PostgreSQL.
     private var ownedFiles: [(what: String, path: String)] {
         let database = self.databaseFile == nil ? [] : [("the database", self.database)]
-        // Any user but root is the server's user, who may read some of the other files only
-        // through a group.
+        // A user other than root must be the server's user. A group may let this user read the key
+        // files of another owner, so only the database is checked.
         guard geteuid() == 0 else { return database }
         let keys = [("the keyring", self.keyring), ("the file of signing keys", self.signingKeys)]
         guard database.isEmpty else { return database + keys }

@@ -1,7 +1,7 @@
 import PushCore
 package import PushStore
 
-/// Keeps the database open while `body` runs; `creates` as in `openStore`.
+/// Keeps the database open while `body` runs. `creates` is that of `openStore`.
 package func withStore(
     _ configuration: Configuration,
     creates: Bool,
@@ -20,17 +20,18 @@ package func withStore(
 
 extension Configuration {
     /// Opens the server's database for a command, while no server has it open. With `admitsMoved`,
-    /// also opens a database that was moved to another place. With `creates`, creates a missing
-    /// database and a missing keyring, as the server's first start does.
+    /// also opens a database whose content was moved to another place. With `creates`, creates a
+    /// missing database and a missing keyring, as the server's first start does.
     ///
-    /// Throws `CommandFailure` if the files are another user's, or if there is no database.
+    /// Throws `CommandFailure` if the files belong to another user, or if there is no database.
     func openStore(creates: Bool = true, admitsMoved: Bool = false) throws -> any Store {
         try self.refuseForeignFiles()
         if !creates { try self.refuseMissingStore() }
         var options = StoreOptions()
         options.now = self.makeClock().now
         options.admitsMoved = admitsMoved
-        // A command can end pushes, too: by deleting their user.
+        // A command needs the kinds of events, too: if it deletes a user, that user's pushes end
+        // with events.
         options.events = self.events.stored
         options.release = Version.current
         options.isListedAfterEnd = false
@@ -39,9 +40,9 @@ extension Configuration {
         return try self.storePlace.open(KeyringFile(self.keyring).loadOrCreate(beside: self.storePlace), options)
     }
 
-    /// Throws `CommandFailure` if there is no database: a command that was run in the wrong
-    /// folder, or without its configuration, must not make another one. Throws `StoreError` if the
-    /// database's server cannot be asked.
+    /// Throws `CommandFailure` if there is no database: a command in the wrong folder, or without
+    /// its configuration, must not create a second database. Throws `StoreError` if the database's
+    /// server does not answer.
     package func refuseMissingStore() throws {
         guard try !self.storePlace.isMade() else { return }
         throw CommandFailure(

@@ -3,14 +3,14 @@ import Glibc
 import PushAPI
 import PushServer
 
-/// One request over a connected local socket, and its answer, in the server's HTTP/1.1. Its calls
-/// block.
+/// One request over a connected local socket, and its answer, in the server's HTTP/1.1. All
+/// functions block.
 struct LocalExchange: ~Copyable {
-    /// The reason why there is no answer, or only part of one.
+    /// The reason why no answer came, or only a part of an answer.
     enum Failure: Error {
         /// No bytes came within the timeout.
         case silent
-        /// The connection ended.
+        /// The connection ended before the answer was complete.
         case ended
     }
 
@@ -24,7 +24,7 @@ struct LocalExchange: ~Copyable {
     private var buffer: [UInt8] = []
     private var start = 0
 
-    /// Owns and closes the socket. `timeout` limits each wait for bytes.
+    /// Owns the socket and closes it. `timeout` limits each wait for bytes.
     init(_ socket: Int32, timeout: Duration) {
         self.socket = socket
         self.timeout = timeout
@@ -33,8 +33,8 @@ struct LocalExchange: ~Copyable {
     deinit { close(self.socket) }
 
     /// Sends the request. Passes each piece of the body of a successful answer to `piece`, and
-    /// returns the answer with an empty body; returns other answers whole. Throws `Failure`, and
-    /// the errors of `piece`.
+    /// returns that answer without the body. Returns an unsuccessful answer with its body. Throws
+    /// `Failure`, and the errors of `piece`.
     mutating func ask(
         _ method: String,
         _ target: String,
@@ -76,14 +76,14 @@ struct LocalExchange: ~Copyable {
                 Glibc.send(self.socket, $0.baseAddress?.advanced(by: sent), $0.count - sent, Int32(MSG_NOSIGNAL))
             }
             if count < 0, errno == EINTR || errno == EAGAIN { continue }
-            // If the server refuses a body, it does not read it, and its answer has already
-            // arrived.
+            // If the server refuses a request, it does not read the body. The connection then
+            // accepts no more bytes, but the answer has already arrived.
             guard count > 0 else { return }
             sent += count
         }
     }
 
-    /// The lines of the head, all but the first in lower case.
+    /// The lines of the answer's head. All lines except the first are in lower case.
     private mutating func readHead() throws -> [String] {
         var lines: [String] = []
         while true {
@@ -125,7 +125,7 @@ struct LocalExchange: ~Copyable {
         }
     }
 
-    /// Appends the bytes that have arrived, at least one.
+    /// Waits for bytes, and appends those that have arrived.
     private mutating func fill() throws {
         self.buffer.removeFirst(self.start)
         self.start = 0

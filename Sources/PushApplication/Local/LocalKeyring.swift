@@ -3,8 +3,8 @@ package import PushAPI
 import PushCore
 import PushStore
 
-/// The keyring's file and the database's records of its keys: the work of `sealpost keys`, in the
-/// daemon or, if none runs, in the command. Its calls block.
+/// The functions of `sealpost keys`: they use the keyring's file, and the database's records of
+/// the keys. They run in the daemon or, if no daemon runs, in the command. They block.
 package struct LocalKeyring {
     private let configuration: Configuration
 
@@ -14,10 +14,10 @@ package struct LocalKeyring {
 
     private var file: KeyringFile { KeyringFile(self.configuration.keyring) }
 
-    /// The list has `Keys`, and with PostgreSQL also `DayKeys`. It has a `Fault` if a key in use,
-    /// or the file of day keys, is missing or does not match.
+    /// The list of keys as JSON: `Keys`, and with PostgreSQL also `DayKeys`. It has a `Fault` if a
+    /// key in use, or the file of day keys, is missing or does not match the database.
     ///
-    /// Throws `ConfigurationError` or `StoreError` if nothing can be listed.
+    /// Throws `ConfigurationError` or `StoreError` if no list can be made.
     package func list() throws -> JSONValue {
         let keyring = try self.file.load()
         let used = try self.configuration.storePlace.dataKeys()
@@ -44,13 +44,13 @@ package struct LocalKeyring {
         ])
     }
 
-    /// Adds a key to the file; returns its number and the file.
+    /// Adds a key to the keyring's file; returns the key's number and the file's path.
     package func rotate() throws -> JSONValue {
         self.json(of: try self.file.rotate())
     }
 
-    /// Removes a key from the file; returns its number and the file. Throws `CommandFailure` if
-    /// the key is in use.
+    /// Removes a key from the keyring's file; returns the key's number and the file's path. Throws
+    /// `CommandFailure` if the key is in use.
     package func remove(_ number: UInt32) throws -> JSONValue {
         let place = self.configuration.storePlace
         if let entry = try place.dataKeys().first(where: { $0.number == number }) {
@@ -65,8 +65,9 @@ package struct LocalKeyring {
                 """
             )
         }
-        // A server may have encrypted a value with the key before it changed keys, and have stored
-        // the value after all other values were re-encrypted.
+        // Even a key that is not marked as in use may be needed. A server may have encrypted a
+        // value with the key before it changed keys. It may have stored this value only after all
+        // other values were re-encrypted.
         if self.configuration.databaseFile == nil { try self.checkUnneeded(number, in: place) }
         try self.file.remove(number)
         return self.json(of: number)
@@ -74,8 +75,8 @@ package struct LocalKeyring {
 
     // MARK: - Private
 
-    /// Throws `CommandFailure` if values are encrypted with a key that is not marked as in use;
-    /// marks the key again.
+    /// Throws `CommandFailure` if values are encrypted with a key that is not marked as in use. It
+    /// then also marks the key as in use again.
     private func checkUnneeded(_ number: UInt32, in place: any StorePlace) throws {
         let count = try place.countSealed(with: number)
         if count == 0 { return }
@@ -93,8 +94,8 @@ package struct LocalKeyring {
         .object([.init("Key", .number(number)), .init("File", .string(self.configuration.keyring))])
     }
 
-    /// The files of day keys, this machine's first, each with the first day that it can still
-    /// decrypt; and what is wrong with this machine's file, if anything.
+    /// All servers' files of day keys, this machine's file first, each with the first day that it
+    /// can still decrypt. `fault` describes what is wrong with this machine's file.
     private func dayKeys(_ report: DayKeyReport?) throws -> (holders: [JSONValue], fault: String?) {
         guard let report else { return ([], nil) }
         let file = DayKeyFile(self.configuration.dayKeys)
@@ -112,8 +113,8 @@ package struct LocalKeyring {
         return ([own] + others, Self.fault { () throws(StoreError) in try report.check(chain, at: place) })
     }
 
-    /// A holder of day keys: the place, the first day that it can still decrypt, and when it
-    /// reported that; `nil` for this machine's file.
+    /// An entry for one file of day keys: its place, the first day that it can still decrypt, and
+    /// when its server reported that day. For this machine's file `at` is `nil`.
     private static func json(_ place: String, _ day: String?, at: String?) -> JSONValue {
         .object([
             .init("DayKeys", .string(place)), .init("From", day.map { .string($0) } ?? .null),

@@ -7,21 +7,21 @@ import PushStore
 import Reactor
 import SocketHTTP
 
-/// The router of the local admin socket in this process, on a database that no daemon has open. It
-/// answers a command over a pair of sockets, so that the command works alike with and without a
-/// daemon.
+/// A router in the command's own process, on a database that no daemon has open. The command sends
+/// its requests over a pair of sockets, so it works alike with and without a daemon.
 struct LocalServer {
     private let store: any Store
     private let loops: EventLoopGroup
     private let server: HTTPServer
 
-    /// Makes a server that owns the store. Throws `StoreError` or `SystemError`.
+    /// Makes a server that owns the store, and closes it at the end. Throws `StoreError` or
+    /// `SystemError`.
     init(_ configuration: Configuration, _ store: any Store) throws {
         let clock = configuration.makeClock()
         self.store = store
         self.loops = try EventLoopGroup(count: 1)
-        // The audit records what the command does, so the user of the command needs to see
-        // failures only.
+        // The audit records what the command does, so the command's user needs to see only
+        // failures.
         let logger = configuration.makeLogger(threshold: LogThreshold(.error))
         let router = PushServer(
             store: self.store,
@@ -36,7 +36,7 @@ struct LocalServer {
                 logger: logger
             ),
             settings: configuration.serverSettings(
-                // Commands register no devices.
+                // The rule of handles is never used, since commands register no devices.
                 configuration.senders.mapValues { .init(UnusedHandleRule(), receiver: $0.receiver) }
             ),
             logger: logger,
@@ -67,7 +67,7 @@ struct LocalServer {
         )
     }
 
-    /// Runs `body`, and closes the database afterwards.
+    /// Runs `body` with a connection to this server, and closes the database afterwards.
     func whileServing<Value>(_ body: (Administration) async throws -> Value) async throws -> Value {
         let (sockets, input) = AsyncStream.makeStream(of: Int32.self)
         return try await withThrowingTaskGroup(of: Void.self) { group in
@@ -80,7 +80,8 @@ struct LocalServer {
             }
             input.finish()
             try await group.waitForAll()
-            // The command has done its work, even if its encryptions cannot be counted.
+            // The command has done its work, even if the number of its encryptions cannot be
+            // stored.
             try? await self.store.writeSealCounts()
             await self.store.close()
             self.loops.stop()
@@ -88,13 +89,14 @@ struct LocalServer {
         }
     }
 
-    /// Serves one socket after the other, as the command connects.
+    /// Serves the sockets of the command one after the other, in the order of its requests.
     private func serve(_ sockets: AsyncStream<Int32>) async {
         let loop = self.loops.loops[0]
         await withTaskExecutorPreference(loop) {
             for await socket in sockets {
-                // This throws if the kernel has no memory, or no further watch, for the socket.
-                // Then the socket is closed, which the command notices.
+                // `Descriptor` throws if the kernel has no memory for the socket, or cannot watch
+                // a further descriptor. The socket is then closed, and the command notices the end
+                // of the connection.
                 guard let descriptor = try? Descriptor(socket, on: loop) else { continue }
                 let peer = PeerAddress.process(user: geteuid())
                 await self.server.serveConnection(SocketStream(descriptor), peer: peer, on: loop)
@@ -115,11 +117,11 @@ struct LocalServer {
 }
 
 extension ServerLimits {
-    /// The limits of the local admin socket: commands of one operator.
+    /// The limits of the local admin socket, which only an operator's commands use.
     static let local = ServerLimits(maxConnections: 64)
 }
 
-/// Accepts no handles, since commands register no devices.
+/// A rule for handles that is never used, since commands register no devices.
 private struct UnusedHandleRule: HandleRule {
     let isGuessable = false
 

@@ -3,14 +3,14 @@ import Glibc
 
 /// The users of this machine's processes.
 enum LocalUser {
-    /// Whether the local admin socket serves processes of this user: root, and the user that the
-    /// daemon runs as.
+    /// Whether the local admin socket serves processes of `user`: only root and the user that the
+    /// daemon runs as are served.
     static func isAdmitted(_ user: UInt32) -> Bool {
         user == 0 || user == geteuid()
     }
 
-    /// The name in the machine's user database; the number if there is none, or if the name would
-    /// not fit in a line of the audit.
+    /// The name of the user in the machine's user database. It is the user's number if the
+    /// database has no name, or if the name would not fit in a line of the audit.
     static func name(of user: UInt32) -> String {
         guard let (name, _) = self.entry(of: user), (1...64).contains(name.utf8.count),
             name.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
@@ -20,9 +20,9 @@ enum LocalUser {
         return name
     }
 
-    /// Gives this process of root's the rights of another user, for good: those of the user
-    /// database, or only the group's if the user is not in it. Returns `false` if the kernel
-    /// refuses it.
+    /// Gives this process of root the rights of another user, for good. These rights include the
+    /// user's groups in the user database; a user who is not in the database gets only `group`.
+    /// Returns `false` if the kernel refuses the change.
     static func become(_ user: UInt32, otherwiseOf group: UInt32) -> Bool {
         if let (name, group) = self.entry(of: user) {
             return initgroups(name, group) == 0 && setgid(group) == 0 && setuid(user) == 0

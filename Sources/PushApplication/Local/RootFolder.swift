@@ -1,18 +1,18 @@
 import Foundation
 import Glibc
 
-/// A folder in which a command of root's reads or writes.
+/// A folder where a command that runs as root reads or writes.
 ///
-/// Another user who may write to the folder, or to one above it, could put links or a socket
+/// Another user who may write to the folder, or to a folder above it, could put links or a socket
 /// there. So every folder up to `/` must belong to root or to `owner`, and only its owner may
-/// write to it. A sticky folder such as `/tmp` passes if the folder in it is root's. sshd's
-/// `StrictModes` has the same rule.
+/// write to it. A sticky folder such as `/tmp` is allowed if the next entry of the path belongs to
+/// root. sshd's `StrictModes` has a similar rule.
 package struct RootFolder {
     let path: String
-    /// The user whom root trusts here, apart from itself.
+    /// The user whom root trusts here, in addition to root itself.
     var owner: uid_t = 0
-    /// Whether the command only creates its own file in the folder. Even in a sticky folder,
-    /// nobody else may rename that file.
+    /// Whether the command only creates its own file in the folder. The folder may then be sticky,
+    /// since in a sticky folder no other user may rename that file.
     var isForNewFile = false
 
     init(_ path: String, owner: uid_t = 0) {
@@ -20,15 +20,16 @@ package struct RootFolder {
         self.owner = owner
     }
 
-    /// The folder of a file, which need not exist.
+    /// The folder that contains, or will contain, `file`.
     package init(of file: String, isForNewFile: Bool = false) {
         self.path = "/" + Self.absolute(file).split(separator: "/").dropLast().joined(separator: "/")
         self.isForNewFile = isForNewFile
     }
 
-    /// The folder of a file, or the nearest existing folder above it.
+    /// The folder of a file. If it does not exist, this is the nearest existing folder above it.
     package init(ofExisting file: String) {
-        // The kernel resolves `..` behind a link to the folder above the link's target.
+        // `..` is not resolved here: behind a link, the kernel resolves it to the folder above the
+        // link's target.
         var names = Self.absolute(file).split(separator: "/").dropLast()
         func path() -> String { "/" + names.joined(separator: "/") }
         while !names.isEmpty, !FileManager.default.fileExists(atPath: path()) { names.removeLast() }
@@ -39,11 +40,11 @@ package struct RootFolder {
         path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
     }
 
-    /// The reason why root may not use the folder; `nil` if it may, or if this process is not
-    /// root's.
+    /// The reason why root may not use the folder; `nil` if root may use it, or if this process
+    /// does not run as root.
     ///
-    /// Checks each folder on the way from `/`, also folders that hold a link, since their writers
-    /// choose its target.
+    /// Checks each folder on the way from `/`. This includes folders that contain a link, since a
+    /// user who may write there chooses the link's target.
     package var fault: String? {
         guard geteuid() == 0 else { return nil }
         var rest = self.path.split(separator: "/").filter { $0 != "." }.map(String.init)[...]
@@ -70,7 +71,8 @@ package struct RootFolder {
         }
     }
 
-    /// `ownerBelow` is the owner of the entry used in the folder; `nil` for the last folder.
+    /// The reason why `folder` is not safe. `ownerBelow` is the owner of the path's next entry in
+    /// the folder; `nil` for the last folder.
     private func fault(of folder: String, ownerBelow: uid_t?) -> String? {
         var status = stat()
         guard lstat(folder, &status) == 0 else { return "\(folder): \(String(cString: strerror(errno)))" }

@@ -1,10 +1,10 @@
 package import Logging
 
 extension Configuration {
-    /// The level of the logging library.
+    /// The configured level, as a level of swift-log.
     package var level: Logger.Level { Logger.Level(rawValue: self.logLevel) ?? .info }
 
-    /// A `threshold` replaces the configured level.
+    /// Makes the logger of the process. A `threshold` replaces the configured level.
     package func makeLogger(threshold: LogThreshold? = nil) -> Logger {
         let threshold = threshold ?? LogThreshold(self.level)
         LogWriter.standardError.use(self.logFormat == "json" ? .json : .text)
@@ -13,6 +13,6 @@ extension Configuration {
 }
 
 extension Logger {
-    /// A logger for checks that report their findings in another way.
+    /// A logger that drops all events: for checks that return their findings.
     static let silent = Logger(label: "silent") { _ in SwiftLogNoOpLogHandler() }
 }

@@ -1,13 +1,14 @@
 import Foundation
 import Logging
 
-/// Passes each event to the writer as one line; no value can begin a new line or a new field.
+/// Passes each event to the writer as one line. No value in an event can begin a new line or a new
+/// field.
 struct LineLogHandler: LogHandler {
     var metadata: Logger.Metadata = [:]
     let writer: LogWriter
     private var threshold: LogThreshold
 
-    /// Follows changes of `threshold`.
+    /// A logger whose level follows later changes of `threshold`.
     init(threshold: LogThreshold, writer: LogWriter) {
         self.threshold = threshold
         self.writer = writer
@@ -17,7 +18,7 @@ struct LineLogHandler: LogHandler {
         self.init(threshold: LogThreshold(logLevel), writer: writer)
     }
 
-    /// Setting the level does not change other loggers, as the protocol demands.
+    /// Setting this level does not change other loggers, as `LogHandler` requires.
     var logLevel: Logger.Level {
         get { self.threshold.level }
         set { self.threshold = LogThreshold(newValue) }

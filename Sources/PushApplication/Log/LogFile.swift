@@ -1,9 +1,9 @@
 import Glibc
 
-/// Writes lines to a descriptor with `write(2)`; returns errors, which do not end the process.
+/// Writes lines to a descriptor with `write(2)`. Errors are returned, and do not end the process.
 struct LogFile {
     private let descriptor: Int32
-    /// Whether the last line was written only in part.
+    /// Whether only a part of the last line was written.
     private var isMidLine = false
 
     init(descriptor: Int32) {
@@ -19,9 +19,9 @@ struct LogFile {
         pthread_sigmask(SIG_BLOCK, &signals, nil)
     }
 
-    /// Writes a whole line, however long that takes; `false` if it cannot be written.
+    /// Writes a whole line, and waits as long as necessary; `false` if the line cannot be written.
     ///
-    /// If a failure has cut a line off, the line is ended before the next one begins.
+    /// If an earlier line was written only in part, a line end is written before this line.
     mutating func write(_ line: String) -> Bool {
         let bytes = Array(((self.isMidLine ? "\n" : "") + line + "\n").utf8)
         let written = Self.write(bytes, to: self.descriptor)
@@ -29,8 +29,8 @@ struct LogFile {
         return written == bytes.count
     }
 
-    /// Writes these bytes, and returns how many were written; if not all were, `errno` has the
-    /// reason.
+    /// Writes the bytes; returns how many were written. If this is not all of them, `errno` has
+    /// the reason.
     static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int {
         bytes.withUnsafeBytes { bytes in
             var written = 0
@@ -46,13 +46,14 @@ struct LogFile {
         }
     }
 
-    /// Whether to retry the write; waits until a descriptor that another program made non-blocking
-    /// is writable.
+    /// Whether to retry the write after `error`. If another program has made the descriptor
+    /// non-blocking, first waits until it is writable.
     private static func mustRetry(after error: Int32, _ descriptor: Int32) -> Bool {
         if error == EINTR { return true }
         guard error == EAGAIN else { return false }
         var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        // If a signal interrupts the wait, the next write detects that.
+        // If a signal interrupts `poll`, the next write finds out whether the descriptor is
+        // writable.
         poll(&request, 1, -1)
         return true
     }

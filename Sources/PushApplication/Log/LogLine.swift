@@ -1,12 +1,12 @@
 import Foundation
 import Logging
 
-/// One event as one line, regardless of its values.
+/// An event of the log, which becomes exactly one line, whatever values it has.
 ///
-/// Clients choose some values, at least in part. Characters that are invisible, end a line in some
-/// programs or change the writing direction are escaped as in JSON (RFC 8259 section 7). These are
-/// control characters, including those of C1 and of terminal escape sequences, format characters,
-/// and the separators of lines and paragraphs.
+/// Clients choose some values, at least in part. So some characters are escaped as in JSON (RFC
+/// 8259 section 7): those that are invisible, end a line in some programs, or change the writing
+/// direction. They are control characters, including those of C1 and of terminal escape sequences,
+/// format characters, and the separators of lines and paragraphs.
 struct LogLine {
     enum Format: Sendable {
         case text
@@ -16,7 +16,7 @@ struct LogLine {
     let time: Date
     let level: Logger.Level
     let message: String
-    /// The fields in the order of the line.
+    /// The fields, in their order in the line.
     let fields: [(name: String, value: String)]
 
     func text(as format: Format) -> String {
@@ -31,8 +31,8 @@ struct LogLine {
         self.fields.reduce(128 + self.message.utf8.count) { $0 + 32 + $1.name.utf8.count + $1.value.utf8.count }
     }
 
-    /// Fields as `name=value` after the message. A value is in quotes if it could be read as more
-    /// than one value.
+    /// The line in the format `text`: fields as `name=value` after the message. A value is in
+    /// quotes if it could otherwise be read as more than one value.
     var text: String {
         let head = "time=\(self.time.formatted(.iso8601)) level=\(self.level.rawValue) \(Self.escaped(self.message))"
         return self.fields.reduce(head) { line, field in
@@ -41,7 +41,7 @@ struct LogLine {
         }
     }
 
-    /// An object of strings.
+    /// The line in the format `json`: an object whose values are strings.
     var json: String {
         let head = [
             ("time", self.time.formatted(.iso8601)), ("level", self.level.rawValue), ("message", self.message),
@@ -64,7 +64,8 @@ struct LogLine {
         "\"\(self.escaped(text))\""
     }
 
-    /// The text without characters that are invisible or could end a line or a quotation.
+    /// The text with escapes for all characters that are invisible or could end a line or a
+    /// quotation.
     private static func escaped(_ text: String) -> String {
         text.unicodeScalars.reduce(into: "") { result, scalar in
             if self.endsQuotation(scalar) { result += "\\" }
@@ -72,8 +73,8 @@ struct LogLine {
         }
     }
 
-    /// The text as commands print it: quotation marks stay, and so do the tabs between columns.
-    /// JSON remains JSON.
+    /// The text with escapes, in the form that commands print. Quotation marks stay, and so do the
+    /// tabs between columns. A JSON text stays valid JSON.
     static func printable(_ text: String) -> String {
         if text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return text }
         return text.unicodeScalars.reduce(into: "") { result, scalar in
@@ -91,7 +92,7 @@ struct LogLine {
 
     private static func endsQuotation(_ scalar: Unicode.Scalar) -> Bool { scalar == "\"" || scalar == "\\" }
 
-    /// Whether the character is invisible, or could end a line or change the direction of writing.
+    /// Whether the character is invisible, ends a line, or changes the direction of writing.
     private static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator: true

@@ -1,15 +1,15 @@
 import Logging
 
-/// The lines that wait to be written, limited by their number and their bytes. It decides, and
-/// does no I/O.
+/// The lines that wait to be written, limited by their number and their bytes. This type decides
+/// which lines are dropped, and does no I/O.
 ///
-/// A line that does not fit is dropped and counted. A quarter of the space is reserved for
-/// warnings and errors, so that a flood of less severe lines cannot displace them.
+/// A line that does not fit in the queue is dropped and counted. A quarter of the space is
+/// reserved for warnings and errors, so that many less severe lines cannot displace them.
 struct LogQueue {
-    /// Lines to write together, in logging order.
+    /// Lines that are written together, in the order of their events.
     struct Batch {
         var lines: [LogLine] = []
-        /// The number of lines that were dropped between this batch and the next.
+        /// The number of lines that were dropped after this batch and before the next batch.
         var dropped = 0
     }
 
@@ -21,7 +21,7 @@ struct LogQueue {
 
     var isEmpty: Bool { self.batch.lines.isEmpty && self.batch.dropped == 0 }
 
-    /// Adds a line; `false` if it was dropped.
+    /// Adds a line; `false` if the line was dropped.
     mutating func add(_ line: LogLine) -> Bool {
         let quarters = line.level >= .warning ? 4 : 3
         let size = line.size

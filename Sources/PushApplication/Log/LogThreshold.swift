@@ -1,12 +1,13 @@
 package import Logging
 import Synchronization
 
-/// The level below which nothing is logged; can be changed at any time, for all loggers that share
-/// it.
+/// The level below which loggers log nothing. A change at any time affects all loggers that share
+/// this threshold.
 package final class LogThreshold: Sendable {
     private static let levels = Logger.Level.allCases
 
-    /// An index of `levels`; atomic, since each request reads it, on all loops.
+    /// The level, as an index of `levels`. It is atomic, since each request reads it, on every
+    /// event loop.
     private let index: Atomic<Int>
 
     package init(_ level: Logger.Level) {

@@ -2,26 +2,29 @@ import Foundation
 import Logging
 import Synchronization
 
-/// The one thread that writes the log, so that no other thread waits for the reader of standard
-/// error, or for a disk.
+/// The only thread that writes the log. So no other thread waits for the reader of standard error,
+/// or for a disk.
 ///
-/// It writes lines in logging order. While the reader of a pipe is stalled or a disk is full,
-/// lines are dropped and counted; one line reports how many as soon as it can be written.
+/// The thread writes lines in the order of their events. While the reader of a pipe is stalled or
+/// a disk is full, lines are dropped and counted. As soon as possible, a line reports the number
+/// of dropped lines.
 package final class LogWriter: Sendable {
-    /// The writer of the process, for standard error unless it is given a file. `exit(3)` flushes
-    /// it for up to half a second.
+    /// The writer of the process. It writes to standard error until `append(to:)` names a file.
+    /// `exit(3)` waits up to half a second until all lines are written.
     package static let standardError: LogWriter = {
         atexit { LogWriter.standardError.flush(within: .milliseconds(500)) }
         return LogWriter(descriptor: STDERR_FILENO)
     }()
 
-    /// When to retry the report of dropped lines if no further line is logged.
+    /// The delay in seconds before the report of dropped lines is retried if no further line is
+    /// logged.
     private static let retryAfter: TimeInterval = 1
 
     private struct State {
         var queue = LogQueue()
         var format = LogLine.Format.text
-        /// The next file of the thread; `nil` if the thread already uses it.
+        /// The file that the thread must use from now on; `nil` if the thread already uses the
+        /// newest file.
         var newFile: Int32?
         var dropped = 0
         /// Whether the thread is writing lines.
@@ -31,17 +34,17 @@ package final class LogWriter: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Wakes threads that wait for a change of the state. The condition is signalled after the
-    /// change, under the condition's own lock. A waiter holds that lock from reading the state
-    /// until it waits, so that it misses no change.
+    /// Wakes threads that wait for a change of the state. A thread signals this condition after
+    /// the change, while it holds the condition's own lock. A waiting thread holds that lock from
+    /// the moment at which it reads the state, so that it misses no change.
     private let changed = NSCondition()
 
-    /// Writes to `descriptor`, which must stay open as long as the process runs.
+    /// Writes lines to `descriptor`, which must stay open as long as the process runs.
     init(descriptor: Int32) {
         Thread.detachNewThread { self.work(descriptor) }
     }
 
-    /// How many lines were never written.
+    /// The number of lines that were dropped.
     var dropped: Int { self.state.withLock { $0.dropped } }
 
     /// Sets the format of all lines that are written from now on.
@@ -49,10 +52,11 @@ package final class LogWriter: Sendable {
         self.state.withLock { $0.format = format }
     }
 
-    /// Opens the file and appends all lines that are not yet written to it; creates it, for its
-    /// owner and its group only, if there is none. Closes the previous file.
+    /// Opens the file, and appends all lines that are not yet written. A missing file is created
+    /// for its owner and its group only. The previous file is closed.
     ///
-    /// Throws `ConfigurationError` if it cannot be opened; nothing changes then.
+    /// Throws `ConfigurationError` if the file cannot be opened; the previous file then stays in
+    /// use.
     package func append(to path: String) throws {
         let descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o640)
         guard descriptor >= 0 else {
@@ -65,7 +69,7 @@ package final class LogWriter: Sendable {
         if let unused { close(unused) }
     }
 
-    /// Queues a line, or drops it if too many wait. Never blocks.
+    /// Queues a line, or drops it if the queue is full. Never blocks.
     func write(_ line: LogLine) {
         let wakesUp = self.state.withLock { state in
             if !state.queue.add(line) { state.dropped += 1 }
@@ -75,8 +79,8 @@ package final class LogWriter: Sendable {
         if wakesUp { self.changed.withLock { self.changed.broadcast() } }
     }
 
-    /// Waits until all queued lines are written or dropped, at most for `timeout`. Must not be
-    /// called on an event loop.
+    /// Waits until all queued lines are written or dropped, at most for `timeout`. Never call it
+    /// on an event loop.
     func flush(within timeout: Duration) {
         let deadline = Date(timeIntervalSinceNow: timeout / .seconds(1))
         self.changed.withLock {
@@ -91,10 +95,10 @@ package final class LogWriter: Sendable {
     private func work(_ first: Int32) {
         LogFile.ignoreBrokenPipes()
         var file = LogFile(descriptor: first)
-        // The file that `append(to:)` opened, which this thread closes; `first` belongs to the
-        // process.
+        // The descriptor that `append(to:)` opened; this thread closes it. `first` belongs to the
+        // process and stays open.
         var own: Int32?
-        // Dropped lines that have not been reported yet.
+        // The number of dropped lines that no line has reported yet.
         var unreported = 0
         while true {
             let (batch, format) = self.next(within: unreported > 0 ? Self.retryAfter : nil)
@@ -118,7 +122,7 @@ package final class LogWriter: Sendable {
         }
     }
 
-    /// The next batch to write; empty if no line is logged within `timeout`.
+    /// The next lines to write; empty if nothing is logged within `timeout`.
     private func next(within timeout: TimeInterval?) -> (LogQueue.Batch, LogLine.Format) {
         let deadline = timeout.map { Date(timeIntervalSinceNow: $0) }
         self.changed.withLock {
@@ -143,7 +147,8 @@ package final class LogWriter: Sendable {
         }
     }
 
-    /// Writes how many lines were dropped here, if any were; `false` if it cannot.
+    /// Writes a line with the number of dropped lines, if any; `false` if that line cannot be
+    /// written.
     private func reportDropped(_ unreported: inout Int, in file: inout LogFile, _ format: LogLine.Format) -> Bool {
         if unreported == 0 { return true }
         let fields = [(name: "count", value: "\(unreported)")]

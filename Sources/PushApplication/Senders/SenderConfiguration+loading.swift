@@ -4,13 +4,13 @@ import PushSenders
 extension SenderConfiguration {
     static let types = ["apns", "fcm", "wns", "webpush", "webhook", "stream"]
 
-    /// `keys` is the folder of the files that the server makes. Throws `ConfigurationError` for a
-    /// bad name, an unknown key or a bad value.
+    /// Reads the section of the sender `name`. `keys` is the folder for the server's own files.
+    /// Throws `ConfigurationError` for a bad name, an unknown key or a bad value.
     init(_ section: ConfigurationSection, name: String, keys: String) throws {
         guard Tag(name) != nil, name == name.lowercased() else {
             throw section.error("type", nil, "a sender's name must consist of a-z, 0-9, - and _")
         }
-        // A sender that is named after its type need not state it.
+        // A sender whose name is a type, such as `fcm`, needs no key `type`.
         let usual = Self.types.contains(name) ? name : nil
         switch try section.string("type") ?? usual ?? section.requiredString("type") {
         case "apns": self = .apns(try APNs(section))
@@ -123,7 +123,7 @@ extension SenderConfiguration.WebPush {
         self.keyFile = try section.string("keyFile") ?? "\(keys)/vapid.pem"
         try section.strings("allowedHosts", into: &self.allowedHosts)
         try section.bool("allowPrivateAddresses", into: &self.allowsPrivateAddresses)
-        // With both, any user could make the server call this machine and its network.
+        // With both settings, any user could make the server call this machine and its network.
         guard !self.allowsPrivateAddresses || !self.allowedHosts.contains(WebPushHandleRule.anyHost) else {
             throw section.error("allowPrivateAddresses", nil, "must be false with \"*\" in allowedHosts")
         }
@@ -147,14 +147,14 @@ extension SenderConfiguration.Webhook {
 }
 
 extension ConfigurationSection {
-    /// The interval between two looks of a device, in seconds. It is at least the interval for
-    /// which changes are gathered.
+    /// The shortest time between two looks of one device, in seconds. The server gathers changes
+    /// for a short period, so a shorter time would have no effect.
     fileprivate func lookInterval() throws -> Int? {
         try self.wholeSeconds("lookInterval", in: 10...86_400)
     }
 
-    /// The id of a key of Apple's. If the configuration has none, it is taken from the file's
-    /// name, such as `AuthKey_ABC123DEFG.p8`, which Apple chooses.
+    /// The id of one of Apple's keys. If the configuration has no id, it is taken from the name
+    /// that Apple gives the file, such as `AuthKey_ABC123DEFG.p8`.
     fileprivate func keyID(of file: String) throws -> String {
         if let id = try self.string("keyID") { return id }
         let name = file.split(separator: "/").last ?? ""
@@ -164,8 +164,9 @@ extension ConfigurationSection {
         return String(name.dropFirst(8).dropLast(3))
     }
 
-    /// The appearance of pushes on Apple devices, with the texts of the section `alert`. Without
-    /// the key, it is the `usual` one. Only APNs itself sends `voip`.
+    /// The appearance of pushes on Apple devices, with the texts of the section `alert`. If the
+    /// configuration does not set `key`, the appearance is `usual`. Only APNs itself can send
+    /// `voip`, so other senders do not allow it.
     fileprivate func appleEnvelope(
         _ key: String,
         usual: String? = nil,
@@ -189,7 +190,8 @@ extension AlertPlaceholder {
         self.sound = try section.isNull("sound") ? nil : section.constant("sound") ?? self.sound
         self.category = try section.constant("category")
         self.thread = try section.constant("thread")
-        // Every level but `critical`: each critical alert needs a sender who may use that level.
+        // Every level except `critical`: a critical alert needs a publisher who may use that
+        // level, and the placeholder has no publisher.
         let levels = InterruptionLevel.allCases.filter { $0 != .critical }.map(\.rawValue)
         self.interruptionLevel = try section.string("interruptionLevel", oneOf: levels)
             .flatMap(InterruptionLevel.init)
@@ -211,16 +213,17 @@ extension AndroidPlaceholder {
 }
 
 extension WebPushPlaceholder {
-    /// `nil` without a page.
+    /// `nil` if the section names no page.
     fileprivate init?(_ section: ConfigurationSection) throws {
         let title = try section.constant("title"), body = try section.constant("body")
         guard let page = try section.string("page") else {
             guard title == nil, body == nil else { throw section.error("page", nil, "is missing") }
             return nil
         }
-        guard let placeholder = WebPushPlaceholder(page: page, title: title, body: body) else {
-            throw section.error("page", nil, "must be an https URL of at most \(Self.longestPage) bytes")
+        do throws(SenderSettingsError) {
+            self = try WebPushPlaceholder(page: page, title: title, body: body)
+        } catch {
+            throw section.error("page", nil, error.fault)
         }
-        self = placeholder
     }
 }

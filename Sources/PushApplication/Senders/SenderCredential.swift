@@ -3,26 +3,26 @@ import PushCore
 import PushSenders
 import Synchronization
 
-/// A sender and its credentials file; the sender is built from the file at the start, and again
-/// when the file has changed.
+/// A sender and the file with its credentials. The sender is made from the file at the start, and
+/// again when the file's content has changed.
 final class SenderCredential: Sendable {
     typealias Made = (sender: any PushSender, close: @Sendable () async -> Void)
 
-    /// The sender of all pushes; it forwards to the current sender.
+    /// The sender through which all pushes go; it forwards each push to the current sender.
     let sender: ReplaceableSender
     private let file: String
     private let key: String
     private let isPublic: @Sendable (String) -> Bool
     private let make: @Sendable (Secret<String>) throws -> Made
-    // A lock protects it, because a reload may come at any time, and building a sender does not
-    // block.
+    // A lock protects the current sender, because a reload may come at any time. Making a sender
+    // does not block, so the lock is held briefly.
     private let current: Mutex<(text: String, close: @Sendable () async -> Void)>
 
-    /// Reads the file, which the configuration's `key` names.
+    /// Reads the file, whose path is the value of the configuration's `key`.
     ///
     /// Throws `ConfigurationError` if the file cannot be read, or if all users may change it. Also
-    /// throws it if all users may read the file although it is secret. Rethrows the errors of
-    /// `make`.
+    /// throws it if all users may read the file although its content is secret. Rethrows the
+    /// errors of `make`.
     init(
         file: String,
         key: String,
@@ -39,10 +39,10 @@ final class SenderCredential: Sendable {
         self.current = Mutex((text, made.close))
     }
 
-    /// Reads the file again; `true` if a new sender has replaced the old one. If this throws, the
-    /// old sender stays.
+    /// Reads the file again; `true` if a new sender has replaced the old one. If this function
+    /// throws, the old sender stays in use.
     ///
-    /// A file with the same content changes nothing: the sender's access token is still valid.
+    /// If the content is unchanged, the old sender stays, too: its access token is still valid.
     func reload() throws -> Bool {
         try self.current.withLock { current in
             let text = try SecretFile.text(of: self.file, key: self.key, isPublic: self.isPublic)

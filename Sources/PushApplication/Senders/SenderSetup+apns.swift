@@ -6,8 +6,8 @@ import PushSenders
 import PushServer
 import Reactor
 
-/// The sender of Apple's push service: one lane for production, and one for the sandbox if that is
-/// enabled.
+/// The sender of Apple's push service: one lane (queue of pushes) for production, and one for the
+/// sandbox if the sandbox is enabled.
 extension SenderSetup {
     static func apns(
         _ apns: SenderConfiguration.APNs,
@@ -49,7 +49,8 @@ extension SenderSetup {
             for (_, credential) in credentials { await credential.close() }
         }
         setup.reload = {
-            // All credentials are reloaded, also those after one that has changed.
+            // `||` comes after the call of `reload()`, so every credential is reloaded, even after
+            // another one has changed.
             try credentials.reduce(false) { hasChanged, next in try next.1.reload() || hasChanged }
         }
         return setup

@@ -5,7 +5,8 @@ import PushSenders
 import PushServer
 import Reactor
 
-/// The sender of Firebase Cloud Messaging, with credentials in a file or of the machine.
+/// The sender of Firebase Cloud Messaging, with credentials from a file or from the metadata
+/// server of Google's cloud.
 extension SenderSetup {
     static func fcm(
         _ fcm: SenderConfiguration.FCM,
@@ -34,8 +35,8 @@ extension SenderSetup {
 }
 
 extension SenderConfiguration.FCM {
-    /// Reads the file of the credentials, if they are in one. Throws `ConfigurationError` if that
-    /// fails.
+    /// Reads the file of the credentials; without a file, the metadata server supplies them.
+    /// Throws `ConfigurationError` if the file cannot be read.
     func readCredentials(key: String) throws -> GoogleCredentials {
         switch self.credentials {
         case .file(let file):

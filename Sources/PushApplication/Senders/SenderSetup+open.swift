@@ -6,7 +6,7 @@ import PushSenders
 import PushServer
 import Reactor
 
-/// The senders that call any web address: browsers' push services and the operator's webhook
+/// The senders to configurable web addresses: browsers' push services and the operator's webhook
 /// receivers.
 extension SenderSetup {
     static func webPush(
@@ -16,11 +16,11 @@ extension SenderSetup {
         _ egress: Egress,
         _ alerts: AlertPolicy
     ) throws -> SenderSetup {
-        let text = try PrivateFile.load(
-            webPush.keyFile,
-            what: "\(name.configurationKey).keyFile:",
-            ifMissing: VAPIDKey.generateText
-        )
+        // The start has made the file. For a check before it, a new key stands in for a missing
+        // one.
+        let file = webPush.keyFile
+        let isMissing = PrivateFile.isMissing(file)
+        let text = isMissing ? VAPIDKey.generateText() : try PrivateFile.load(file, what: name.keyFileSubject)
         let key = try VAPIDKey(Secret(text))
         let settings = WebPushSettings(
             key: key,
@@ -36,8 +36,8 @@ extension SenderSetup {
             var lane = LaneSettings(
                 Lane(name, part: service.name),
                 sender: sender,
-                // The number of calls assumes that all push services speak HTTP/2. If one does
-                // not, its calls wait for a connection, which is harmless.
+                // The number assumes that all push services speak HTTP/2. With HTTP/1.1, some
+                // calls only wait for a free connection.
                 concurrency: 16 * webPush.connections,
                 rate: webPush.rate
             )
@@ -45,7 +45,7 @@ extension SenderSetup {
             return lane
         }
         let rule = ServerSettings.PlatformRule(sender.handles, applicationServerKey: key.publicText)
-        // The key is read at the start only, since another key would invalidate every
+        // The key is read only at the start, since another key would invalidate every
         // subscription.
         return SenderSetup(lanes, rule: rule, close: sender.close)
     }
@@ -69,7 +69,7 @@ extension SenderSetup {
         let lane = LaneSettings(
             Lane(name),
             sender: credential.sender,
-            // If the receiver speaks HTTP/1.1, calls beyond the connections wait.
+            // If the receiver speaks HTTP/1.1, calls wait for a free connection.
             concurrency: 4 * webhook.connections,
             rate: webhook.rate
         )
@@ -78,4 +78,18 @@ extension SenderSetup {
         setup.reload = credential.reload
         return setup
     }
+}
+
+extension Configuration {
+    /// Makes the missing keys of Web Push. Throws `ConfigurationError`.
+    func makeKeysOfWebPush() throws {
+        for case (let name, .webPush(let webPush)) in self.senders {
+            _ = try PrivateFile.load(webPush.keyFile, what: name.keyFileSubject, ifMissing: VAPIDKey.generateText)
+        }
+    }
+}
+
+extension Platform {
+    /// The beginning of errors about the sender's key.
+    fileprivate var keyFileSubject: String { "\(self.configurationKey).keyFile:" }
 }

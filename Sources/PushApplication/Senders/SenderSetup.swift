@@ -6,24 +6,24 @@ import PushSenders
 import PushServer
 import Reactor
 
-/// A configured sender: its lanes, the rule for its devices' handles, and the reloading of its
-/// credentials.
+/// A configured sender: its lanes (queues of pushes), the rule for its devices' handles, and the
+/// reload of its credentials.
 struct SenderSetup {
     private(set) var lanes: [LaneSettings]
     let rule: ServerSettings.PlatformRule
     private(set) var close: @Sendable () async -> Void
-    /// Reloads the credentials; returns whether they have changed. If this throws, the old
-    /// credentials stay in use.
+    /// Reloads the credentials; returns whether they have changed. If this function throws, the
+    /// old credentials stay in use.
     var reload: @Sendable () throws -> Bool = { false }
-    /// When the credentials expire, if that is known.
+    /// The expiry of the credentials; `nil` if it is unknown.
     var expiry: CredentialExpiry?
 
-    /// Reads the files that the configuration names. Throws `ConfigurationError` with the wrong
-    /// key.
+    /// Reads the files that the configuration names. Throws a `ConfigurationError` that names the
+    /// configuration key whose value is unusable.
     ///
-    /// `streams` holds the server's open event streams; `egress` is the way to the provider;
-    /// `tokens` are shared by all senders to Apple; `alerts` are the allowed alerts of
-    /// notifications.
+    /// `streams` contains the server's open event streams. `egress` is the proxy to the provider,
+    /// or none. All senders to Apple share `tokens`. `alerts` lists the alerts that notifications
+    /// may have.
     init(
         _ configuration: SenderConfiguration,
         name: Platform,
@@ -45,8 +45,9 @@ struct SenderSetup {
             }
             guard configuration.lookInterval != nil, let silent = configuration.silent else { return }
             if silent == configuration {
-                // Looks share the connections and access tokens of other pushes: with their own,
-                // the provider could tell which pushes are looks.
+                // Looks (pushes that only tell a device to sync) share the connections and access
+                // tokens of other pushes. With connections of their own, the provider could tell
+                // which pushes are looks.
                 self.lanes += self.lanes.map { $0.ofLooks(by: $0.sender) }
             } else {
                 self.addLooks(
@@ -74,13 +75,15 @@ struct SenderSetup {
     }
 
     private init(streamsOf name: Platform, _ streams: StreamHub) {
-        // No provider sets a limit, and a call only waits for a socket.
+        // Event streams have no provider that limits the number of calls. A call only waits for a
+        // socket.
         let lane = LaneSettings(Lane(name), sender: StreamSender(streams), concurrency: 1000)
         let looks = lane.ofLooks(by: StreamSender(streams, sendsLooks: true))
         self.init([lane, looks], rule: .init(StreamHandleRule()), close: {})
     }
 
-    /// Adds the lanes of looks of another sender.
+    /// Adds lanes for looks (pushes that only tell a device to sync). Another sender of these
+    /// devices sends the looks, since its pushes show nothing.
     private mutating func addLooks(of silent: SenderSetup) {
         let (close, reload) = (self.close, self.reload)
         self.lanes += silent.lanes.filter(\.lane.isOfLooks)
@@ -89,7 +92,7 @@ struct SenderSetup {
             await silent.close()
         }
         self.reload = {
-            // Both senders are reloaded, even if the first one's credentials have changed.
+            // The second sender is reloaded even if the credentials of the first have changed.
             let hasChanged = try reload()
             return try silent.reload() || hasChanged
         }
@@ -117,7 +120,7 @@ struct SenderSetup {
             return (sender, sender.close)
         }
         var setup = SenderSetup(
-            // If WNS speaks HTTP/1.1, calls beyond the connections wait.
+            // If WNS speaks HTTP/1.1, calls wait for a free connection.
             LaneSettings(Lane(name), sender: credential.sender, concurrency: 4 * wns.connections, rate: wns.rate),
             handles: try WNSHandleRule(allowedHosts: wns.allowedHosts),
             credential: credential
@@ -142,13 +145,14 @@ extension SenderConfiguration.Webhook {
 }
 
 extension SenderConfiguration {
-    /// The host of the operator to which all pushes of the sender go; `nil` if each device names
-    /// its own, or the provider is known.
+    /// The operator's host, which gets all pushes of the sender; `nil` if each device names its
+    /// own host, or if the sender calls a provider such as Apple.
     var receiver: String? { if case .webhook(let webhook) = self { webhook.host } else { nil } }
 }
 
 extension SenderConfiguration.WNS {
-    /// Microsoft's token endpoint for the kind of app.
+    /// Microsoft's default token endpoint: an app in Microsoft Entra and an app in Partner Center
+    /// have different endpoints.
     var usualTokenEndpoint: String {
         self.tenantID.map(WNSSettings.entraTokenEndpoint) ?? WNSSettings.storeTokenEndpoint
     }

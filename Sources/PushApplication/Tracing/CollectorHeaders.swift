@@ -1,42 +1,58 @@
+import Bytes
 import CurlHTTP
 import Foundation
 
-/// The header lines that a hosted collector demands, such as an API key, in the form of
-/// `OTEL_EXPORTER_OTLP_HEADERS`: `name=value` pairs with commas between them, whose values may
-/// have percent escapes. In a file, each pair may have a line of its own.
+/// The header lines that a hosted collector of spans demands, such as an API key. Their form is
+/// that of `OTEL_EXPORTER_OTLP_HEADERS`: `name=value` pairs with commas between them, whose values
+/// may have percent escapes. In a file, line ends may separate the pairs, too.
 enum CollectorHeaders {
-    static let form =
-        "must have pairs such as api-key=value, with commas between them; %2C is a comma, %25 a percent sign"
+    /// A fault of a pair. No text quotes the pair, since it has secrets.
+    struct Fault: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    private static let longestName = 100
     /// The lines that belong to the exporter.
     private static let own: Set = [
         "connection", "content-encoding", "content-length", "content-type", "expect", "host", "transfer-encoding",
     ]
 
-    /// `nil` for a text of another form. No error quotes it, since it has secrets.
-    static func read(_ text: String) -> [OutboundRequest.Header]? {
+    /// Throws the first fault, with the number of its pair.
+    static func read(_ text: String) throws(Fault) -> [OutboundRequest.Header] {
         var headers: [OutboundRequest.Header] = []
         for pair in text.split(whereSeparator: { $0 == "," || $0.isNewline }) {
             let pair = pair.trimmingCharacters(in: .whitespaces)
             if pair.isEmpty { continue }
-            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            let name = parts[0].trimmingCharacters(in: .whitespaces)
-            guard parts.count == 2, Self.isName(name), !Self.own.contains(name.lowercased()),
-                let value = parts[1].trimmingCharacters(in: .whitespaces).removingPercentEncoding,
-                value.utf8.allSatisfy({ (0x20...0x7E).contains($0) }), !value.isEmpty
-            else { return nil }
-            headers.append(.init(name, value))
+            do throws(Fault) {
+                headers.append(try self.header(pair))
+            } catch {
+                throw Fault(description: "header \(headers.count + 1) \(error)")
+            }
         }
         return headers
     }
 
-    private static func isName(_ name: String) -> Bool {
-        let letters = name.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."): true
-            default: false
-            }
+    private static func header(_ pair: String) throws(Fault) -> OutboundRequest.Header {
+        let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            .map { $0.trimmingCharacters(in: .whitespaces) }
+        guard parts.count == 2 else { throw Fault(description: "has no =; write pairs such as api-key=value") }
+        let (name, text) = (parts[0], parts[1])
+        guard (1...self.longestName).contains(name.utf8.count),
+            name.utf8.allSatisfy({ $0.isLetterOrDigit || "-_.".utf8.contains($0) })
+        else {
+            let form = "1 to \(self.longestName) letters, digits, -, _ and ."
+            throw Fault(description: "needs a name of \(form) before the =")
         }
-        return letters && (1...100).contains(name.utf8.count)
+        guard !self.own.contains(name.lowercased()) else {
+            throw Fault(description: "is \(name.lowercased()), which the server sets itself; remove it")
+        }
+        guard let value = text.removingPercentEncoding else {
+            throw Fault(description: "has a % that begins no escape; write %25 for a percent sign and %2C for a comma")
+        }
+        guard !value.isEmpty else { throw Fault(description: "has no value after the =") }
+        guard value.utf8.allSatisfy(\.isPrintable) else {
+            throw Fault(description: "has a value with characters other than printable ASCII")
+        }
+        return .init(name, value)
     }
 }

@@ -7,7 +7,7 @@ import PushCore
 struct SpanDocument: Sendable {
     let service: String
     let version: String
-    /// Distinguishes the servers of a service.
+    /// The name of this server, which distinguishes the servers of one service.
     let instance: String
 
     func body(of spans: [Span]) -> [UInt8] {
@@ -34,14 +34,14 @@ struct SpanDocument: Sendable {
             "traceId": .string("\(span.context.trace)"),
             "spanId": .string("\(span.context.span)"),
             "parentSpanId": .string(span.parent.map { "\($0)" } ?? ""),
-            // The flag says that the trace is recorded.
+            // The W3C flag `sampled`: the trace is recorded.
             "flags": .number(1),
             "name": .string(span.name),
             "kind": .number(span.kind.rawValue),
             "startTimeUnixNano": .string("\(span.start)"),
             "endTimeUnixNano": .string("\(span.end)"),
             "attributes": self.json(span.attributes),
-            // STATUS_CODE_ERROR, or not set.
+            // 2 is `STATUS_CODE_ERROR`; 0 means that the status is not set.
             "status": self.object(["code": .number(span.isFailed ? 2 : 0)]),
         ]
         return self.object(members)

@@ -8,15 +8,15 @@ import PushServer
 import Reactor
 import ServiceLifecycle
 
-/// The configured collector of spans, and the service that exports to it.
+/// The configured collector of spans, and the service that exports spans to it.
 struct SpanExport: Sendable {
     let recorder: SpanRecorder
     private let configuration: Configuration.Tracing
     private let client: HTTPClient
     private let document: SpanDocument
 
-    /// Throws `ConfigurationError` if the file with the collector's authorities, or with the
-    /// header lines, cannot be read.
+    /// Throws `ConfigurationError` if the file with the authorities that sign the collector's
+    /// certificate, or the file with the header lines, cannot be read.
     init(_ configuration: Configuration.Tracing, _ recorder: SpanRecorder, on loop: EventLoop) throws {
         self.recorder = recorder
         self.configuration = configuration
@@ -28,7 +28,8 @@ struct SpanExport: Sendable {
         let settings = HTTPClientSettings(
             connectTimeout: .seconds(5),
             caFile: configuration.caFile,
-            // Spans have nothing secret, and collectors are mostly on the same machine.
+            // Plain HTTP is allowed: spans contain no secrets, and most collectors run on the same
+            // machine.
             allowsPlainHTTP: !configuration.url.isSecure,
             addresses: .any
         )
@@ -40,20 +41,22 @@ struct SpanExport: Sendable {
         _ = try self.headers()
     }
 
-    /// The header lines of an export. The file is read for each, so a replaced key is in use at
-    /// once.
+    /// The header lines of an export. Each export reads the file again, so a new API key is in use
+    /// at once.
     private func headers() throws -> [OutboundRequest.Header] {
         guard let file = self.configuration.headersFile else { return self.configuration.headers.exposed }
         let key = "tracing.headersFile"
-        guard let headers = CollectorHeaders.read(try SecretFile.text(of: file, key: key)) else {
-            throw ConfigurationError("\(key): \(file) \(CollectorHeaders.form)")
+        let text = try SecretFile.text(of: file, key: key)
+        do throws(CollectorHeaders.Fault) {
+            return try CollectorHeaders.read(text)
+        } catch {
+            throw ConfigurationError("\(key): \(file): \(error)")
         }
-        return headers
     }
 
     var sample: MetricSample { MetricSample(.spansDropped, [:], Double(self.recorder.dropped)) }
 
-    /// Call it after the service has ended.
+    /// Closes the client; call this after the service has ended.
     func close() async {
         await self.client.close()
     }
@@ -74,11 +77,11 @@ struct SpanExport: Sendable {
                 self.configuration.url,
                 headers: headers,
                 body: packed ?? plain,
-                timeout: .seconds(Task.isShuttingDownGracefully ? 2 : 10)
+                timeout: .seconds(10)
             )
             let response = try await self.client.send(request)
             switch response.status {
-            case 200...299: return .accepted
+            case 200...299: return .accepted(PartialSuccess(response.body, of: spans.count))
             // OTLP's specification lists the answers after which a client may send the same again.
             case let status where [429, 502, 503, 504].contains(status):
                 let delay = RetryAfter.duration(response.header("retry-after"), now: Date())
@@ -91,14 +94,14 @@ struct SpanExport: Sendable {
     }
 }
 
-/// Exports the queued spans every five seconds, and sooner if there are many; at shutdown it
-/// exports the last ones.
+/// Exports the queued spans every five seconds, and sooner if there are many. At shutdown it
+/// exports the remaining spans.
 ///
-/// While the collector does not answer, it keeps one batch and the recorder's queue; further spans
-/// are dropped and counted.
+/// While the collector does not answer, one batch and the recorder's queue stay in memory. Further
+/// spans are dropped and counted.
 struct SpanExportService: Service {
     enum Answer: Sendable {
-        case accepted
+        case accepted(PartialSuccess? = nil)
         /// The collector may accept the same spans later, after the delay that it has chosen.
         case unavailable(String, delay: Duration? = nil)
         /// The collector will never accept these spans.
@@ -107,32 +110,49 @@ struct SpanExportService: Service {
 
     private static let interval = Duration.seconds(5)
     private static let longestDelay = Duration.seconds(60)
-    /// At shutdown no export begins later: a slow collector must not keep the next server waiting.
-    private static let lastExports = Duration.seconds(2)
+    /// The shortest time between two log lines about partly accepted exports.
+    private static let reportInterval = Duration.seconds(600)
 
     let recorder: SpanRecorder
     let logger: Logger
+    /// The time for the exports from the shutdown on: a slow collector must not keep the next
+    /// server waiting.
+    var lastExports = Duration.seconds(2)
     let send: @Sendable ([Span]) async -> Answer
 
     func run() async throws {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await self.exportUntilShutdown() }
+            group.addTask {
+                // Throws, and ends early, only once the exports have ended.
+                guard (try? await gracefulShutdown()) != nil else { return }
+                try? await Task.sleep(for: self.lastExports)
+            }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+
+    private func exportUntilShutdown() async {
         await self.recorder.signal.signallingAtShutdown {
             var failures = 0
             var batch: [Span] = []
+            var nextReport = ContinuousClock.now
             while true {
                 let isLast = Self.isEnding
-                let end = ContinuousClock.now + Self.lastExports
                 var delay: Duration?
                 repeat {
                     if batch.isEmpty { batch = self.recorder.take() }
                     if batch.isEmpty { break }
                     let answer = await self.send(batch)
-                    self.note(answer, of: &batch, &failures)
+                    self.note(answer, of: &batch, &failures, &nextReport)
                     if case .unavailable(_, let chosen) = answer { delay = chosen }
-                } while failures == 0 && (!isLast || ContinuousClock.now < end)
+                } while failures == 0
                 if isLast { return self.recorder.countDropped(batch.count) }
                 let backoff = min(Self.interval * (1 << min(failures, 4)), Self.longestDelay)
                 await self.wait(max(backoff, delay ?? backoff), wakesEarly: failures == 0)
-                // The collector has chosen when it takes the next export, so this one is lost.
+                // The collector has named a time for the next export, but this process ends
+                // earlier. So these spans are lost.
                 if delay != nil, Self.isEnding { return self.recorder.countDropped(batch.count) }
             }
         }
@@ -140,7 +160,8 @@ struct SpanExportService: Service {
 
     private static var isEnding: Bool { Task.isShuttingDownGracefully || Task.isCancelled }
 
-    /// Waits until shutdown at most; a full batch ends the wait early if that is allowed.
+    /// Waits for `duration`, or until shutdown begins. With `wakesEarly`, a full batch also ends
+    /// the wait.
     private func wait(_ duration: Duration, wakesEarly: Bool) async {
         let end = ContinuousClock.now + duration
         repeat {
@@ -149,9 +170,15 @@ struct SpanExportService: Service {
     }
 
     /// Empties the batch, unless it is to be sent again.
-    private func note(_ answer: Answer, of batch: inout [Span], _ failures: inout Int) {
+    private func note(
+        _ answer: Answer,
+        of batch: inout [Span],
+        _ failures: inout Int,
+        _ nextReport: inout ContinuousClock.Instant
+    ) {
         switch answer {
-        case .accepted:
+        case .accepted(let part):
+            if let part { self.note(part, of: batch.count, &nextReport) }
             if failures > 0 { self.logger.info("spans exported again") }
             failures = 0
             batch = []
@@ -171,5 +198,15 @@ struct SpanExportService: Service {
             self.recorder.countDropped(batch.count)
             batch = []
         }
+    }
+
+    private func note(_ part: PartialSuccess, of count: Int, _ nextReport: inout ContinuousClock.Instant) {
+        self.recorder.countDropped(part.rejected)
+        guard ContinuousClock.now >= nextReport else { return }
+        nextReport = .now + Self.reportInterval
+        self.logger.warning(
+            "collector answered a batch of spans with a message",
+            metadata: ["spans": "\(count)", "rejected": "\(part.rejected)", "message": "\(part.message)"]
+        )
     }
 }

@@ -3,9 +3,9 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// Locks of a user's row.
+/// Locks on users' rows.
 extension PostgreSQLStore {
-    /// Locks the row of the user of that name against changes; `nil` if there is no such user.
+    /// Locks the row of the user with this name against changes; `nil` if there is no such user.
     static func lockAccount(_ name: Username, _ tx: WriteTransaction) async throws -> StoredAccount? {
         let key = tx.sealing.index.hash(name)
         return try await tx.query("\(PostgreSQLReader.accountNamed) for no key update", key).first.map(
@@ -13,17 +13,17 @@ extension PostgreSQLStore {
         )
     }
 
-    /// Locks the row of the user with that id against changes; `nil` if there is no such user.
+    /// Locks the row of the user with this id against changes; `nil` if there is no such user.
     static func lockAccount(_ id: Int64, _ tx: WriteTransaction) async throws -> StoredAccount? {
         try await tx.query("\(PostgreSQLReader.accountWithID) for no key update", id).first.map(StoredAccount.init)
     }
 
-    /// Locks the row of the user of that name for a change or a deletion. Also returns whether no
-    /// enabled administrator would remain without this user.
+    /// Locks the row of the user with this name before a change or a deletion. Also returns
+    /// whether the user is the last enabled administrator.
     ///
-    /// `isLosing`: the user will not be an enabled administrator afterwards. If the user is one
-    /// now, the lock covers the rows of all enabled administrators. Otherwise two requests could
-    /// remove the last two at the same time.
+    /// `isLosing`: after the change, the user will not be an enabled administrator. If the user is
+    /// one now, the rows of all enabled administrators are locked. Otherwise two requests could
+    /// remove the last two administrators at the same time.
     static func lockAccount(
         _ name: Username,
         isLosing: Bool,
@@ -37,8 +37,8 @@ extension PostgreSQLStore {
         }
         let locked = try await tx.query("\(find) for update", key).first.map(StoredAccount.init)
         guard isLosing, let account = locked, account.isAdministrator else { return (locked, false) }
-        // The user may have become an administrator since the lock was chosen. Two such
-        // transactions may deadlock; one of them is then retried.
+        // The user may have become an administrator since this transaction chose its lock. Two
+        // transactions that now lock all administrators may deadlock; one of them then runs again.
         if others == nil { others = try await Self.lockAdministrators(tx) }
         return (account, others?.contains { $0 != account.id } != true)
     }

@@ -38,8 +38,8 @@ extension PostgreSQLStore {
             let found = try await tx.query(Self.lockUserOfCode, code.bytes, now.milliseconds).first.map {
                 try TokenGrant.used($0, code, sealing)
             }
-            // If two requests use a code at the same time, the second request finds the code
-            // deleted.
+            // If two requests use a code at the same time, the second request fails here: the
+            // first request has deleted the code.
             guard let (user, grant) = found, try await tx.query(Self.useCode, code.bytes).changed == 1 else {
                 return nil
             }
@@ -50,7 +50,7 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Locks the user first, as `addSession` does.
+    /// Locks the user before the token, in the same order as `addSession`.
     private static let lockUserOfCode = """
         select \(TokenColumn.selected) from token t join account u on u.id = t.user_id
         where t.hash = $1 and t.\(Enrolment.isCode) and t.expires_at > $2 and u.disabled_at is null

@@ -12,7 +12,8 @@ extension PostgreSQLStore {
         now: Date
     ) async throws -> BearerToken? {
         try await self.write { tx in
-            // Locks the user, so that no token remains if the user is deleted at the same time.
+            // Locks the user. Otherwise the token could remain if another transaction deletes the
+            // user at the same time.
             guard let user = try await Self.lockAccount(name, tx)?.id else { return nil }
             let row = NewToken(for: user, isSession: false, scopes: scopes, now: now, expiresAt: expiresAt)
             return try await self.insert(row, by: record, tx)
@@ -41,7 +42,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Inserts a session, and ends the user's oldest sessions above the maximum.
+    /// Inserts a session. If the user now has more sessions than allowed, ends the oldest
+    /// sessions.
     func beginSession(_ row: NewToken, by record: AuditRecord?, _ tx: WriteTransaction) async throws -> NewSession {
         let token = try await self.insert(row, by: record, tx)
         let most = NewSession.maximumCount - 1
@@ -62,13 +64,13 @@ extension PostgreSQLStore {
 
     package func revokeToken(_ prefix: TokenPrefix, by record: AuditRecord?, now: Date) async throws -> Fingerprint? {
         try await self.write { [audit] tx in
-            // Locks the user first, as `addSession` does.
+            // Locks the user before the token, in the same order as `addSession`.
             guard let owner = try await tx.query(Self.newVersionOfOwner, prefix.description).first else { return nil }
             guard let row = try await tx.query(Self.revoke, prefix.description).first else { return nil }
             if let record { tx.append(record.about(prefix, in: audit)) }
             let (fingerprint, user) = (Fingerprint(bytes: try row.data(0)), try owner.integer(0))
-            // If the token comes from an administrator, this call retires no device: such a token
-            // is not a session, and no device names it.
+            // If an administrator issued the token, the next call retires no device: such a token
+            // is no session, so no device was registered with it.
             try await Self.retireDevices(tx, ofUser: user, with: [prefix.description], by: record, now: now)
             if let fingerprint { tx.end(.token(fingerprint, user: user)) }
             return fingerprint
@@ -103,8 +105,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Stores when tokens were used. Keeps the later time, since another server may have stored a
-    /// later use.
+    /// Stores when tokens were last used. Of two times it keeps the later one, since another
+    /// server may already have stored a later use.
     private static let tokensUsed = """
         with used as (
             select t.prefix, u.at from token t join unnest($1::text[], $2::bigint[]) as u (prefix, at) on u.prefix = t.prefix
@@ -114,15 +116,17 @@ extension PostgreSQLStore {
 
     // MARK: - Private
 
-    /// Inserts a random token, or a code, and adds the record with the token to the audit.
+    /// Inserts a random token, or an enrolment code. Adds a record that names the token to the
+    /// audit.
     func insert(
         _ row: NewToken,
         as code: Fingerprint? = nil,
         by record: AuditRecord?,
         _ tx: WriteTransaction
     ) async throws -> BearerToken {
-        // With 62^8 prefixes, a repeated prefix is improbable. A code needs a prefix, too,
-        // although nobody sees it.
+        // There are 62^8 prefixes, so the same prefix hardly ever occurs twice. If it does, the
+        // loop tries another prefix. An enrolment code also needs a prefix, although nobody sees
+        // it.
         while true {
             let token = BearerToken.random()
             let hash = code ?? token.fingerprint

@@ -16,10 +16,10 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Deletes a user and all the user's rows. The caller has locked the user's row.
+    /// Deletes a user and all the user's rows. The caller has already locked the user's row.
     private static func deleteUser(_ tx: WriteTransaction, _ user: Int64) async throws {
-        // A post that adds the user as a recipient locks the user's counter of changes. This
-        // transaction waits for the post, and then sees the post's rows.
+        // A post that makes the user a recipient locks the user's counter of changes. This
+        // statement waits for the end of such a post, so that the deletion sees the post's rows.
         _ = try await tx.query(Self.lockCounter, user)
         let devices = try await tx.query(Self.devicesOfUser, user).map { try $0.integer(0) }
         try await Self.delete(tx, devices: devices)
@@ -31,7 +31,7 @@ extension PostgreSQLStore {
     private static let lockCounter = "select change from user_change where user_id = $1 for update"
     private static let devicesOfUser = "select number from device where user_id = $1 order by number for update"
 
-    /// The notifications whose payload the user still waits for.
+    /// Selects the read-once notifications whose payload this user has not yet collected.
     static let untakenByUser = """
         select u.notification_id from recipient r
         join untaken u on u.notification_id = r.notification_id and u.user_id = r.user_id

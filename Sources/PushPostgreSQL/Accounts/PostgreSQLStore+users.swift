@@ -8,6 +8,7 @@ extension PostgreSQLStore {
         _ name: Username,
         role: Role,
         apps: Set<AppName>,
+        requiresEncryption: Bool,
         password: PasswordHash,
         by record: AuditRecord?,
         now: Date
@@ -19,7 +20,8 @@ extension PostgreSQLStore {
                 role.rawValue,
                 apps.stored,
                 password.phc,
-                now.milliseconds
+                now.milliseconds,
+                requiresEncryption
             )
             guard let id = try inserted.first?.integer(0) else { return false }
             _ = try await tx.query(Self.nameUser, id, try sealing.seal(name.description, in: .username(id)))
@@ -28,15 +30,17 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Leaves the name empty: its encryption is bound to the id, which the insert assigns. The
-    /// condition keeps a taken name from consuming an id.
+    /// Inserts a user with an empty name: the encryption of the name is bound to the id, which
+    /// only the insert assigns. The condition prevents that an insert with a taken name uses up an
+    /// id.
     private static let insertUser = """
-        insert into account (name, name_key, role, apps, password, created_at)
-        select ''::bytea, $1, $2, $3, $4, $5 where not exists (select 1 from account where name_key = $1)
+        insert into account (name, name_key, role, apps, password, created_at, requires_encryption)
+        select ''::bytea, $1, $2, $3, $4, $5, $6 where not exists (select 1 from account where name_key = $1)
         on conflict (name_key) do nothing returning id
         """
 
-    /// Creates the user's counter of changes in the same statement, because `makeDue` locks it.
+    /// Stores the name. Also creates the user's counter of changes, because `makeDue` locks that
+    /// row.
     private static let nameUser = """
         with counter as (insert into user_change (user_id, change) values ($1, 0))
         update account set name = $2 where id = $1

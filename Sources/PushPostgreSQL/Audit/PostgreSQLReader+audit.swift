@@ -8,8 +8,8 @@ extension PostgreSQLReader {
         self.store.audit.name(of: token)
     }
 
-    /// The entries, newest first by time. Entries of the same time are in the order of their
-    /// numbers.
+    /// The audit's entries by time, the newest first. Entries with the same time are in the order
+    /// of their numbers.
     package func auditEntries(before number: Int64?, limit: Int) async throws(StoreError) -> [AuditEntry] {
         let time: Int64 =
             if let number {
@@ -22,14 +22,15 @@ extension PostgreSQLReader {
         }
     }
 
-    /// The number of entries ever written. If the audit has a single hash chain, this is the
-    /// newest entry's number.
+    /// The number of entries that were ever written. If the audit has a single hash chain, it
+    /// equals the number of the newest entry.
     package func lastAuditNumber() async throws(StoreError) -> Int64 {
         try await self.read(Self.entryCount) { try $0.first?.integer(0) ?? 0 }
     }
 
-    /// The time of the entry with a number. For a deleted entry, a time before all others; for a
-    /// number that was never used, a time after all others.
+    /// Selects the time of the entry with this number. For the number of a deleted entry, it is a
+    /// time before all others. For a number without an entry so far, it is a time after all
+    /// others.
     static let timeBefore = """
         select coalesce(
             (select at from audit where number = $1),

@@ -3,7 +3,8 @@ internal import PostgreSQL
 package import PushStore
 
 extension PostgreSQLReader {
-    /// Checks each of the audit's hash chains from its start to its end.
+    /// Checks all hash chains of the audit, each from its start to its end; returns the first
+    /// fault.
     package func auditFault() async throws(StoreError) -> AuditFault? {
         var next: Int64 = 0
         while true {
@@ -11,8 +12,8 @@ extension PostgreSQLReader {
             // Hash chains are never deleted, so a gap in their numbers is a fault.
             guard chain.chain == next else { return AuditFault(number: AuditNumber.start(ofChain: next)) }
             if let fault = try await self.fault(in: chain) {
-                // It is no fault if `trimAudit` has deleted the entry meanwhile: then the chain's
-                // start has moved.
+                // `trimAudit` may have deleted the entry meanwhile, which is no fault. In this
+                // case the start of the chain has moved, and the chain is checked again.
                 guard let now = try await self.chain(from: next), now.start != chain.start else { return fault }
                 continue
             }
@@ -32,7 +33,8 @@ extension PostgreSQLReader {
         var link = chain.start
         while link.number < chain.end.number {
             let page = try await self.read(Self.entriesAfter, link.number, chain.end.number) { rows in
-                // Treats a column that cannot be decoded as a fault of its row.
+                // An entry with a column that cannot be decoded becomes `nil`, and counts as a
+                // fault.
                 rows.map { try? SealedAuditEntry($0) }
             }
             if page.isEmpty { return AuditFault(number: link.number + 1) }

@@ -8,7 +8,7 @@ extension PostgreSQLStore {
         try await self.write { tx in tx.append(record) }
     }
 
-    /// Trims one hash chain after the other, each from its oldest entry on.
+    /// Deletes old entries from one hash chain after the other, in each from the oldest entry on.
     package func trimAudit(before date: Date, limit: Int) async throws -> Int {
         let time = date.milliseconds
         var count = 0
@@ -16,7 +16,7 @@ extension PostgreSQLStore {
             let chain = try row.integer(0)
             let left = limit - count
             count += try await self.write { [audit] tx in
-                // Locks the chain, so that two servers do not trim it at once.
+                // Locks the chain, so that two servers do not trim it at the same time.
                 let rows = try await tx.query(
                     "select start_number from audit_chain where chain = $1 for update",
                     chain
@@ -42,7 +42,7 @@ extension PostgreSQLStore {
         return count
     }
 
-    /// The audit's hash chains whose oldest entry is older than the given time.
+    /// Selects the hash chains whose oldest entry is older than the time `$1`.
     static let trimmableChains = """
         select c.chain from audit_chain c
         where (
@@ -51,8 +51,9 @@ extension PostgreSQLStore {
         order by c.chain
         """
 
-    /// The last entry to delete among the first `$4` entries of a hash chain. The order of the
-    /// entries' times differs slightly from the order of their numbers.
+    /// Selects the last old entry among the first `$4` entries of a hash chain; all entries up to
+    /// it are deleted. The order of the entries' times differs slightly from the order of their
+    /// numbers.
     static let lastOld = """
         select number, link from (
             select a.number, a.link, a.at from audit a

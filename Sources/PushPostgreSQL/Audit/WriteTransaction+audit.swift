@@ -3,32 +3,32 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// The stored end of a hash chain of the audit differs from the end that this server knows:
-/// another server now adds entries to the chain.
+/// The error that ends a transaction if the stored end of a hash chain is not the end that this
+/// server knows. Another server has then taken the chain over, and adds entries to it.
 struct AuditChainLost: Error {}
 
-/// The numbers of the audit's entries: the number of the hash chain, shifted, plus the entry's
-/// position within the chain.
+/// The numbers of the audit's entries. A number consists of the hash chain's number, shifted to
+/// the left, and the entry's position in the chain.
 enum AuditNumber {
     static let placeBits: Int64 = 40
 
-    /// The number before the chain's first entry.
+    /// The number before the first entry of the chain.
     static func start(ofChain chain: Int64) -> Int64 { chain << Self.placeBits }
 }
 
-/// Entries that a transaction adds to one of the audit's hash chains.
+/// The entries that a transaction adds to one of the audit's hash chains.
 ///
-/// The statement fails unless it inserts one row for each entry. It inserts fewer rows if the
-/// chain's end is no longer the end that this server knows. So a server that was paused for long
-/// cannot fork a chain that another server has taken over.
+/// The statement fails unless it inserts all entries. It inserts nothing if the stored end of the
+/// chain is no longer the end that this server knows. So a server that was paused for long cannot
+/// fork a chain that another server has taken over.
 struct AuditExtension {
-    /// The SQLSTATE of the statement's failure: a division by zero.
+    /// The SQLSTATE of the statement's deliberate failure: a division by zero.
     static let refusal = "22012"
 
     private let before: AuditHead
     private let entries: [SealedAuditEntry]
     private let mac: Data
-    /// The chain's new end.
+    /// The end of the chain after these entries.
     let head: AuditHead
 
     init(of head: AuditHead, by drafts: [AuditDraft], with audit: AuditChain) throws {
@@ -78,7 +78,8 @@ struct AuditExtension {
 }
 
 extension WriteTransaction {
-    /// The end of the slot's hash chain, or of a chain that this transaction takes over.
+    /// The end of the hash chain that this writer's slot uses. If the slot has no chain yet, this
+    /// transaction takes a chain over.
     func head(of slot: WriterSlot, server: Int64, with audit: AuditChain) async throws -> AuditHead {
         if let head = slot.head { return head }
         return try await self.takeChain(server: server, with: audit)
@@ -86,11 +87,12 @@ extension WriteTransaction {
 
     // MARK: - Private
 
-    /// Takes over the first hash chain whose server has ended, or begins a chain.
+    /// Takes over the first hash chain whose server has ended. If there is no such chain, begins a
+    /// new one.
     private func takeChain(server: Int64, with audit: AuditChain) async throws -> AuditHead {
         if let row = try await self.query(Self.freeChain, server).first {
             let link = AuditLink(number: try row.integer(1), code: try row.data(2))
-            // Does not take over a chain whose stored end was altered: `auditFault` reports it.
+            // A chain whose stored end was altered is not taken over; `auditFault` reports it.
             if try row.data(3) == audit.mac(ofEnd: link) {
                 return AuditHead(chain: try row.integer(0), server: server, link: link)
             }
@@ -108,8 +110,8 @@ extension WriteTransaction {
                 audit.mac(ofEnd: start)
             )
             if isNew.changed == 1 { return AuditHead(chain: chain, server: server, link: start) }
-            // Another transaction has begun this chain and committed, so the loop tries the next
-            // number.
+            // Another transaction has already begun a chain with this number, so the loop tries
+            // the next number.
         }
     }
 

@@ -4,11 +4,11 @@ internal import PushCore
 internal import PushStore
 
 extension PostgreSQLStore {
-    /// Deletes devices, and claims of handles that are not confirmed yet, with all their rows.
-    /// Also deletes the claims that belong to these devices. Returns whether any of the devices
-    /// and claims existed.
+    /// Deletes devices, and claims to handles that are not confirmed yet, with all their rows.
+    /// Also deletes the claims that belong to these devices. Returns whether any of them existed.
     ///
-    /// Cancels their pushes at the database's time, because not all callers have a time.
+    /// Their pushes are cancelled with the database's time, since some callers do not know the
+    /// time.
     @discardableResult
     static func delete(_ tx: WriteTransaction, devices: [Int64]) async throws -> Bool {
         if devices.isEmpty { return false }
@@ -38,8 +38,8 @@ extension PostgreSQLStore {
         delete from device where number = any($1::bigint[])
         """
 
-    /// Retires devices of one user, cancels their pushes, and ends their claims. `moved` is the
-    /// platform on which another account has registered the handle, if any.
+    /// Retires devices of one user, cancels their pushes, and deletes their claims to handles. If
+    /// another account has registered the handle, `moved` is the platform of that registration.
     static func retire(
         _ tx: WriteTransaction,
         devices: [Int64],
@@ -66,8 +66,8 @@ extension PostgreSQLStore {
         from old where d.number = old.number returning d.number, old.platform
         """
 
-    /// Deletes the tags of retired devices; returns their claims, and the user's oldest
-    /// tombstones.
+    /// Deletes the tags of retired devices. Returns the devices' claims, and those of the user's
+    /// oldest retired devices that exceed the maximum; the caller deletes them.
     static let endTags = """
         with tags as (delete from device_tag where device = any($1::bigint[])),
         old as (
@@ -76,9 +76,9 @@ extension PostgreSQLStore {
         select number from device where claims_for = any($1::bigint[]) union all select number from old
         """
 
-    /// Retires the devices of a user that were last registered with the given sessions, which the
-    /// caller ends. Adds each device to the audit, with the actor of `record`. The user must be
-    /// locked.
+    /// Retires those devices of a user that were last registered with one of `sessions`; the
+    /// caller ends these sessions. Adds a record for each device to the audit, with the actor of
+    /// `record`. The caller must have locked the user.
     static func retireDevices(
         _ tx: WriteTransaction,
         ofUser user: Int64,
@@ -91,15 +91,16 @@ extension PostgreSQLStore {
         try await Self.write(DeviceEnds(ofSessions: devices, by: record), ofUser: user, tx, now: now)
     }
 
-    /// If a server of an older version registers a device again, the device's row keeps the name
-    /// of the old session. But `registered_at` changes.
+    /// Compares `session_at` with `registered_at`, because of servers of an older version. If such
+    /// a server registers a device again, it keeps the name of the old session in the row, but
+    /// changes `registered_at`.
     static let devicesOfSessions = """
         \(EndingDevice.select)
         where user_id = $1 and session = any($2::text[]) and session_at = registered_at and handle is not null
         order by number for update
         """
 
-    /// Writes the end of devices. The user must be locked.
+    /// Writes the end of devices. The caller must have locked the user.
     static func write(_ ends: DeviceEnds, ofUser user: Int64, _ tx: WriteTransaction, now: Date) async throws {
         for group in ends.retired {
             try await Self.retire(tx, devices: group.devices, ofUser: user, reason: group.reason, now: now)

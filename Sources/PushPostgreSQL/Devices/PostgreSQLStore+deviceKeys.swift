@@ -24,7 +24,8 @@ extension PostgreSQLStore {
     package func deviceKeys(of audience: HashedAudience, atMost limit: Int) async throws -> [DeviceKeyEntry]? {
         try await self.write { [sealing] tx in
             let pages = AudiencePages(audience)
-            // For the branch of all devices, `isLarger` does not count, and always returns `true`.
+            // If the audience is all devices, `isLarger` would return `true` without counting. So
+            // this function counts the devices itself.
             if audience.branches == [.devices] {
                 let devices = try await tx.query(Self.countDevices, limit + 1).first?.integer(0) ?? 0
                 if devices > Int64(limit) { return nil }
@@ -36,8 +37,8 @@ extension PostgreSQLStore {
                 let next = try await pages.take(AudienceWalk.page, at: &walk, tx)
                 numbers.formUnion(next.rows.devices.map(\.number))
                 isLast = next.isLast
-                // Each page may have more devices than `AudienceWalk.page`, since a user may have
-                // several devices.
+                // The limit is checked after each page: a page of users may have more devices than
+                // `AudienceWalk.page`, since a user may have several.
                 guard numbers.count <= limit else { return nil }
             }
             return try await tx.query(

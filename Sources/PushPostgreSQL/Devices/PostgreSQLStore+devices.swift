@@ -23,7 +23,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Blocks the user's other registrations and the user's deletion until the commit.
+    /// Locks the user until the commit: meanwhile the user registers no other device, and nobody
+    /// deletes the user.
     static let lockUserID = "select id from account where id = $1 for no key update"
     private static let insertDevice = """
         insert into device (id, user_id, created_at, registered_at) values ($1, $2, $3, $3) on conflict (id) do nothing
@@ -104,7 +105,8 @@ extension PostgreSQLStore {
 
     // MARK: - Private
 
-    /// The user's registration id for a handle, or `nil`. Deletes duplicates.
+    /// The user's registration id for a handle; `nil` if the user has not registered the handle.
+    /// If there are several ids, deletes all except one.
     private static func reuse(
         _ tx: WriteTransaction,
         _ user: Int64,

@@ -5,11 +5,12 @@ package import PushStore
 
 extension PostgreSQLStore {
     package static var movingPage: Int { 500 }
-    /// Attempts for a registration while other requests register its handle at the same time.
+    /// The maximum number of runs of a registration, while other requests register the same
+    /// handle.
     private static let attempts = 10
 
-    /// Runs a transaction again if another transaction has registered its handle at the same time.
-    /// The next run finds the registration of that handle.
+    /// Follows a decision on a registration. If another transaction registers the same handle at
+    /// the same time, runs again, and then finds that registration.
     package func follow<Outcome>(
         _ decision: RegistrationDecision,
         page: Int,
@@ -57,8 +58,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Also deletes the times of accepted pushes: a push accepted in the old environment does not
-    /// show that the new environment works.
+    /// Moves a device to another environment. Also deletes the times of its accepted pushes: a
+    /// push that the old environment accepted does not show that the new environment works.
     private static let moveDevice = """
         with moved as (
             update device set lane = $2, environment_moves = environment_moves + 1

@@ -3,12 +3,12 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// Each statement also locks the devices that it reads.
+/// Reads the facts that a decision asks for. Each statement also locks the devices that it reads.
 extension Registrar {
     func read(_ question: RegistrationQuestion, into facts: inout RegistrationFacts) async throws {
         switch question {
         case .isSignedIn(let token):
-            // A transaction that ends a session locks the user, too.
+            // The user's lock suffices: a transaction that ends a session locks the user, too.
             facts.isSignedIn = try await self.tx.query(Self.findToken, token.description).count == 1
         case .device(let id, nil):
             facts.device = try await self.device(id).map { [$0] } ?? []
@@ -68,10 +68,10 @@ extension Registrar {
         \(StoredDevice.select) where d.id = $1 and d.user_id = $2 and d.claims_for is null for update of d
         """
 
-    /// Selects the device with the id and the devices that have the handle, in one statement. With
-    /// two statements, two users who exchange their handles would deadlock. Reads other users'
-    /// devices only if the user has a device with that id, and not if several users may share the
-    /// handle.
+    /// Selects the device with the id `$1` and the devices with the handle, in one statement. With
+    /// two statements, two users who exchange their handles would deadlock. Other users' devices
+    /// are read only if this user has a device with the id. They are not read, either, if several
+    /// users may have the handle.
     private static let issuedAndHolders = """
         \(StoredDevice.select)
         where (d.id = $1 and d.user_id = $2 and d.claims_for is null)
@@ -86,8 +86,9 @@ extension Registrar {
         order by d.number for update of d
         """
 
-    /// `offset 0` keeps the planner from using the index by handle: the query reads the user's own
-    /// devices.
+    /// Selects whether the user has a device with the handle. Because of `offset 0`, the planner
+    /// reads only this user's devices. Without it, the planner could search all users' devices by
+    /// handle.
     private static let isHeld = """
         select exists (
             select 1 from (select platform, handle_key from device where user_id = $1 offset 0) own

@@ -4,7 +4,8 @@ internal import PushCore
 internal import PushStore
 
 extension Registrar {
-    /// Writes the plan of a registration. Returns how many pushes have moved to the new lane.
+    /// Writes the plan of a registration. Returns the number of pushes that have moved to the
+    /// device's new lane.
     func write(_ plan: RegistrationPlan) async throws -> Int {
         for old in plan.retired {
             try await PostgreSQLStore.retire(
@@ -30,8 +31,8 @@ extension Registrar {
     private static let forgetPushes = "delete from device_push where device = $1"
     private static let useCode = "update confirmation set is_used = true where handle_key = $1"
 
-    /// Writes the plan of a claim. Returns `false`, and writes nothing, if the notification's id
-    /// is in use.
+    /// Writes the plan of a claim to a handle. Returns `false`, and writes nothing, if the id of
+    /// the code's notification is in use.
     func write(_ plan: ClaimPlan) async throws -> Bool {
         if let push = plan.push, try await !self.insert(push) { return false }
         if let claim = plan.ended { try await PostgreSQLStore.delete(self.tx, devices: [claim]) }
@@ -71,7 +72,8 @@ extension Registrar {
         where number = $1
         """
 
-    /// The row of the earlier claim, which now belongs to the device, or of a new claim.
+    /// The row for the claim: the row of the user's earlier claim, which now belongs to this
+    /// device, or else a new row.
     private func claimRow(_ plan: ClaimPlan) async throws -> Int64 {
         if let earlier = plan.earlier {
             _ = try await self.tx.query(Self.moveClaim, earlier, plan.device)
@@ -104,9 +106,9 @@ extension Registrar {
         return inserted.count == 1
     }
 
-    /// The notification of a code counts towards the user's stored notifications, as each row of
-    /// `notification` does until it is deleted. Its place in the order of notifications comes from
-    /// the time, as in a post.
+    /// Inserts the notification that pushes a code to the claimed handle. It counts towards the
+    /// user's stored notifications until it is deleted, like any other row of `notification`. Its
+    /// place in the order of notifications is computed from the time, as for a post.
     private static let insertNotification = """
         with new as (
             insert into notification (id, sender_id, is_stored_by_clients, is_read_once, priority, sequence, seed,
@@ -120,7 +122,7 @@ extension Registrar {
         select id from new
         """
 
-    /// Enqueues the push of a code, and cancels any earlier one.
+    /// Enqueues the push of a code, and cancels the push of an earlier code.
     private func enqueue(_ push: ClaimPlan.CodePush, to claim: Int64, _ values: HandleValues) async throws {
         let (reason, lane) = (PushReason.replacedConfirmation, values.registration.lane.description)
         try await PostgreSQLStore.cancelPushes(self.tx, ofDevices: [claim], reason: reason, now: self.now)

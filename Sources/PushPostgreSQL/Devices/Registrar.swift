@@ -3,23 +3,25 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// Reads the facts of a `RegistrationDecision`, and writes its plan, within one transaction. It
-/// locks the user's row first, so the user's registrations run one after the other on all servers.
+/// Reads the facts for a `RegistrationDecision`, and writes the plan that the decision returns, in
+/// one transaction. It locks the user's row first. So the registrations of one user run one after
+/// the other, on whichever servers they arrive.
 struct Registrar {
     let tx: WriteTransaction
     let decision: RegistrationDecision
-    /// The largest number of pushes that move to the device's new lane in this transaction.
+    /// The maximum number of pushes that this transaction moves to the device's new lane.
     let page: Int
 
     var now: Date { self.decision.now }
     var sealing: Sealing { self.decision.sealing }
     var user: Int64 { self.decision.user.id }
 
-    /// Another transaction has registered the handle since this transaction searched for its
-    /// holder.
+    /// Another transaction has registered the handle since this transaction searched for devices
+    /// that have the handle.
     struct HandleTaken: Error {}
 
-    /// Follows a decision to its end.
+    /// Reads the facts that the decision asks for, one after the other, until it returns a plan;
+    /// then writes the plan.
     func run<Outcome>(
         _ decide: (RegistrationFacts) throws -> RegistrationStep<Outcome>
     ) async throws -> RegistrationEnd<Outcome> {
@@ -55,7 +57,8 @@ struct Registrar {
 
     private static let saveTags = "update device set tags = $2 where number = $1"
 
-    /// Writes only changed tags: a device registers often, with the same tags.
+    /// Writes only the difference to the stored tags: a device registers often, and mostly with
+    /// the same tags.
     func replaceTags(of device: Int64, by tags: Set<Tag>) async throws {
         let tags = Set(tags.map(self.sealing.index.hash))
         let old = Set(try await self.tx.query(Self.tagsOfDevice, device).map { try $0.data(0) })
@@ -71,8 +74,8 @@ struct Registrar {
         """
 
     private func lockUser() async throws {
-        // The result is not checked: if the user was deleted meanwhile, the user's registrations
-        // do not exist either.
+        // The number of rows does not matter. If the user was deleted meanwhile, the next
+        // statements find no registrations of this user.
         _ = try await self.tx.query(PostgreSQLStore.lockUserID, self.user)
     }
 }

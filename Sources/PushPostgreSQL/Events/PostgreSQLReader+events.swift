@@ -13,7 +13,8 @@ extension PostgreSQLReader {
         let body = { (rows: Rows) throws -> EventPage in
             let (state, columns) = (rows.first, StoredEvent.Column.allCases.count)
             return EventPage(
-                // Without events the query returns one row, with the numbers of the state alone.
+                // If there are no events, the query returns one row that has only the numbers of
+                // `event_state`.
                 try rows.compactMap { $0.isNull(0) ? nil : try StoredEvent($0, to: sender, sealing) },
                 after: number,
                 limit: limit,
@@ -21,7 +22,8 @@ extension PostgreSQLReader {
                 trimmed: try state?.integer(columns + 1) ?? 0
             )
         }
-        // The query asks for one event more than `limit`, which shows whether there are more.
+        // The query requests one event more than `limit`: the additional event shows that there
+        // are more.
         if let sender { return try await self.read(Self.eventsOfSender, start, limit + 1, sender.id, as: body) }
         return try await self.read(Self.allEvents, start, limit + 1, as: body)
     }
@@ -46,7 +48,7 @@ extension PostgreSQLReader {
     static let allEvents = events(where: "e.kind <> 0")
     static let eventsOfSender = events(where: "e.sender_id = $3")
 
-    /// Selects the columns of `StoredEvent`, and the numbers from `event_state`.
+    /// Selects the columns of `StoredEvent`, and two numbers of `event_state`.
     private static func events(where condition: String) -> String {
         """
         select e.number, e.at, e.kind, e.notification_id,
@@ -62,9 +64,10 @@ extension PostgreSQLReader {
         """
     }
 
-    /// Selects the figures from which the number of undelivered events follows. Gaps in the
-    /// numbers occur only just before the row of a server's start (kind 0). The sum counts these
-    /// gaps and rows, which are no events.
+    /// Selects the numbers that the count of undelivered events is computed from. When a server
+    /// starts, it writes a row of kind 0, and numbers may be missing only directly before this
+    /// row. The sum counts these missing numbers and the rows of kind 0, because they are no
+    /// events.
     static let backlog = """
         with s as (select newest, greatest(delivered, trimmed) as start from event_state)
         select s.newest, s.start, (

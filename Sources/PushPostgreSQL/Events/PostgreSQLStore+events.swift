@@ -15,7 +15,7 @@ extension PostgreSQLStore {
             guard let delivered = try row?.integer(0), let trimmed = try row?.integer(1) else {
                 return TrimmedEvents(count: 0, undelivered: 0)
             }
-            // Keeps the newest event, so that its number is not assigned again.
+            // The newest event is kept, so that no other event gets its number.
             let rows = try await tx.query(Self.oldestEvents, trimmed, limit).map { row in
                 (
                     number: try row.integer(0),
@@ -23,8 +23,8 @@ extension PostgreSQLStore {
                     isEvent: try row.integer(2) != 0
                 )
             }
-            // The rows are in the order of their numbers, from which the order of their times
-            // differs slightly.
+            // The rows are in the order of their numbers, which differs slightly from the order of
+            // their times.
             guard let last = rows.lastIndex(where: \.isOld) else { return TrimmedEvents(count: 0, undelivered: 0) }
             let deleted = rows[...last]
             _ = try await tx.query("delete from event where number > $1 and number <= $2", trimmed, rows[last].number)

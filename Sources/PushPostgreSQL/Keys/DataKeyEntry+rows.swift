@@ -4,20 +4,20 @@ internal import PushCore
 internal import PushStore
 
 extension DataKeyEntry {
-    /// Adds a key: its number, its check value, and the start of its use.
+    /// Inserts a key: its number, its check value, and the time of its first use.
     static let adding = """
         insert into data_key (number, check_value, used_at) values ($1, $2, $3) on conflict (number) do nothing
         """
 
-    /// Reads the rows of `all`.
+    /// Reads the rows that the statement `all` selects.
     static func entries(_ rows: Rows) throws -> [DataKeyEntry] {
         try rows.compactMap { try DataKeyEntry($0) }
     }
 
-    /// Marks a key of the keyring as in use. This must be committed before anything is encrypted
-    /// with it.
+    /// Marks a key of the keyring as in use. This must be committed before any value is encrypted
+    /// with the key.
     ///
-    /// Throws `StoreError.wrongKeyring` if a key in use is not in the keyring: the caller must
+    /// Throws `StoreError.wrongKeyring` if the keyring lacks a key that is in use. The caller must
     /// then roll the transaction back.
     static func record(_ number: UInt32, of keyring: Keyring, now: Date, _ connection: BlockingConnection) throws {
         guard let checkValue = keyring.checkValue(of: number) else { return }
@@ -25,8 +25,8 @@ extension DataKeyEntry {
         try Self.entries(connection.query(Self.all)).check(keyring)
     }
 
-    /// Marks a key of the keyring as in use, in a transaction. Throws the same errors as the other
-    /// `record`.
+    /// Marks a key of the keyring as in use, in an asynchronous transaction. Throws the same
+    /// errors as the blocking function `record`.
     static func record(_ number: UInt32, of keyring: Keyring, now: Date, _ tx: WriteTransaction) async throws {
         guard let checkValue = keyring.checkValue(of: number) else { return }
         _ = try await tx.query(Self.adding, Int64(number), checkValue, now.milliseconds)

@@ -5,14 +5,16 @@ internal import PushCore
 internal import PushStore
 
 extension DayKeyReport {
-    /// The number of days from today to the day whose key identifies the chain of day keys: all
-    /// servers must derive the same key for that day.
+    /// The check value of the chain of day keys belongs to a day this number of days after today.
+    /// All servers must derive the same key for that day.
     private static let lead: UInt32 = 400
-    /// The check value is replaced once its day is fewer than this number of days away.
+    /// A new check value is stored once the day of the old one is fewer than this number of days
+    /// away.
     private static let renewal: UInt32 = 200
 
-    /// Selects at least one row. Each has the day and the check value, whether day keys encrypt,
-    /// and a holder with its day and time.
+    /// Selects at least one row. Each row has the day and the check value of the chain, and one
+    /// holder with its day and time. It also says whether the servers encrypt with day keys. A
+    /// holder is a file with day keys.
     static let all = """
         select c.day, c.check_value, m.oldest_known = m.name, h.place, h.day, h.at
         from (select 1) as one left join day_chain c on c.id = 1
@@ -20,7 +22,7 @@ extension DayKeyReport {
         order by h.place
         """
 
-    /// Reads the rows of `all`.
+    /// Reads the rows that the statement `all` selects.
     init(_ rows: Rows) throws {
         var check: (Day, Data)?
         var isSealing = false
@@ -40,12 +42,12 @@ extension DayKeyReport {
         self.init(check: check, isSealing: isSealing, holders: holders)
     }
 
-    /// The day keys of a server that opens the database. Creates a new chain of day keys if no
-    /// server had one before. Throws `StoreError.wrongDayKeys`.
+    /// The day keys of a server that opens the database. If no server has had day keys before,
+    /// creates a new chain. Throws `StoreError.wrongDayKeys`.
     static func open(_ keeper: any DayChainKeeper, now: Date, _ connection: BlockingConnection) throws -> DayKeys {
         try connection.transaction {
-            // The lock makes servers that start at the same time take turns, and keeps older
-            // versions from joining meanwhile.
+            // If several servers start at the same time, this lock makes them wait for each other.
+            // Meanwhile no server of an older version joins.
             _ = try connection.query(Schema.schemaLock)
             let report = try Self(connection.query(Self.all, Migration.dayKeys))
             var chain = try keeper.load()
@@ -64,8 +66,7 @@ extension DayKeyReport {
         }
     }
 
-    /// The check value that identifies the chain of day keys from now on; `nil` if the stored
-    /// value is recent enough.
+    /// A new check value for the chain of day keys; `nil` if the stored one can stay.
     func nextCheck(_ chain: DayChain, now: Date) -> (day: Day, value: Data)? {
         let today = max(Day(of: now), chain.day)
         if let check, check.day.number > today.number + Self.renewal { return nil }
@@ -78,17 +79,17 @@ extension DayKeyReport {
         on conflict (id) do update set day = excluded.day, check_value = excluded.check_value where c.day < excluded.day
         """
 
-    /// Starts encryption with day keys, unless a server without them may run. From then on no
-    /// such server can join.
+    /// Begins the encryption with day keys, unless a server of a version without day keys may
+    /// still run. From then on, such a server cannot join.
     static let enableDayKeys = """
         update migration set oldest_known = name where name = $1 and oldest_known <> name and not exists (
             select 1 from node where not is_fenced and until >= \(DatabaseClock.now) and schema < $1)
         """
 
-    /// Deletes the rows of holders (files with day keys) that no server has reported for 90 days.
+    /// Deletes the rows of files with day keys that no server has reported for 90 days.
     static let deleteSilentHolders = "delete from day_key_holder where at < \(DatabaseClock.now) - 7776000000"
 
-    /// Stores a holder, and the day up to which it has destroyed keys.
+    /// Stores the place of a file with day keys, and the day before which its keys are destroyed.
     static let storeHolder = """
         insert into day_key_holder (place, day, at) values ($1, $2, \(DatabaseClock.now))
         on conflict (place) do update set day = excluded.day, at = excluded.at

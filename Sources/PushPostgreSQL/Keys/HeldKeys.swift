@@ -1,8 +1,8 @@
 internal import Foundation
 internal import PushCore
 
-/// The keys of a server's keyring, as other servers see them: a number and a check value each,
-/// in the keyring's order.
+/// The keys of a server's keyring in the form that other servers see. Each key has a number and a
+/// check value; the keys are in the order of the keyring.
 struct HeldKeys: Sendable, Hashable {
     struct Key: Sendable, Hashable {
         let number: UInt32
@@ -19,7 +19,7 @@ struct HeldKeys: Sendable, Hashable {
         }
     }
 
-    /// Reads `bytes`; ignores an incomplete key at the end.
+    /// Reads the stored form; an incomplete key at the end of `bytes` is ignored.
     init(_ bytes: Data) {
         var (keys, rest) = ([Key](), bytes[...])
         while rest.count >= Self.length {
@@ -38,7 +38,7 @@ struct HeldKeys: Sendable, Hashable {
         }
     }
 
-    /// The check value of each key, by the key's number.
+    /// The keys' check values, by the numbers of the keys.
     var checkValues: [UInt32: Data] {
         Dictionary(self.keys.map { ($0.number, $0.checkValue) }) { first, _ in first }
     }

@@ -3,21 +3,21 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// A snapshot of the keys in use, and of the keys that each server holds. It decides with which
-/// key a server encrypts: the first key of its keyring that all servers have.
+/// A snapshot of the data keys in use, and of the keys that each server has. It determines a
+/// server's encrypting key: the first key of its keyring that all servers have.
 ///
-/// Counts every server that is not fenced, even a late one: a paused server resumes under its
-/// number, and its keys are known.
+/// Every server that is not fenced counts, even one whose lease has expired. A server that was
+/// paused resumes under its number, and its keys are known.
 struct KeyAgreement: Sendable {
-    /// A server that is not fenced.
+    /// A server, or a command, that uses the database and is not fenced.
     struct Holder: Sendable {
         let server: Int64
         let name: String
         let sealing: UInt32
-        /// `nil` for a server of an older version, which does not publish its keys.
+        /// The server's keys; `nil` for an older version, which does not publish its keys.
         let held: HeldKeys?
-        /// Whether this holder is a command rather than a server: no server waits until a command
-        /// has a key.
+        /// Whether this is a command rather than a server. Servers do not wait until commands have
+        /// a key.
         let isCommand: Bool
 
         var keys: ServerKeys { ServerKeys(name: self.name, sealing: self.sealing, checkValues: self.held?.checkValues) }
@@ -26,7 +26,8 @@ struct KeyAgreement: Sendable {
     let used: [DataKeyEntry]
     let holders: [Holder]
 
-    /// Reads the keys in use and the holders in one statement, and so in one snapshot.
+    /// Selects the keys in use and the servers in one statement, so that the rows belong to one
+    /// snapshot.
     static let all = """
         select false, d.number, '', d.used_at, d.seals, d.check_value from data_key d
         union all
@@ -34,7 +35,7 @@ struct KeyAgreement: Sendable {
         order by 1, 4, 2
         """
 
-    /// Reads the rows of `all`.
+    /// Reads the rows that the statement `all` selects.
     init(_ rows: Rows) throws {
         var (used, holders) = ([DataKeyEntry](), [Holder]())
         for row in rows.map({ $0 }) {
@@ -59,13 +60,13 @@ struct KeyAgreement: Sendable {
         (self.used, self.holders) = (used, holders)
     }
 
-    /// The servers other than the server with the number `server`.
+    /// The keys of all servers except the server with the number `server`.
     func servers(besides server: Int64?) -> [ServerKeys] {
         self.holders.filter { !$0.isCommand && $0.server != server }.map(\.keys)
     }
 
-    /// Throws `StoreError.wrongKeyring` if a key in use is missing from the keyring, or differs
-    /// there. The error names the server that encrypts with the key.
+    /// Throws `StoreError.wrongKeyring` if the keyring lacks a key in use, or has another key
+    /// under its number. The error names the server that encrypts with the key.
     func check(_ keyring: Keyring) throws(StoreError) {
         for entry in self.used {
             do {
@@ -83,8 +84,8 @@ struct KeyAgreement: Sendable {
         }
     }
 
-    /// The key with which the server with the number `server` encrypts. If that is not the first
-    /// key of its keyring, also returns the servers that lack the first key.
+    /// The encrypting key of the server with the number `server`. If this is not the first key of
+    /// the server's keyring, also returns the servers that lack the first key.
     ///
     /// If servers of older versions encrypt with different keys, there may be no key that all
     /// servers have. The result is then one of the keys in use.
@@ -99,7 +100,7 @@ struct KeyAgreement: Sendable {
         return (sealing, KeyWait(number: keyring.sealing, sealing: sealing, lacking: lacking.sorted()))
     }
 
-    /// The keys with which servers encrypt, or will soon.
+    /// The present encrypting keys of all servers, and their next ones.
     var needed: Set<UInt32> {
         Set(self.holders.map(\.sealing)).union(self.holders.compactMap { $0.held?.keys.first?.number })
     }

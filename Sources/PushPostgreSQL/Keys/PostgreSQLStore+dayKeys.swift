@@ -5,7 +5,7 @@ internal import PushCore
 package import PushStore
 
 extension PostgreSQLStore {
-    /// Payloads that are encrypted again in one transaction.
+    /// The number of payloads that one transaction encrypts again.
     private static let dayPage = 200
 
     package func turnDayKeys(now: Date) async throws -> DayKeyTurn? {
@@ -15,8 +15,8 @@ extension PostgreSQLStore {
             days.beginSealing()
             turn.begins = true
         }
-        // Uses the earlier of the server's and the database's time: a clock that is ahead must not
-        // destroy keys that other servers still need.
+        // The earlier of the server's and the database's time counts: a clock that is ahead must
+        // not destroy keys that other servers still need.
         let moment = min(now, try await self.databaseTime())
         let day = DayKeyReport.firstDay(at: moment)
         try await self.renewReadOnce(before: day, now: moment, &turn)
@@ -35,8 +35,8 @@ extension PostgreSQLStore {
         return turn
     }
 
-    /// The number of files with keys of past days, as their servers have reported; `nil` if this
-    /// server has no day keys.
+    /// The number of files that still contain keys of past days, according to the servers' last
+    /// reports; `nil` if this server has no day keys.
     func lateDayKeys() async throws(StoreError) -> Int? {
         guard self.vault.days != nil else { return nil }
         do {
@@ -53,7 +53,8 @@ extension PostgreSQLStore {
         Date(milliseconds: try await self.read("select \(DatabaseClock.now)")[0].integer(0))
     }
 
-    /// Whether day keys encrypt now. Begins to encrypt with them if all servers support that.
+    /// Returns whether servers now encrypt with day keys. Begins this encryption if all servers
+    /// support it.
     private func mayBeginDayKeys() async throws -> Bool {
         try await self.write { tx in
             _ = try await tx.query(Schema.schemaLock)
@@ -62,8 +63,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Encrypts again the read-once payloads that recipients still wait for and that are encrypted
-    /// for a day before `day`.
+    /// Encrypts read-once payloads again. These are the payloads that recipients have not
+    /// collected yet, and that are encrypted with the key of a day before `day`.
     private func renewReadOnce(before day: Day, now: Date, _ turn: inout DayKeyTurn) async throws {
         var row: Int64? = 0
         while let last = row {
@@ -80,7 +81,7 @@ extension PostgreSQLStore {
     }
 }
 
-/// Locked read-once payloads whose keys will be destroyed, and their new values.
+/// A page of locked read-once payloads whose keys will be destroyed, with their new values.
 private struct ReadOncePage: Sendable {
     struct Renewed: Sendable {
         let id: Int64
@@ -88,10 +89,10 @@ private struct ReadOncePage: Sendable {
         let alert: Data?
     }
 
-    /// The last row; `nil` after the last page.
+    /// The last row of the page; `nil` if no further page follows.
     var last: Int64?
     var renewed: [Renewed] = []
-    /// Notifications whose key no longer exists.
+    /// The notifications whose payloads are lost, because their key no longer exists.
     var lost: [Int64] = []
     private var freed: [Int64: Usage] = [:]
 
@@ -124,7 +125,7 @@ private struct ReadOncePage: Sendable {
             self.lost.append(id)
             self.freed[sender, default: Usage()].bytes += Int64(payload.count)
         } catch is VaultError {
-            // Skips a damaged payload; the error is reported when a recipient fetches it.
+            // A damaged payload is left as it is. The recipient who fetches it gets the error.
         }
     }
 

@@ -5,7 +5,7 @@ package import PushStore
 internal import Synchronization
 
 extension PostgreSQLStore {
-    /// Without a signal, `keepKeys` checks for a waiting key after this time.
+    /// The maximum time after which `keepKeys` checks whether a key waits, even without a signal.
     private static let longestWait = Duration.seconds(60)
 
     package var keyWait: KeyWait? { self.keys.wait }
@@ -25,8 +25,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// While the keyring's first key waits for other servers, checks whether they have it, and
-    /// then encrypts with it.
+    /// Switches to the keyring's first key as soon as all servers have it. Until then, checks at
+    /// intervals whether they have it.
     func keepKeys() async {
         await withTaskCancellationHandler {
             while !Task.isCancelled {
@@ -34,10 +34,10 @@ extension PostgreSQLStore {
                     await self.keys.signal.wait(atMost: Self.longestWait)
                     continue
                 }
-                // Cancellation of the task ends the sleep early; then the loop's condition ends
-                // the loop.
+                // If the task is cancelled, this sleep ends early, and the loop's condition then
+                // ends the loop.
                 try? await Task.sleep(for: ServerMembership.renewalInterval)
-                // The next round retries what fails.
+                // If this fails, the next round tries again.
                 try? await self.settleKeys()
             }
         } onCancel: {
@@ -45,8 +45,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Encrypts with the keyring's first key, if this key has waited for other servers and all of
-    /// them have it now.
+    /// If the keyring's first key waits for other servers, and all of them now have it, encrypts
+    /// with it from now on.
     func settleKeys() async throws {
         guard self.options.mayExchange() else { return }
         try await self.keys.changing {
@@ -81,25 +81,25 @@ extension PostgreSQLStore {
 
     // MARK: - Private
 
-    /// Publishes the keyring's keys to the other servers, and encrypts with the first key that all
-    /// have.
+    /// Publishes the keyring's keys to the other servers. Then encrypts with the keyring's first
+    /// key that all servers have.
     ///
-    /// Every transaction that joins, publishes keys or changes the encrypting key locks the row of
-    /// `schema_state`. So what this transaction reads about the other servers under the lock stays
-    /// true until the commit.
+    /// A transaction must lock the row of `schema_state` if it joins a server, publishes keys or
+    /// changes the encrypting key. So what this transaction reads about the other servers under
+    /// the lock stays true until the commit.
     private func use(_ keyring: Keyring, _ record: AuditRecord?, at date: Date) async throws {
         let current = try KeyAgreement(await self.read(KeyAgreement.all))
         try current.check(keyring)
-        // The replacement is counted before anything changes. So a pass of `rewrap` that ends
-        // meanwhile does not delete a key that is in use again.
+        // The number of replacements rises before anything else changes. A pass of `rewrap` that
+        // ends meanwhile notices this, and does not delete a key that is in use again.
         self.exchanges.wrappingAdd(1, ordering: .relaxed)
         let (vault, server, held) = (self.sealing.vault, self.membership.number, self.keys.held(keyring))
         let (before, wasSealing) = (vault.keyring, vault.isSealing)
-        // If this server lacked a key before, it had stopped encrypting. It starts again with a
-        // key in use, which all servers have.
+        // If this server lacked a key before, it had stopped encrypting. It then starts again with
+        // a key in use, since all servers have such a key.
         let interim = wasSealing ? before.sealing : current.used.last?.number ?? keyring.sealing
-        // Other servers may encrypt with any of these keys as soon as they see that this server
-        // has them.
+        // As soon as the other servers see that this server has these keys, they may encrypt with
+        // any of them. So this server must already be able to decrypt with all of them.
         if let opening = keyring.joined(with: before).sealing(with: interim), opening != before || !wasSealing {
             vault.replaceKeyring(opening)
         }
@@ -116,21 +116,20 @@ extension PostgreSQLStore {
                 return choice
             }
         } catch {
-            // If the commit may have happened, other servers may rely on this server to decrypt
-            // values under the new keys.
-            // under the new keys.
+            // If the commit may have succeeded, the new keyring stays. Other servers may then rely
+            // on this server to decrypt values under the new keys.
             if case StoreError.unknownOutcome = error { throw error }
             if vault.keyring != before || !wasSealing { vault.replaceKeyring(before, isSealing: wasSealing) }
             throw error
         }
         self.keys.use(keyring, sealing: choice.sealing, choice.wait)
-        // If this fails, the previous key stays in use until `keepKeys` succeeds.
+        // If `reportSealing` fails, the previous key counts as in use until `keepKeys` succeeds.
         if self.keys.isUnreported { try? await self.reportSealing() } else { self.keys.recordReported() }
     }
 
-    /// Publishes which key encrypts. This must come after the switch, so that no server deletes
-    /// the old key while this server may encrypt with it. Until then the new key counts as in use
-    /// because it is the first of the keyring.
+    /// Publishes this server's encrypting key. This must come after the switch to that key, so
+    /// that no server deletes the old key while this server may encrypt with it. The new key
+    /// counts as in use before that, because it is the first key of the keyring.
     private func reportSealing() async throws {
         let (server, sealing) = (self.membership.number, Int64(self.sealing.vault.keyring.sealing))
         try await self.write { tx in

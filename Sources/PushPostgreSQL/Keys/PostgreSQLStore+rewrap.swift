@@ -12,8 +12,8 @@ extension PostgreSQLStore {
         let (vault, page) = (self.sealing.vault, max(1, page ?? SealedColumn.rewrapPage))
         let exchange = self.exchanges.load(ordering: .relaxed)
         let used = try DataKeyEntry.entries(await self.read(DataKeyEntry.all)).map(\.number)
-        // Other servers may already encrypt with the key that this server waits to use. A pass
-        // must not re-encrypt their values with the old key.
+        // This server may still wait to switch to a key that other servers already use. A pass
+        // must not re-encrypt values from the new key to the old key.
         if let wait = self.keys.wait, used.contains(wait.number) { return nil }
         let others = used.filter { $0 != vault.keyring.sealing }
         guard !others.isEmpty else { return nil }
@@ -23,12 +23,12 @@ extension PostgreSQLStore {
         }
         guard result.unreadable == 0 else { return result }
         result.unused = try await self.write { tx in
-            // The lock keeps other servers from starting to encrypt with one of these keys
-            // meanwhile.
+            // While this lock is held, no other server begins to encrypt with one of these keys.
             _ = try await tx.query(Schema.schemaLock)
-            // If the keyring was replaced meanwhile, the pass for the new keyring decides.
+            // If the keyring was replaced during this pass, this pass deletes no key; the pass for
+            // the new keyring does.
             guard self.exchanges.load(ordering: .relaxed) == exchange else { return [] }
-            // A key with which another server still encrypts stays in use.
+            // A key remains in use as long as another server encrypts with it.
             let needed = try KeyAgreement(await tx.query(KeyAgreement.all)).needed
             let unused = others.filter { !needed.contains($0) }.map { Int64($0) }
             let deleted = try await tx.query(Self.deleteUnusedKeys, unused)
@@ -41,13 +41,14 @@ extension PostgreSQLStore {
 }
 
 extension SealedColumn {
-    /// Counts the values that begin with the bytes of a format and a key's number.
+    /// Counts the values that are encrypted with a key. Such a value begins with the byte of the
+    /// format and the key's number.
     var counting: String {
         "select count(*) from \(self.table) where substr(\(self.column), 1, \(Vault.keyNumber.upperBound)) = $1"
     }
 
-    /// Re-encrypts those values of the next rows that are not encrypted with the first key. Locks
-    /// these rows until the commit.
+    /// Re-encrypts those values of the next rows that are not encrypted with the keyring's first
+    /// key. Locks these rows until the commit.
     func rewrap(_ tx: WriteTransaction, _ vault: Vault, after row: Int64, limit: Int) async throws -> Page {
         let last = try await tx.query(
             "select \(self.key) from \(self.table) where \(self.key) > $1 order by \(self.key) limit 1 offset $2",
@@ -78,8 +79,8 @@ extension SealedColumn {
                 guard let value = try vault.renewed(try row.data(1), in: place) else { continue }
                 renewed.append((number, value))
             } catch is VaultError {
-                // The result reports the unreadable value to an operator. The value's key stays in
-                // use, because a backup may repair the value.
+                // The result counts this unreadable value, so that an operator learns of it. Its
+                // key stays in use, because the value may be repaired from a backup.
                 unreadable += 1
             }
         }

@@ -3,43 +3,45 @@ internal import PushCore
 internal import PushStore
 internal import Synchronization
 
-/// The keys of this server, which shares the database with others: the keys it has, the one it
-/// encrypts with, and the one it will switch to.
+/// The keys of a server that shares the database with other servers: all its keys, the encrypting
+/// key, and the next encrypting key.
 ///
-/// The vault has the same keys, with the encrypting key first. Any thread may use it.
+/// The vault has the same keys in another order: the encrypting key is the first. Any thread may
+/// use this object.
 final class SharedKeys: Sendable {
     private struct State {
-        /// The keyring whose first key encrypts.
+        /// The keyring; its first key encrypts, or will encrypt once all servers have it.
         var keyring: Keyring
-        /// The number of changes of the keyring.
+        /// The number of replacements of the keyring.
         var exchanges = 0
         var wait: KeyWait?
         var reported: KeyWait?
-        /// The reason why this server has stopped encrypting; `nil` if it has not.
+        /// The reason why this server has stopped encrypting, because it lacks a key; `nil` if it
+        /// has not stopped.
         var lack: String?
-        /// Whether the other servers have not yet seen which key this server encrypts with.
+        /// Whether this server has yet to publish its encrypting key.
         var isUnreported = false
         var isChanging = false
     }
 
-    /// The values with which this server joins the servers of the database.
+    /// The values that this server publishes when it joins the servers of the database.
     struct Entry: Sendable {
         let sealing: UInt32
         let checkValue: Data
-        /// The keys that the server publishes.
+        /// The published form of the server's keys.
         let held: Data
         fileprivate let exchanges: Int
     }
 
     let vault: Vault
-    /// Set when `PostgreSQLStore.keepKeys` has something to do.
+    /// Set when `PostgreSQLStore.keepKeys` has work.
     let signal = Signal()
     private let isCommand: Bool
     private let onEvent: @Sendable (StoreEvent) -> Void
     private let state: Mutex<State>
 
-    /// `wait` is set if the keyring's first key does not encrypt yet. The vault has the keyring,
-    /// with the encrypting key first.
+    /// `wait` is not `nil` if the keyring's first key does not encrypt yet. The vault already has
+    /// the keys, with the encrypting key first.
     init(_ keyring: Keyring, _ wait: KeyWait?, _ vault: Vault, _ options: StoreOptions) {
         self.vault = vault
         self.isCommand = !options.isListedAfterEnd
@@ -48,30 +50,32 @@ final class SharedKeys: Sendable {
         self.record(wait)
     }
 
-    /// The keyring of this server since its last replacement.
+    /// The keyring of this server after its last replacement.
     var keyring: Keyring { self.state.withLock { $0.keyring } }
 
-    /// The reason why the keyring's first key does not encrypt yet.
+    /// The reason why the keyring's first key does not encrypt yet; `nil` if it encrypts.
     var wait: KeyWait? { self.state.withLock { $0.wait } }
 
-    /// The reason why this server has stopped encrypting.
+    /// The reason why this server has stopped encrypting; `nil` if it has not stopped.
     var lack: String? { self.state.withLock { $0.lack } }
 
     var isUnreported: Bool { self.state.withLock { $0.isUnreported } }
 
-    /// The bytes that this server publishes for a keyring.
+    /// The bytes that this server publishes for a keyring; empty for a command.
     func held(_ keyring: Keyring) -> Data { Self.held(keyring, isCommand: self.isCommand) }
 
     static func held(_ keyring: Keyring, isCommand: Bool) -> Data { isCommand ? Data() : HeldKeys(keyring).bytes }
 
-    /// Runs `body` while no other change of the keys runs.
+    /// Runs `body` once no other change of the keys is running, and prevents other changes
+    /// meanwhile.
     func changing<Value>(_ body: () async throws -> Value) async throws -> Value {
         while !self.beginChange() { try await Task.sleep(for: .milliseconds(5)) }
         defer { self.endChange() }
         return try await body()
     }
 
-    /// Uses a keyring from now on, and encrypts with its key `sealing`, which all servers have.
+    /// Uses a keyring from now on, and encrypts with its key number `sealing`, which all servers
+    /// have.
     func use(_ keyring: Keyring, sealing: UInt32, _ wait: KeyWait?) {
         let before = self.vault.keyring.sealing
         if let ordered = keyring.sealing(with: sealing), ordered != self.vault.keyring || !self.vault.isSealing {
@@ -86,8 +90,8 @@ final class SharedKeys: Sendable {
         self.record(wait)
     }
 
-    /// Records that the other servers know which key this server encrypts with. Only now can they
-    /// delete the old key.
+    /// Records that this server has published its encrypting key. Only from now on can other
+    /// servers delete the old key.
     func recordReported() {
         let event = self.state.withLock { state -> StoreEvent? in
             state.isUnreported = false
@@ -100,12 +104,12 @@ final class SharedKeys: Sendable {
 
     // MARK: Joining again
 
-    /// The values with which this server joins again after it was fenced. `nil` has two causes. If
-    /// the server lacks a key in use, it stops encrypting and does not join. If another change of
-    /// the keys runs, the caller must retry.
+    /// The values that this server publishes when it joins again after it was fenced. There are
+    /// two reasons for `nil`. If the server lacks a key in use, it stops encrypting and does not
+    /// join. If another change of the keys is running, the caller must try again.
     ///
-    /// During a change, the vault encrypts with the new keys before `state` has them. So meanwhile
-    /// this function must not decide by the old keys in `state`.
+    /// During such a change, the vault encrypts with the new keys before `state` has them. So this
+    /// function must not decide by the old keys that are still in `state`.
     func entry(_ agreement: KeyAgreement) -> Entry? {
         guard self.beginChange() else { return nil }
         defer { self.endChange() }
@@ -116,8 +120,9 @@ final class SharedKeys: Sendable {
         return Entry(sealing: sealing, checkValue: checkValue, held: self.held(keyring), exchanges: exchanges)
     }
 
-    /// Whether this server, which has joined under that number, may continue. If so, calls `body`
-    /// before the next change of the keys. `agreement` was read after the server had joined.
+    /// Decides whether this server may continue after it has joined under the number `server`. If
+    /// so, calls `body` before the next change of the keys. `agreement` must have been read after
+    /// the server had joined.
     func confirm(_ entry: Entry, as server: Int64, _ agreement: KeyAgreement, _ body: () -> Void) -> Bool {
         guard self.beginChange() else { return false }
         defer { self.endChange() }
@@ -145,7 +150,8 @@ final class SharedKeys: Sendable {
         self.state.withLock { $0.isChanging = false }
     }
 
-    /// Whether the keyring has all keys in use. If not, this server does not join.
+    /// Whether the keyring has all keys in use. If it lacks one, this server stops encrypting and
+    /// does not join.
     private func isWhole(_ keyring: Keyring, _ agreement: KeyAgreement) -> Bool {
         do {
             try agreement.check(keyring)

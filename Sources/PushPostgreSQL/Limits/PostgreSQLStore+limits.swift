@@ -3,10 +3,10 @@ internal import PostgreSQL
 package import PushStore
 
 extension PostgreSQLStore: LimitStore {
-    /// The lifetime of the rows that servers of an older version write to `limit_news`, in
-    /// milliseconds.
+    /// The lifetime in milliseconds of rows in `limit_news`, which only servers of an older
+    /// version write.
     private static let lifetime: Int64 = 120_000
-    /// The limit for pauses that providers request, in milliseconds: a year.
+    /// The maximum pause at a provider's request, in milliseconds: a year.
     private static let longestDelay: Int64 = 31_536_000_000
 
     package var limits: (any LimitStore)? { self }
@@ -65,7 +65,7 @@ extension PostgreSQLStore: LimitStore {
         return answer
     }
 
-    /// The number of live servers, and the delays that providers have requested from other
+    /// Selects the number of live servers, and the pauses that providers have requested from other
     /// servers.
     static let limitNews = """
         select count(*), 0::int8, null::text, null::text
@@ -75,8 +75,9 @@ extension PostgreSQLStore: LimitStore {
         from lane_rest r where r.until > \(DatabaseClock.now) and r.process <> $1
         """
 
-    /// The parameters are lanes, lengths in milliseconds, reasons, and the server. If a lane
-    /// already has a longer pause, that pause stays.
+    /// Inserts pauses that providers have requested. The parameters are lanes, durations in
+    /// milliseconds, reasons, and the server. If a lane already has a pause that ends later, that
+    /// pause stays.
     static let newDelays = """
         insert into lane_rest as r (lane, until, reason, process)
         select k.lane, \(DatabaseClock.now) + k.length, k.reason, $4
@@ -85,7 +86,8 @@ extension PostgreSQLStore: LimitStore {
         where excluded.until > r.until
         """
 
-    /// Only servers of an older version write this table, which a later version drops.
+    /// Deletes old rows of `limit_news`. Only servers of an older version write this table, and a
+    /// later version will drop it.
     static let oldLimitNews = """
         delete from limit_news n using (
             select process, round from limit_news where at < \(DatabaseClock.now) - $1

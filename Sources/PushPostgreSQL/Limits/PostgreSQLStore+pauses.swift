@@ -3,18 +3,20 @@ internal import PostgreSQL
 package import PushCore
 internal import PushStore
 
-/// Pauses of lanes that several servers observe together.
+/// The pauses of lanes (the queues of pushes to one provider). All servers that share the database
+/// observe the same pauses.
 extension PostgreSQLStore {
-    /// The longest pause in the table `lane_pause`. Longer pauses, which providers request, are in
-    /// another table.
+    /// The maximum pause in the table `lane_pause`. A provider may request a longer pause, which
+    /// is stored in another table.
     private static let longestPause = Duration.seconds(86_400)
-    /// How long a server may take for a probe before another server may send one, in milliseconds.
-    /// The probe of a dead server ends sooner.
+    /// The time in milliseconds that a server has for a probe before another server may send one.
+    /// If the server dies, another server may send one earlier.
     private static let probeTime: Int64 = 60_000
-    /// The largest number of earlier delays that is read: a larger one does not make a pause
+    /// The maximum number of earlier delays that is read: a higher number would not make a pause
     /// longer.
     private static let maximumDelays: Int64 = 1000
-    /// The tolerated difference between clocks that read the end of a pause, in milliseconds.
+    /// The tolerated difference in milliseconds between the clocks of servers that compare the end
+    /// of a pause.
     private static let tolerance: Int64 = 250
 
     package func acquireProbe(of lane: Lane) async throws -> Bool {
@@ -28,8 +30,8 @@ extension PostgreSQLStore {
         return try rows[0].boolean(0)
     }
 
-    /// Stores pauses that have begun, been extended or ended. If this server was probing one of
-    /// these lanes, its probe ends with this.
+    /// Stores pauses that have begun, were extended, or have ended. If this server was probing one
+    /// of these lanes, this also ends its probe.
     func store(_ pauses: [LanePause], of process: Int64) async throws(DatabaseError) {
         let pauses = pauses.sorted { $0.lane < $1.lane }
         let over = pauses.filter { $0.ongoing == nil }.map(\.lane)
@@ -50,7 +52,7 @@ extension PostgreSQLStore {
         )
     }
 
-    /// The last pause of each lane that other servers have stored.
+    /// The last pause of each lane, as far as another server has stored it.
     func pauses(except process: Int64) async throws(DatabaseError) -> [LanePause] {
         var pauses: [LanePause] = []
         for row in try await self.database.query(Self.pausesOfOthers, process).map({ $0 }) {
@@ -59,7 +61,7 @@ extension PostgreSQLStore {
                 pauses.append(LanePause(lane: lane, nil, number: number))
                 continue
             }
-            // Skips a cause that only a later version knows.
+            // A cause that only a later version knows is skipped.
             guard let cause = Pause.Cause(rawValue: try row.text(2)) else { continue }
             let ongoing = LanePause.Ongoing(
                 cause: cause,
@@ -80,8 +82,8 @@ extension PostgreSQLStore {
         return bounded.components.seconds * 1000 + bounded.components.attoseconds / 1_000_000_000_000_000
     }
 
-    /// The server whose probe has failed sets the length of the next pause. Other servers can only
-    /// extend that pause.
+    /// The server whose probe has failed determines the length of the next pause. Other servers
+    /// can only extend that pause.
     static let newPauses = """
         insert into lane_pause as r (lane, number, cause, reason, since, until, rests, is_over, process)
         select k.lane, 1, k.cause, k.reason, \(DatabaseClock.now) - k.age, \(DatabaseClock.now) + k.length, k.rests, false, $7
@@ -106,7 +108,8 @@ extension PostgreSQLStore {
         from lane_pause where process <> $1
         """
 
-    /// Whether server `$2` may probe the lane `$1`. Also true if no pause is stored for the lane.
+    /// Selects whether the server `$2` may probe the lane `$1`. If no pause is stored for the
+    /// lane, it may.
     static let probeAcquisition = """
         with claimed as (
             update lane_pause r set prober = $2, probe_until = \(DatabaseClock.now) + $3
@@ -118,7 +121,7 @@ extension PostgreSQLStore {
             or not exists (select 1 from lane_pause p where p.lane = $1 and not p.is_over)
         """
 
-    /// Pauses that no server has probed for an hour, because nothing was due.
+    /// Deletes pauses that no server has probed for an hour, because no push was due.
     static let oldPauses = """
         delete from lane_pause r using (
             select lane from lane_pause where until < \(DatabaseClock.now) - 3600000 order by lane

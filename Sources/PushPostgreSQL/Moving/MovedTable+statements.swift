@@ -3,13 +3,13 @@ internal import PostgreSQL
 internal import PushStore
 
 extension MovedTable {
-    /// Asks whether the table has a row that a server writes only when something is stored. Rows
+    /// Selects whether the table has a row that shows that a server has stored something. Rows
     /// that a server writes at its start do not count.
     var finding: String {
         "select exists (select 1 from \(self.quotedName))"
     }
 
-    /// Inserts rows, whose columns are the parameters.
+    /// Inserts rows. Each parameter is an array with the values of one column.
     var insertion: String {
         let parameters = self.columns.enumerated().map { "$\($0.offset + 1)::\($0.element.kind.sqlType)[]" }
         return """
@@ -18,15 +18,15 @@ extension MovedTable {
             """
     }
 
-    /// Selects the first rows, at most as many as the first parameter says. Optionally starts
-    /// after a key.
+    /// Selects rows in the order of the key. The first parameter is their maximum number. With
+    /// `isBehindKey`, the rows begin after a given key.
     func selection(isBehindKey: Bool) -> String {
         let key = self.key.map(\.ordered).joined(separator: ", ")
         var condition = ""
         if isBehindKey {
             let parameters = self.key.enumerated().map { "$\($0.offset + 2)" }.joined(separator: ", ")
-            // The condition on the first column makes PostgreSQL use the index, whatever the
-            // collation of the index is.
+            // With the additional condition on the first column, PostgreSQL uses the index,
+            // whatever collation the index has.
             condition = "where \(self.columns[0].quotedName) >= $2 and (\(key)) > (\(parameters))"
         }
         return """
@@ -35,7 +35,7 @@ extension MovedTable {
             """
     }
 
-    /// Deletes the first rows, at most as many as the parameter says.
+    /// Deletes rows in the order of the key. The parameter is their maximum number.
     var deletion: String {
         let key = self.key.map(\.quotedName).joined(separator: ", ")
         return """
@@ -43,7 +43,7 @@ extension MovedTable {
             """
     }
 
-    /// The columns' values of rows, as parameters of `insertion`.
+    /// The values of rows as parameters of `insertion`, one array for each column.
     func parameters(_ rows: [MovedRow]) -> [any Bindable] {
         self.columns.enumerated().map { index, column in
             switch column.kind {
@@ -55,7 +55,7 @@ extension MovedTable {
         }
     }
 
-    /// The key of a row, as parameters of `selection`.
+    /// The key of a row as parameters of `selection`.
     func keyParameters(_ row: MovedRow) -> [any Bindable] {
         row.prefix(self.keyLength).map { value in
             switch value {
@@ -68,7 +68,7 @@ extension MovedTable {
         }
     }
 
-    /// Reads a row of `selection`.
+    /// Reads a row that `selection` has returned.
     func values(_ row: Row) throws -> MovedRow {
         var values: MovedRow = []
         values.reserveCapacity(self.columns.count)
@@ -91,7 +91,7 @@ extension MovedTable {
 extension MovedTable.Column {
     fileprivate var quotedName: String { "\"\(self.name)\"" }
 
-    /// Texts are in the order of their bytes, as in SQLite.
+    /// The column in an `order by`. Texts are ordered by their bytes, as in SQLite.
     fileprivate var ordered: String { self.kind == .text ? "\(self.quotedName) collate \"C\"" : self.quotedName }
 }
 

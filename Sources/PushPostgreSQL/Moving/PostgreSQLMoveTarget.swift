@@ -4,15 +4,15 @@ internal import PostgreSQL
 package import PushStore
 
 extension PostgreSQLPlace {
-    /// Connects to the database, as the target of a move. Blocks until the database answers.
-    /// Throws `StoreError`.
+    /// Connects to the database into which a store will be moved. Blocks until the database
+    /// answers. Throws `StoreError`.
     package func asMoveTarget() throws(StoreError) -> PostgreSQLMoveTarget {
         try self.connected { PostgreSQLMoveTarget($0, place: self.description) }
     }
 }
 
-/// A database that a store is moved into. Its functions block until the database answers,
-/// and throw `StoreError` if the database fails.
+/// A database into which a store is moved. All functions block until the database answers, and
+/// throw `StoreError` if the database fails.
 package struct PostgreSQLMoveTarget: MoveTarget {
     package let place: String
     private let connection: BlockingConnection
@@ -32,7 +32,7 @@ package struct PostgreSQLMoveTarget: MoveTarget {
         try self.failing {
             try Schema.prepare(self.connection, Migration.allPostgreSQL)
             return try self.connection.transaction {
-                // A server that starts now waits for the end of this transaction, and then finds
+                // If a server starts now, it waits for the end of this transaction, and then finds
                 // the row of `move`.
                 _ = try self.connection.query(Schema.schemaLock)
                 if let name = try self.connection.query(Self.servers).first?.text(0) {
@@ -122,8 +122,8 @@ package struct PostgreSQLMoveTarget: MoveTarget {
 
     package func finish(now: Date) throws {
         try self.failing {
-            // Updates the planner's statistics. Otherwise the first queries are slow, until
-            // autovacuum has analyzed the tables.
+            // Updates the planner's statistics. Otherwise queries would be slow until autovacuum
+            // analyzes the tables.
             try self.connection.execute("analyze")
             _ = try self.connection.query(MoveMark.finish, now.milliseconds)
         }
@@ -131,10 +131,10 @@ package struct PostgreSQLMoveTarget: MoveTarget {
 
     // MARK: - Private
 
-    /// The number of rows that one statement deletes.
+    /// The maximum number of rows that one statement deletes.
     private static let clearedRows: Int64 = 10_000
 
-    /// The servers and commands that have the database open.
+    /// Selects the servers and commands that have the database open.
     private static let servers = """
         select name from node
         where not is_fenced and until > \(DatabaseClock.now) order by number limit 1
@@ -144,7 +144,7 @@ package struct PostgreSQLMoveTarget: MoveTarget {
         MoveFailure("nothing was moved to \(self.place): \(reason)")
     }
 
-    /// Turns errors of the database into `StoreError`.
+    /// Converts errors of the database to `StoreError`.
     private func failing<Value>(_ body: () throws -> Value) throws -> Value {
         do {
             return try body()
@@ -154,13 +154,14 @@ package struct PostgreSQLMoveTarget: MoveTarget {
     }
 }
 
-/// The row of the table `move`: which database was moved here, and whether the move is complete.
+/// The row of the table `move`. It says which database was moved into this database, and whether
+/// the move is complete.
 struct MoveMark {
-    /// Identifies the database that was moved here.
+    /// Identifies the database that the data comes from.
     let source: Data
     let isFinished: Bool
 
-    /// Reads the row; `nil` if it does not exist, also in a database without tables.
+    /// Reads the row of `move`. `nil` if the database has no such row, or no tables yet.
     init?(_ connection: BlockingConnection) throws {
         guard try connection.has("move"),
             let row = try connection.query("select source, finished_at from move where id = 1").first
@@ -169,8 +170,8 @@ struct MoveMark {
         self.isFinished = !row.isNull(1)
     }
 
-    /// Throws `StoreError` if a move has not finished. The caller must have called
-    /// `Schema.holdMigrations`: until the transaction ends, no move begins.
+    /// Throws `StoreError` if a move into this database has not finished. The caller must first
+    /// have called `Schema.holdMigrations`, so that no move begins before the transaction ends.
     static func refuseUnfinished(_ connection: BlockingConnection, _ address: DatabaseAddress) throws {
         guard let mark = try MoveMark(connection), !mark.isFinished else { return }
         throw StoreError.cannotOpen(
@@ -179,7 +180,7 @@ struct MoveMark {
         )
     }
 
-    /// Marks the database as the target of a move that begins.
+    /// Marks the database as the target of a move that has begun.
     static let begin = "insert into move (id, source, begun_at) values (1, $1, $2)"
 
     /// Marks the move as finished.

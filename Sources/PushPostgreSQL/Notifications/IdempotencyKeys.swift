@@ -3,24 +3,24 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// The idempotent requests of one transaction.
+/// The idempotency keys of the requests in one transaction.
 ///
-/// The transaction looks up the requests' rows at its beginning, and inserts new rows at its end.
-/// If another transaction with the same key was faster, the insertion fails, and the next run
-/// finds the row.
+/// The transaction looks up the rows of these keys at its beginning, and inserts new rows at its
+/// end. If another transaction has inserted a row for the same key meanwhile, this insertion
+/// fails. The transaction then runs again, and finds that row.
 struct IdempotencyKeys {
-    /// A request, and the notification that it stores.
+    /// A request, and the notification that it would store.
     typealias Reserved = (request: IdempotentRequest, for: NewNotification)
 
-    /// The notifications that earlier requests, and those of this transaction, have stored; by
-    /// key.
+    /// For each key, the notification that was stored: by an earlier request, or by this
+    /// transaction.
     private(set) var stored: [Data: StoredRequest] = [:]
     /// The keys that have no row yet.
     private let free: Set<Data>
-    /// The keys whose rows are too old to count.
+    /// The keys whose rows are too old to count; they are deleted.
     private let old: [Data]
 
-    /// Decodes the rows of `lookup`; `nil`: there were no requests.
+    /// Decodes the rows that `lookup` has found; `nil` if no request has a key.
     init(_ requests: [Reserved], found rows: Rows?) throws {
         let key = StoredRequest.Column.allCases.count
         let found = Dictionary(try rows?.map { (try $0.data(key), try StoredRequest($0)) } ?? []) { first, _ in first }
@@ -32,7 +32,7 @@ struct IdempotencyKeys {
         self.old = found.keys.filter(self.free.contains)
     }
 
-    /// Finds the rows of the requests.
+    /// Finds the rows of the requests' keys.
     static func lookup(of requests: [Reserved]) throws -> Statement {
         try Statement(
             "select \(StoredRequest.columns), key from idempotency where key = any($1::bytea[])",
@@ -40,12 +40,12 @@ struct IdempotencyKeys {
         )
     }
 
-    /// Records the notification that a request has stored.
+    /// Records that a request of this transaction has stored a notification.
     mutating func record(_ request: IdempotentRequest, of notification: NewNotification, _ reach: Reach) {
         self.stored[request.key] = StoredRequest(request, of: notification, reach)
     }
 
-    /// Writes the notifications that the requests have stored.
+    /// Inserts rows for the notifications that this transaction stores.
     func write(_ tx: WriteTransaction) throws {
         let outcomes = self.stored.filter { self.free.contains($0.key) }
         if outcomes.isEmpty { return }
@@ -65,7 +65,8 @@ struct IdempotencyKeys {
         )
     }
 
-    /// Fails (23505) for a key that another transaction has inserted meanwhile.
+    /// Inserts the rows. Fails (23505) if another transaction has inserted a row with the same key
+    /// since `lookup`.
     private static let insertion = """
         insert into idempotency (key, request, notification_id, created_at, expires_at, recipients, pushes)
         select t.key, t.request, t.notification_id, t.created_at, t.expires_at, t.recipients, t.pushes

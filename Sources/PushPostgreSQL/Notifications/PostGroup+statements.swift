@@ -3,16 +3,16 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// A device that gets a push of a group.
+/// A device that gets a push of one of the group's posts.
 struct GroupDevice {
     let number: Int64
     let user: Int64
     let lane: String
-    /// Whether the device cannot be reached until it connects; its push is parked.
+    /// Whether the device cannot be reached before it connects. Its push waits without a due time.
     let isAway: Bool
 }
 
-/// A row of `recipient`.
+/// A row of `recipient` that the group inserts.
 struct GroupRecipient {
     let notification: NewNotification
     let user: Int64
@@ -21,10 +21,10 @@ struct GroupRecipient {
 }
 
 extension PostGroup.Chosen {
-    /// `nil` until the devices are found.
+    /// The number of recipients and pushes; `nil` until the devices are found.
     var reach: Reach? { self.devices.map { Reach(recipients: self.recipients.count, pushes: $0.count) } }
 
-    /// Whether a push of the found devices is due.
+    /// Whether one of the pushes to these devices is due.
     var isDue: Bool { self.devices?.contains { !$0.isAway } ?? false }
 
     var isScheduled: Bool { self.notification.sendAt != nil }
@@ -34,7 +34,7 @@ extension PostGroup.Chosen {
     }
 }
 
-/// A row of `push`.
+/// A row of `push` that the group inserts.
 private struct GroupPush {
     let notification: NewNotification
     let device: GroupDevice
@@ -44,7 +44,7 @@ private struct GroupPush {
 }
 
 extension HashedAudience {
-    /// The tags of devices in the branches of the audience: each such branch selects by a tag.
+    /// The tags that the audience's branches with devices have.
     var deviceTags: [Data] {
         self.branches.compactMap { branch in
             if case .devicesWith(let tag) = branch { tag } else { nil }
@@ -54,8 +54,8 @@ extension HashedAudience {
 
 /// The statements of a group.
 extension PostGroup {
-    /// Finds the users whom the posts name, and locks them against deletion. Also finds the usage
-    /// of the posts' senders, and those of the posts' ids that are in use.
+    /// Finds the users whom the posts name, and locks these users against deletion. Also reads how
+    /// much the posts' senders have stored, and finds which of the posts' ids are in use.
     static func lookUp(for posts: [NewNotification], _ senders: [Int64]) throws -> Statement {
         try Statement(Self.lookup, Self.userKeys(of: posts), senders, posts.map(\.id.rawValue))
     }
@@ -69,9 +69,9 @@ extension PostGroup {
         union all select n.id, null, null, null, null, null from notification n where n.id = any($3::int8[])
         """
 
-    /// Draws numbers like `WriteTransaction.draw`, but before it is known who the named users are,
-    /// and which posts will be stored. So it draws, for each user, one number for each post that
-    /// names the user. `nil`: the posts name nobody.
+    /// Draws change numbers, like `WriteTransaction.draw`, but earlier: the users' ids are not
+    /// known yet, nor which posts will be stored. So it draws, for each named user, one number for
+    /// each post that names this user. `nil` if the posts name no user.
     static func draw(for posts: [NewNotification]) throws -> Statement? {
         var counts: [Data: Int] = [:]
         for post in posts where post.sendAt == nil {
@@ -89,7 +89,8 @@ extension PostGroup {
         Array(Set(posts.flatMap { $0.audience.users.map(\.key) }))
     }
 
-    /// Adds to the usage of senders, and locks the rows of the usage. `added` is sorted by sender.
+    /// Adds to the stored amounts of senders, and locks their rows of `usage`. `added` is sorted
+    /// by sender.
     static func adding(_ added: [(sender: Int64, usage: Usage)]) throws -> Statement {
         try Statement(
             Self.usageAddition,
@@ -99,7 +100,8 @@ extension PostGroup {
         )
     }
 
-    /// Adds the usage, and fails if a sender then exceeds the given maximum.
+    /// Adds to the stored amounts of senders, and fails if a sender then exceeds its maximum in
+    /// `most`.
     static func adding(_ added: [(sender: Int64, usage: Usage)], most: [Int64: Usage]) throws -> Statement {
         if most.isEmpty { return try Self.adding(added) }
         return try Statement(
@@ -129,7 +131,8 @@ extension PostGroup {
         returning user_id, notifications, bytes
         """
 
-    /// Fails with a number out of range (22003) if a limit is exceeded.
+    /// Adds to the rows of `usage`. If a sender exceeds its limit, fails on purpose with the error
+    /// "number out of range" (22003).
     static let usageAdditionWithinBounds = """
         with t as materialized (
             select t.* from unnest($1::int8[], $2::int8[], $3::int8[], $4::int8[], $5::int8[])
@@ -144,8 +147,9 @@ extension PostGroup {
         where u.notifications > t.most_notifications or u.bytes > t.most_bytes
         """
 
-    /// Finds the devices with each of the posts' tags, up to a limit. The counters of their users
-    /// must be locked, so that no device opens or loses its only event stream meanwhile.
+    /// Finds the devices with each tag of the posts, up to a limit. The caller must have locked
+    /// the counters of their users. So no device opens its first event stream or loses its last
+    /// one meanwhile.
     static func findDevices(of posts: [NewNotification], _ streamLanes: Set<String>) throws -> Statement {
         let tags = Set(posts.flatMap(\.audience.deviceTags))
         return try Statement(Self.taggedDevices, Array(tags), AudienceWalk.page + 1, streamLanes.sorted())
@@ -174,8 +178,8 @@ extension PostGroup {
             where t.tag = k.tag and \(AudienceCondition.activeDevice) limit $2) as v
         """
 
-    /// Inserts the posts, also into the schedule if they are sent later. For posts whose devices
-    /// are still to be found, the rows have their places in the order of notifications.
+    /// Inserts the posts. A post for a later time also gets a row in the schedule. Posts whose
+    /// devices will be found later already get their places in the order of notifications.
     static func insertion(of chosen: [Chosen], _ sealing: Sealing) throws -> Statement {
         let notifications = chosen.map(\.notification)
         let (recipients, pushes) = (chosen.flatMap(\.recipients), chosen.flatMap(\.pushes))
@@ -222,7 +226,7 @@ extension PostGroup {
         )
     }
 
-    /// Inserts the recipients of read-once posts into `untaken`. `nil`: no post is read-once.
+    /// Inserts the recipients of read-once posts into `untaken`; `nil` if no post is read-once.
     static func untakenInsertion(of chosen: [Chosen]) throws -> Statement? {
         let untaken = chosen.flatMap(\.recipients).filter(\.notification.isReadOnce)
         if untaken.isEmpty { return nil }
@@ -230,12 +234,13 @@ extension PostGroup {
         return try Statement(Self.untakenInsertion, ids, untaken.map(\.user))
     }
 
-    /// A notification's place in the order of notifications is the time of its insertion, by the
-    /// database's clock. It consists of the microseconds since 1970, shifted by 8 bits, and 8
-    /// random bits for notifications of the same microsecond. Posts of one caller are a
-    /// microsecond or more apart, so that they keep their order.
+    /// Inserts notifications. A notification's place in the order of notifications is the time of
+    /// its insertion, by the database's clock. It consists of the microseconds since 1970, shifted
+    /// by 8 bits. The low 8 bits are random, for notifications of the same microsecond. Posts of
+    /// one caller are at least one microsecond apart, so they keep their order.
     ///
-    /// Fails (23505) if an id is taken, so the order of the other parts does not matter.
+    /// If an id is taken, the insertion fails (23505), and with it the whole transaction. So the
+    /// order of the statement's other parts does not matter.
     private static let notifications = """
         insert into notification (id, sender_id, app, is_stored_by_clients, is_read_once, priority, collapse_id,
             sequence, seed, created_at, expires_at, payload, alert, is_end_to_end)
@@ -278,7 +283,7 @@ extension PostGroup {
 }
 
 extension PostGroup.Facts {
-    /// Adds the rows of `lookup`.
+    /// Adds the facts in the rows that `lookup` has found.
     mutating func add(_ rows: Rows) throws {
         for row in rows.map({ $0 }) {
             let id = try row.integer(0)

@@ -3,43 +3,44 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// Posts of several callers, which one transaction stores by the same few statements.
+/// Posts of several callers, which one transaction stores with the same few statements.
 ///
-/// The group reads and locks the rows for all posts at once, in the order in which all
-/// transactions lock. First come the accounts of the users whom the posts name, then these users'
-/// counters of changes. The requests' keys and the senders' usage come last, since all posts of a
-/// sender wait for the usage. A refusal is the outcome of its post only.
+/// The group reads and locks the rows for all posts at once. All transactions lock rows in the
+/// same order. The group first locks the accounts of the users whom the posts name, and then these
+/// users' counters of changes. The idempotency keys and the senders' usage come last, since all
+/// posts of one sender wait for the row of its usage. If a post is refused, this affects no other
+/// post.
 ///
-/// Other transactions wait for the rows that a group has locked. So it takes only two round trips:
-/// the first reads and locks, the second writes and commits. If a write conflicts, the run fails,
-/// and the group runs again. Posts whose devices are found page by page take more round trips;
-/// their caller is a group of its own.
+/// Other transactions wait for the rows that a group has locked. So a group takes only two round
+/// trips: the first reads and locks, the second writes and commits. If a write conflicts with
+/// another transaction, the whole group runs again. A post whose devices are found page by page
+/// takes more round trips, so it forms a group alone.
 struct PostGroup {
-    /// Another transaction has taken an id or a key meanwhile, or its posts have reached the
-    /// storage limit of a sender.
+    /// The error of a run that another transaction has overtaken. That transaction has taken an id
+    /// or an idempotency key, or its posts have reached the storage limit of a sender.
     struct Overtaken: Error {}
 
-    /// Which run of the transaction this is.
+    /// The kind of a run of the group's transaction.
     enum Run: Sendable {
-        /// Checks the senders' storage limits at the end, and throws `Overtaken` if the posts
-        /// exceed them.
+        /// The run checks the senders' storage limits at its end, and throws `Overtaken` if the
+        /// posts exceed one.
         case first
-        /// The run locks the senders' usage first, so that other posts of these senders wait for
-        /// this transaction.
+        /// The run begins with a lock on the senders' usage, so that other posts of these senders
+        /// wait for this transaction.
         case overtaken
-        /// The run is like `overtaken`, but the connection was lost during an earlier run's
-        /// commit. This run stores nothing if the earlier run has stored anything.
+        /// A run like `overtaken`, after the connection was lost during the commit of an earlier
+        /// run. If that run has stored anything, this run stores nothing.
         case afterLoss
     }
 
-    /// A post that is stored.
+    /// A post that the group stores.
     struct Chosen {
         let place: Int
         let plan: PostPlan
         let payload: Data
         let alert: Data?
         let recipients: [GroupRecipient]
-        /// `nil`: the devices are found page by page, or later.
+        /// The devices that get a push; `nil` if they are found page by page, or later.
         let devices: [GroupDevice]?
 
         var notification: NewNotification { self.plan.post }
@@ -53,10 +54,10 @@ struct PostGroup {
     private var facts: Facts
     private var numbers: [Int64: Int64]
     private let devices: [Data: [GroupDevice]]
-    /// The usage that the group adds.
+    /// By sender, how much the group adds to the stored notifications and bytes.
     private var added: [Int64: Usage] = [:]
 
-    /// Reads and locks the rows that the posts need.
+    /// Reads the facts for the posts, and locks their rows.
     init(
         _ members: [PostMember],
         _ run: Run,
@@ -82,16 +83,17 @@ struct PostGroup {
         self.numbers = try drawn.map(WriteTransaction.numbers) ?? [:]
         self.devices = try answers.next().map(Self.devices) ?? [:]
         if run == .first { return }
-        // This statement also waits for the end of an earlier run's transaction. It must come
-        // after the locks of the counters, because first runs lock the counters before the usage.
+        // This statement also waits for the end of the transaction of an earlier run. It must come
+        // after the locks on the counters: a first run locks the counters before the usage.
         self.facts.usage = try Self.usage(try await tx.query(all: [Self.adding(senders.map { ($0, Usage()) })])[0])
     }
 
-    /// Stores the posts; returns an end for each member, or `nil` if an earlier run was committed.
+    /// Stores the posts, and returns an end for each member. Returns `nil` if an earlier run has
+    /// already been committed.
     mutating func store() async throws -> [PostEnd]? {
         if self.run == .afterLoss, try await self.isAnyStored() {
-            // This transaction has written the senders' usage. So its commit confirms the commit
-            // of the earlier run: PostgreSQL replicates them in order.
+            // This transaction has also written the senders' usage. PostgreSQL replicates commits
+            // in their order, so its commit confirms the commit of the earlier run.
             return nil
         }
         self.tx.commitWithLastStatements { $0.isOvertaking ? Overtaken() : nil }
@@ -119,8 +121,9 @@ struct PostGroup {
 
     // MARK: - Private
 
-    /// The devices of a direct post; `nil` for others, and for a post that does not fit a group
-    /// after all: with too many devices, or with devices of users whom it does not name.
+    /// The devices of a direct post. `nil` for another post. Also `nil` for a direct post that
+    /// turns out to be unsuitable: it has too many devices, or devices of users whom it does not
+    /// name.
     private func devices(of post: NewNotification, _ member: PostMember) -> [GroupDevice]? {
         guard !self.isAlone || member.isDirect(post) else { return nil }
         let found = post.audience.deviceTags.flatMap { self.devices[$0] ?? [] }
@@ -153,14 +156,15 @@ struct PostGroup {
         )
     }
 
-    /// Stores the requests of a post with its reach.
+    /// Records the outcome of a post, also for its idempotency keys.
     private mutating func record(_ post: Chosen, _ reach: Reach, hasWork: Bool) -> PostOutcome {
         for request in post.plan.requests { self.facts.keys.record(request, of: post.notification, reach) }
         return .stored(reach, hasWork: hasWork)
     }
 
-    /// Inserts the posts: together with the commit, or before it if the devices of some posts are
-    /// then found page by page. Returns the latter posts with their reach.
+    /// Inserts the posts. If all devices are known, this happens in the same round trip as the
+    /// commit. Otherwise the devices of some posts are then found page by page; returns these
+    /// posts with the number of their recipients and pushes.
     private func insert(_ chosen: [Chosen]) async throws -> [(Chosen, (reach: Reach, hasWork: Bool))] {
         if chosen.isEmpty { return [] }
         for post in chosen { for device in post.devices ?? [] { self.tx.count(.enqueued, lane: device.lane) } }
@@ -196,8 +200,8 @@ struct PostGroup {
         }
     }
 
-    /// Writes the usage last, since all posts of a sender wait for it. Only in a first run can
-    /// other posts have used up the limit; later runs have locked the usage.
+    /// Writes the senders' usage last, since all posts of a sender wait for its row. Other posts
+    /// can have used up the limit only in a first run; later runs have locked the usage.
     private func writeUsage() throws {
         if self.added.isEmpty { return }
         let added = self.added.sorted { $0.key < $1.key }.map { (sender: $0.key, usage: $0.value) }
@@ -214,7 +218,7 @@ struct PostGroup {
         self.tx.queryLast(try Self.adding(added, most: most))
     }
 
-    /// Whether an earlier run has stored one of the notifications.
+    /// Whether an earlier run has stored one of the group's notifications.
     private func isAnyStored() async throws -> Bool {
         let posts = self.members.flatMap(\.posts)
         return try await self.tx.query(
@@ -230,12 +234,12 @@ struct PostGroup {
 }
 
 extension PostGroup {
-    /// The facts about all posts of a group, which are read at once.
+    /// The facts that the decisions on all posts of a group need; they are read at once.
     struct Facts: PostFacts {
         var keys: IdempotencyKeys
         var users: [Data: NamedUser] = [:]
         var usage: [Int64: Usage] = [:]
-        /// The posts' ids that are in use.
+        /// The ids of posts that are already in use.
         var ids: Set<Int64> = []
 
         init(keys: IdempotencyKeys) {
@@ -253,7 +257,7 @@ extension PostGroup {
 }
 
 extension DatabaseError {
-    /// Whether an id or a key was taken meanwhile, or a bound was reached: see
-    /// `PostGroup.usageAdditionWithinBounds`.
+    /// Whether another transaction has overtaken this transaction: an id or a key was taken
+    /// (23505), or a sender reached its limit (22003, see `PostGroup.usageAdditionWithinBounds`).
     fileprivate var isOvertaking: Bool { self.code == "23505" || self.code == "22003" }
 }

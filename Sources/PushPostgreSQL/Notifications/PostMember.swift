@@ -1,25 +1,25 @@
 internal import PushCore
 internal import PushStore
 
-/// The posts of one caller, in their order, with the facts of its request.
+/// The posts of one caller, in their order, with the options of its request.
 struct PostMember: GroupMember {
     let posts: [NewNotification]
-    /// The request that contains all posts.
+    /// The idempotency key of a batch, which covers all its posts.
     let batch: IdempotentRequest?
     let bounds: StorageBounds?
-    /// The number of devices of a page; `nil`: the store's own.
+    /// The number of devices in a page; `nil`: the store's default.
     let page: Int?
-    /// The term of the credential lease when its caller's request began; another caller's task may
-    /// store the posts.
+    /// The term of the credential lease at the time when the caller's request began. It is stored
+    /// here, since another caller's task may store these posts.
     let term = CredentialLease.admission
 
     var byteCount: Int { self.posts.reduce(0) { $0 + $1.sealedPayload.count } }
 
-    /// Whether the member may share a transaction with others. Such a member locks nothing before
-    /// the counters of its users, which a group locks first.
+    /// Whether the posts may share a transaction with other callers' posts. Such posts lock
+    /// nothing before their users' counters, which a group locks first.
     var joinsOthers: Bool { self.batch == nil && self.posts.count == 1 && self.isDirect(self.posts[0]) }
 
-    /// Whether a post goes now to all devices of users whom it names, and to no others.
+    /// Whether a post goes now, and to all devices of the users whom it names, and to no others.
     func isDirect(_ post: NewNotification) -> Bool {
         let audience = post.audience.audience
         return self.page == nil && post.sendAt == nil && post.collapseID == nil
@@ -27,7 +27,7 @@ struct PostMember: GroupMember {
             && audience.usernames.count == audience.expressions.count
     }
 
-    /// The idempotent requests, each with the notification that it stores.
+    /// The requests with an idempotency key, each with the notification that it stores.
     var requests: [IdempotencyKeys.Reserved] {
         let own = self.posts.compactMap { post in post.request.map { ($0, post) } }
         guard let batch, let first = self.posts.first else { return own }
@@ -35,18 +35,19 @@ struct PostMember: GroupMember {
     }
 }
 
-/// The outcome of a group's work for one member.
+/// The outcome of a group's transaction for one member.
 enum PostEnd: GroupEnd {
     case outcomes([PostOutcome])
     case failed(StoreError)
-    /// The caller must store its posts itself, beginning with this run. `last`: their outcomes in
-    /// a transaction of the group whose commit may have succeeded.
+    /// The caller must store its posts alone, in a run of this kind. The group's commit may have
+    /// succeeded: `last` contains the outcomes of that transaction.
     case alone(PostGroup.Run, last: [PostOutcome]?)
 
     var failure: StoreError? { if case .failed(let error) = self { error } else { nil } }
 }
 
 extension GroupLimits {
-    /// There are two groups: while one waits for the disk, the statements of the other run.
+    /// The limits for groups of posts. There are two groups: while one of them waits for the disk,
+    /// the other executes statements.
     static let posts = GroupLimits(groups: 2, members: 200, bytes: 4 << 20, waiting: 4096)
 }

@@ -2,9 +2,10 @@ internal import PushCore
 internal import PushStore
 internal import Synchronization
 
-/// The runs of the transaction of a group, until its outcome is known.
+/// The runs of a group's transaction, until its outcome is known.
 final class PostRuns: Sendable {
-    /// If more runs were needed, the cause would be the group itself.
+    /// The maximum number of runs. If a group needed more runs, the cause would be the group
+    /// itself.
     private static let maximumRuns = 4
 
     private struct State {
@@ -17,21 +18,22 @@ final class PostRuns: Sendable {
     private let isAlone: Bool
     private let state: Mutex<State>
 
-    /// `last`: the outcomes of an earlier run of the same posts, which may have been committed.
+    /// `last` contains the outcomes of an earlier run with the same posts, whose commit may have
+    /// succeeded.
     init(of members: [PostMember], isAlone: Bool = false, last: [PostEnd]? = nil, by store: PostgreSQLStore) {
         (self.members, self.isAlone, self.store) = (members, isAlone, store)
         self.state = Mutex(State(last: last))
     }
 
-    /// The outcomes of the members in the last run that reached its commit.
+    /// The outcomes of the members in the last run that reached its commit; `nil` if none did.
     var last: [PostEnd]? { self.state.withLock { $0.last } }
 
-    /// Whether the outcome of any commit was unknown.
+    /// Whether the outcome of any run's commit was unknown.
     var hasLost: Bool { self.state.withLock { $0.hasLost } }
 
-    /// Runs the transaction. Runs it again if other posts have overtaken it, or if its connection
-    /// was lost at its commit: without an idempotency key, the sender could only send a post
-    /// again, under another id.
+    /// Runs the transaction until its outcome is known. It runs again if other posts have
+    /// overtaken it, or if the connection was lost during its commit. If the sender itself had to
+    /// retry without an idempotency key, the retry would store the post twice, under two ids.
     func ends(from first: PostGroup.Run) async throws -> [PostEnd] {
         var (run, reason) = (first, "a connection was lost during a commit")
         for _ in 0..<Self.maximumRuns {
@@ -57,8 +59,8 @@ final class PostRuns: Sendable {
             tx.share(among: self.members.count)
             var group = try await PostGroup(self.members, run, isAlone: self.isAlone, by: self.store, tx)
             let ends = try await group.store()
-            // `write` checks the credentials only of the caller whose task this is, so all
-            // members' terms are checked here.
+            // `write` checks the credentials only of the caller whose task runs this code. So the
+            // terms of all members are checked here.
             for term in Set(self.members.compactMap(\.term)) { try self.store.membership.lease.check(term) }
             if let ends { self.state.withLock { $0.last = ends } }
             return ends

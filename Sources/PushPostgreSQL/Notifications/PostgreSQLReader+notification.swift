@@ -51,7 +51,7 @@ extension PostgreSQLReader: GatheringReader {
         }
     }
 
-    /// Fetches for all callers in one query.
+    /// Fetches the notifications for all callers of a group in one query.
     fileprivate func fetch(_ fetches: [NotificationFetch]) async -> [FetchEnd] {
         do {
             return try await self.read(
@@ -71,9 +71,10 @@ extension PostgreSQLReader: GatheringReader {
         }
     }
 
-    /// Reads `untaken` only for read-once payloads. Finds the recipient by the requested id and
-    /// user alone. With the id from the row of `notification`, the planner might search by that id
-    /// only. It would then read all recipients of a broadcast for each fetch.
+    /// Selects notifications with the rows of their recipients. Reads `untaken` only for read-once
+    /// payloads. Looks up the recipient only by the requested id and user. With the id from the
+    /// row of `notification`, the planner might search by that id alone. It would then read all
+    /// recipients of a broadcast for each fetch.
     static let fetch = """
         select \(FetchColumn.list), f.place
         from unnest($1::int8[], $2::int8[], $3::int8[], $4::boolean[], $5::int8[])
@@ -88,7 +89,7 @@ extension PostgreSQLReader: GatheringReader {
         """
 }
 
-/// One caller's fetch, from its place in the queue to its row.
+/// A caller's fetch, from its place in the queue to the row that it gets.
 private final class PendingFetch: GroupSeat<NotificationFetch, FetchEnd>, PendingNotification, @unchecked Sendable {
     private let reader: PostgreSQLReader
 
@@ -117,7 +118,7 @@ private final class PendingFetch: GroupSeat<NotificationFetch, FetchEnd>, Pendin
     }
 }
 
-/// The request of one caller.
+/// The arguments of one caller's fetch.
 struct NotificationFetch: GroupMember {
     let id: NotificationID
     let user: Int64
@@ -127,7 +128,7 @@ struct NotificationFetch: GroupMember {
     var byteCount: Int { 0 }
 }
 
-/// The result for one caller: a row of `PostgreSQLReader.fetch`, if there is one.
+/// The result for one caller: its row of `PostgreSQLReader.fetch`, or `nil` without such a row.
 enum FetchEnd: GroupEnd {
     case row(Row?)
     case failed(StoreError)
@@ -136,8 +137,8 @@ enum FetchEnd: GroupEnd {
 }
 
 extension GroupLimits {
-    /// There are two groups: while PostgreSQL works on one, this server reads the rows of the
-    /// other.
+    /// The limits for groups of fetches. There are two groups: while PostgreSQL executes the query
+    /// of one, this server reads the rows of the other.
     static let fetches = GroupLimits(groups: 2, members: 64, bytes: 0, waiting: 65_536)
 }
 
@@ -146,8 +147,8 @@ extension PostgreSQLReader {
         try await self.read(Self.newest, user) { rows in try rows.first?.integer(0) ?? 0 }
     }
 
-    /// The last number that was drawn for the user, or the number before the next one that can be
-    /// drawn.
+    /// Selects the user's newest change number. It is the last number that was drawn for the user,
+    /// or else the number before the next one that can be drawn.
     static let newest = """
         select greatest(
             coalesce((select change from user_change where user_id = $1), 0),

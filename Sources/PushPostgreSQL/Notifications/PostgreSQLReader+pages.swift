@@ -31,13 +31,14 @@ extension PostgreSQLReader {
 
     // MARK: - Private
 
-    /// The maximum number of reads of a page while payloads are erased between its two statements.
+    /// The maximum number of times that a page is read, if payloads are erased between its two
+    /// statements.
     private static let attempts = 5
 
-    /// Reads a page, and its payloads if they are needed.
+    /// Reads a page, and also its payloads if `needsPayloads` says so.
     ///
-    /// The page and its payloads are read by two statements, at two moments. If a payload is
-    /// erased in between, the function reads the page again, so that the page is a snapshot.
+    /// Two statements read the page and its payloads, at two moments. If a payload is erased in
+    /// between, the page is read again, so that the result belongs to one moment.
     private func withPayloads(
         _ needsPayloads: (NotificationPage) -> Bool,
         _ read: () async throws(StoreError) -> NotificationPage
@@ -50,7 +51,7 @@ extension PostgreSQLReader {
         throw .busy
     }
 
-    /// Reads the payloads; `false` if one of them is gone.
+    /// Reads the payloads of a page; `false` if one of them no longer exists.
     private func readPayloads(of page: inout NotificationPage) async throws(StoreError) -> Bool {
         let shown = page.entries.indices.filter { !page.entries[$0].isGone && !page.entries[$0].isReadOnce }
         if shown.isEmpty { return true }
@@ -73,9 +74,8 @@ extension PostgreSQLReader {
         let macs = self.store.sealing.rows
         var builder = PageBuilder(range, within: budget, now: now)
         var (start, removedAt): (Int64, Date?) = (range.start ?? 0, nil)
-        // The query asks for one row more than fits, which shows whether there are more. A second
-        // statement is needed only if some rows show nothing.
-        // if some rows show nothing.
+        // The query requests one row more than the page can have: the additional row shows that
+        // there are more. If some rows show nothing, the loop executes the query again.
         let limit = min(range.limit, budget.rows, PageBuilder.maximumRows) + 1
         while true {
             let end = try await self.read(Self.changes, user, start, limit) { rows -> Int64? in
@@ -119,11 +119,11 @@ extension PostgreSQLReader {
         }
     }
 
-    /// The index of the column with the time of the last removal.
+    /// The index of the column that contains the time of the last removal.
     private static let removedAt = ChangeColumn.allCases.count
 
-    /// The next changes of a user. Always returns a row, with the time of the last removal at its
-    /// end; its other columns are null if there are no changes.
+    /// Selects a user's next changes. It always returns a row, whose last column is the time of
+    /// the last removal. If there are no changes, the other columns are null.
     static let changes = """
         select p.*, m.at from (select max(at) as at from removal) m left join (
             select \(ChangeColumn.list) from recipient r join notification n on n.id = r.notification_id
@@ -131,8 +131,8 @@ extension PostgreSQLReader {
         order by p.change
         """
 
-    /// Looks up the row of this user for each named notification. The user may have very many
-    /// other notifications, which the query must not read.
+    /// Looks up this user's row for each named notification. The user may have very many other
+    /// notifications, and the query must not read them.
     static let named = """
         select p.*, m.at from (select max(at) as at from removal) m left join (
             select \(ChangeColumn.list) from unnest($1::int8[], $2::int8[]) as t (notification_id, user_id)
@@ -146,8 +146,8 @@ extension PostgreSQLReader {
 }
 
 extension NotificationPage {
-    /// Removes an entry if the page has a later entry of the same notification, which was changed
-    /// between two statements.
+    /// Removes older entries of a notification that has several entries in the page. This happens
+    /// if the notification changes between two statements.
     fileprivate mutating func keepLatest() {
         let last = Dictionary(self.entries.map { ($0.id, $0.change) }) { max($0, $1) }
         if last.count < self.entries.count { self.entries.removeAll { $0.change != last[$0.id] } }

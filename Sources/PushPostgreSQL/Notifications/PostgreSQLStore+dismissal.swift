@@ -13,7 +13,8 @@ extension PostgreSQLStore {
     ) async throws -> Bool {
         let recipient = RecipientKey(notification: id.rawValue, user: user)
         return try await self.write { tx in
-            // Reads without a lock first, so that most dismissals without an effect write nothing.
+            // Reads without a lock first, so that a dismissal that changes nothing mostly writes
+            // nothing.
             let state = try await Self.state(of: id, for: user, tx, now: now)
             guard let state, state.mayDismiss(ifStill: mark) else { return false }
             let numbers = try await tx.changes(ofUsers: [user])
@@ -51,12 +52,13 @@ extension PostgreSQLStore {
         ).first.map(RecipientState.init)
     }
 
-    /// Dismisses notifications for recipients who see them with the expected mark, if any, and
-    /// cancels their pushes. If a notification was recalled or has expired meanwhile, the user
-    /// sees that instead. Returns how many recipients were changed.
+    /// Dismisses notifications for recipients, and cancels their pushes. If a mark is given,
+    /// dismisses a notification only for a recipient who sees it with this mark. If it was
+    /// recalled or has expired, nothing changes for the recipient. Returns the number of changed
+    /// recipients.
     ///
-    /// The change numbers of each user's notifications begin with the number that was drawn for
-    /// the user, in the order of `recipients`.
+    /// `numbers` has the first change number for each user. A user's first notification in
+    /// `recipients` gets this number, and each further notification gets the next number.
     static func hide(
         _ tx: WriteTransaction,
         _ recipients: [RecipientKey],

@@ -2,9 +2,9 @@ internal import Foundation
 internal import PostgreSQL
 internal import PushStore
 
-/// A notification and one of its recipients.
+/// The key of a row of `recipient`: a notification and one of its recipients.
 struct RecipientKey: Sendable, Hashable, Comparable {
-    /// Migration P0009 explains why recipients are compared by `equality`.
+    /// The key's lookups use `equality`; migration P0009 explains the reason.
     static let lookup = KeyLookup(columns: ["notification_id", "user_id"])
 
     let notification: Int64
@@ -15,10 +15,10 @@ struct RecipientKey: Sendable, Hashable, Comparable {
     }
 }
 
-/// Read-once payloads are erased when no recipient waits for them.
+/// The erasure of read-once payloads that no recipient waits for any more.
 extension PostgreSQLStore {
-    /// Records that recipients no longer wait for payloads, and erases the payloads that no
-    /// recipient waits for any more.
+    /// Records that these recipients no longer wait for their payloads. Erases those payloads that
+    /// no recipient waits for now.
     static func recordTaken(_ tx: WriteTransaction, _ recipients: [RecipientKey]) async throws {
         let rows = try await tx.query(
             """
@@ -31,12 +31,12 @@ extension PostgreSQLStore {
         try await Self.eraseIfTaken(tx, Set(try rows.map { try $0.integer(0) }).sorted())
     }
 
-    /// Erases the read-once payloads among these notifications that no recipient waits for and
-    /// that have no fan-out left.
+    /// Erases the read-once payloads of `notifications`, if no recipient waits for them and their
+    /// fan-out has ended.
     ///
-    /// The transaction must have deleted its rows of `untaken` and `fanout` before. Two
-    /// transactions may delete the last two rows: then the second to lock the notification's row
-    /// sees the other one's deletion.
+    /// The transaction must already have deleted its rows of `untaken` and `fanout`. If two
+    /// transactions delete the last two such rows, the second one waits for the notification's row
+    /// here. It then sees the deletion by the first, and erases the payload.
     static func eraseIfTaken(_ tx: WriteTransaction, _ notifications: [Int64]) async throws {
         if notifications.isEmpty { return }
         let found = try await tx.query(
@@ -47,8 +47,8 @@ extension PostgreSQLStore {
             notifications
         ).map { (id: try $0.integer(0), sender: try $0.integer(1), bytes: try $0.optionalInteger(2) ?? 0) }
         if found.isEmpty { return }
-        // This is a separate statement, because it must see commits that happened while the
-        // statement before it waited for the rows.
+        // The erasure is a separate statement, which must see commits that happened while the
+        // previous statement waited for its locks.
         let erased = Set(
             try await tx.query(
                 """
@@ -67,7 +67,7 @@ extension PostgreSQLStore {
         try await Self.subtract(tx, freed)
     }
 
-    /// Cancels the pushes of notifications to all devices of their recipients.
+    /// Cancels the pushes of notifications to all devices of these recipients.
     static func cancelPushes(
         _ tx: WriteTransaction,
         to recipients: [RecipientKey],
@@ -83,7 +83,8 @@ extension PostgreSQLStore {
         try await Self.cancel(tx, pushes, reason: reason, now: now)
     }
 
-    /// Starts at the devices: a user has few devices, but a broadcast has very many pushes.
+    /// Selects the pushes of these recipients, beginning with their devices: a user has few
+    /// devices, but a broadcast has very many pushes.
     static let pushesToRecipients = """
         select p.notification_id, p.device from unnest($1::int8[], $2::int8[]) as t (notification_id, user_id)
         join device d on d.user_id = t.user_id
@@ -91,15 +92,16 @@ extension PostgreSQLStore {
         order by 1, 2
         """
 
-    /// Subtracts erased notifications and payloads from their senders' usage.
+    /// Subtracts erased notifications and payloads from the stored amounts of their senders.
     ///
-    /// Must come after all other statements: a sender's posts wait for this row.
+    /// This must be the transaction's last statement: all posts of a sender wait for its row of
+    /// `usage`.
     static func subtract(_ tx: WriteTransaction, _ erased: [Int64: Usage]) async throws {
         let senders = erased.keys.sorted()
         if senders.isEmpty { return }
         if senders.count > 1 {
-            // The rows are locked by a statement of their own, because the update itself may lock
-            // them in any order.
+            // A separate statement locks the rows, because the update itself might lock them in
+            // any order.
             _ = try await tx.query(
                 "select user_id from usage where user_id = any($1::int8[]) order by user_id for no key update",
                 senders

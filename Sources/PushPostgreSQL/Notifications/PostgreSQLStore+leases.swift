@@ -3,8 +3,8 @@ internal import PostgreSQL
 package import PushCore
 package import PushStore
 
-/// Read-once payloads: the first fetch leases them, and they are erased when no recipient waits
-/// for them.
+/// The leases of read-once payloads. A recipient's first fetch leases the payload; it is erased
+/// when no recipient waits for it any more.
 extension PostgreSQLStore {
     package func lease(
         _ id: NotificationID,
@@ -30,8 +30,9 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Locks the row of `recipient` first, like all transactions that change both `recipient` and
-    /// `untaken`. If two requests lease at the same time, the second finds the lease of the first.
+    /// Leases a payload to a recipient. Locks the row of `recipient` first, like all transactions
+    /// that change both `recipient` and `untaken`. If two requests lease at the same time, the
+    /// second one finds the lease of the first.
     static let leasePayload = """
         with r as (select 1 from recipient where notification_id = $1 and user_id = $2 for no key update),
         w as (
@@ -70,8 +71,8 @@ extension PostgreSQLStore {
     package func endLeases(now: Date, limit: Int) async throws -> Date? {
         let book = self.options.lookBook
         return try await self.write { tx in
-            // The query asks for one lease more than `limit`: the extra row gives the end of the
-            // next lease.
+            // The query requests one lease more than `limit`: the end of the additional lease says
+            // when this function must be called again.
             let leases = try await tx.query(Self.nextLeases, limit + 1).map { row in
                 (key: RecipientKey(notification: try row.integer(0), user: try row.integer(1)), end: try row.integer(2))
             }
@@ -104,7 +105,7 @@ extension PostgreSQLStore {
 }
 
 extension NewEvent {
-    /// A recipient has fetched a payload for the first time.
+    /// The event of a recipient who has fetched a read-once payload for the first time.
     static func collected(_ notification: Int64, by user: Int64, at time: Date, sender: Int64?) -> NewEvent {
         NewEvent(kind: .collected, at: time, notification: notification, user: user, sender: sender)
     }

@@ -28,14 +28,14 @@ extension PostgreSQLStore {
 
     /// Stores the posts of a group, and returns an end for each member.
     ///
-    /// If a failure may be one member's fault, each member stores its posts alone, so that only
-    /// the faulty post fails.
+    /// If the transaction fails and one member's posts may be the cause, each member stores its
+    /// posts in a transaction of its own. Then only the faulty posts fail.
     func store(_ members: [PostMember]) async -> [PostEnd] {
         let runs = PostRuns(of: members, by: self)
         do {
             return try await runs.ends(from: .first)
         } catch {
-            // Cancellation of the leader's task must not fail the other members.
+            // If the leader's task was cancelled, the other members must not fail with it.
             if !Task.isCancelled, let failure = error as? StoreError, failure.isOfAll {
                 return members.map { _ in .failed(failure) }
             }
@@ -63,8 +63,8 @@ extension PostgreSQLStore {
 }
 
 extension StoreError {
-    /// Whether the database's state has failed a transaction, rather than the values that it
-    /// stores.
+    /// Whether a transaction has failed because of the database's state, and not because of the
+    /// values that it stores.
     fileprivate var isOfAll: Bool {
         switch self {
         case .unavailable, .unknownOutcome, .busy, .full: true

@@ -11,73 +11,71 @@ extension PostgreSQLStore {
         ifStill expected: ReadMark?,
         now: Date
     ) async throws -> MarkOutcome {
-        try await self.write { tx in
-            let old = try await Self.marks(tx, [id.rawValue], of: user, now: now)[id.rawValue]
-            if let outcome = mark.outcome(replacing: old, ifStill: expected) { return outcome }
+        let old = try await self.marks([id.rawValue], of: user, now: now).first?.mark
+        if let outcome = mark.outcome(replacing: old, ifStill: expected) { return outcome }
+        let marked = try await self.write { tx in
             // From here on no other transaction changes the user's notifications.
             let numbers = try await tx.changes(ofUsers: [user])
-            let marked = try await Self.mark(tx, [id.rawValue], as: mark, by: user, from: numbers, now: now)
-            if marked.contains(id.rawValue) { return .marked }
-            let present = try await Self.marks(tx, [id.rawValue], of: user, now: now)[id.rawValue]
-            return mark.outcome(replacing: present, ifStill: expected) ?? .missing
+            return try await Self.mark(tx, [id.rawValue], as: mark, by: user, from: numbers, now: now)
         }
+        if marked.contains(id.rawValue) { return .marked }
+        let present = try await self.marks([id.rawValue], of: user, now: now).first?.mark
+        return mark.outcome(replacing: present, ifStill: expected) ?? .missing
     }
 
     package func markRead(
         _ ids: [NotificationID],
-        by user: Int64,
+        by user: User,
         now: Date
     ) async throws -> (read: [NotificationID], hasChanged: Bool) {
-        let numbers = ids.map(\.rawValue)
-        return try await self.write { tx in
-            let marks = try await Self.marks(tx, Array(Set(numbers)), of: user, now: now)
-            var read = Set(marks.filter { $0.value == .read }.keys)
-            let unread = Set(marks.keys).subtracting(read).sorted { $0 < $1 }
-            var hasChanged = false
-            if !unread.isEmpty {
-                let first = try await tx.numbers([user: unread.count])
-                let marked = try await Self.mark(tx, unread, as: .read, by: user, from: first, now: now)
-                hasChanged = !marked.isEmpty
-                read.formUnion(marked)
-                // Another transaction may have marked some of them meanwhile.
-                let present = try await Self.marks(tx, unread.filter { !read.contains($0) }, of: user, now: now)
-                read.formUnion(present.filter { $0.value == .read }.keys)
+        let visible = try await self.marks(Set(ids.map(\.rawValue)).sorted(), of: user.id, now: now)
+            .filter { user.mayUse($0.app) }
+        var read = Set(visible.filter { $0.mark == .read }.map(\.id))
+        let unread = visible.filter { $0.mark == .unread }.map(\.id)
+        var hasChanged = false
+        if !unread.isEmpty {
+            let marked = try await self.write { tx in
+                let first = try await tx.numbers([user.id: unread.count])
+                return try await Self.mark(tx, unread, as: .read, by: user.id, from: first, now: now)
             }
-            return (read: ids.filter { read.remove($0.rawValue) != nil }, hasChanged: hasChanged)
+            hasChanged = !marked.isEmpty
+            read.formUnion(marked)
+            // Another transaction may have marked some of them meanwhile.
+            let present = try await self.marks(unread.filter { !read.contains($0) }, of: user.id, now: now)
+            read.formUnion(present.filter { $0.mark == .read }.map(\.id))
         }
+        return (read: ids.filter { read.remove($0.rawValue) != nil }, hasChanged: hasChanged)
     }
 
     // MARK: - Private
 
-    /// The marks of the notifications that the user can see.
-    ///
-    /// Looks up the row of this user for each notification. The user may have very many other
-    /// notifications, which the query must not read.
-    private static func marks(
-        _ tx: WriteTransaction,
+    /// The marks and apps of the notifications that the user can see.
+    private func marks(
         _ ids: [Int64],
         of user: Int64,
         now: Date
-    ) async throws -> [Int64: ReadMark] {
-        if ids.isEmpty { return [:] }
-        let rows = try await tx.query(
-            """
-            select t.notification_id, r.read_at is not null
-            from unnest($1::int8[], $2::int8[]) as t (notification_id, user_id)
-            \(RecipientKey.lookup.join("read_at", of: "recipient", as: "r", with: "t", condition: "and dismissed_at is null"))
-            where (select n.expires_at > $3 and n.payload is not null from notification n where n.id = t.notification_id)
-            """,
-            ids,
-            ids.map { _ in user },
-            now.milliseconds
-        ).map { (id: try $0.integer(0), mark: try $0.boolean(1) ? ReadMark.read : .unread) }
-        return Dictionary(rows.map { ($0.id, $0.mark) }) { first, _ in first }
+    ) async throws -> [(id: Int64, mark: ReadMark, app: AppName)] {
+        if ids.isEmpty { return [] }
+        return try await self.read(Self.visibleMarks, ids, ids.map { _ in user }, now.milliseconds).map {
+            let mark: ReadMark = try $0.boolean(1) ? .read : .unread
+            return (id: try $0.integer(0), mark: mark, app: AppName(stored: try $0.optionalText(2)))
+        }
     }
+
+    /// Looks up the row of this user for each notification. The user may have very many other
+    /// notifications, which the query must not read.
+    private static let visibleMarks = """
+        select t.notification_id, r.read_at is not null, n.app
+        from unnest($1::int8[], $2::int8[]) as t (notification_id, user_id)
+        \(RecipientKey.lookup.join("read_at", of: "recipient", as: "r", with: "t", condition: "and dismissed_at is null"))
+        \(KeyLookup(columns: ["id"]).join("*", of: "notification", as: "n", with: "t", ["id": "t.notification_id"]))
+        where n.expires_at > $3 and n.payload is not null
+        """
 
     /// Sets the mark of the visible notifications that do not have the mark yet; returns these
     /// notifications.
     ///
-    /// Their change numbers begin with the number that was drawn for the user.
+    /// `numbers` has the first of the change numbers that were drawn for the user.
     private static func mark(
         _ tx: WriteTransaction,
         _ ids: [Int64],

@@ -3,16 +3,17 @@ internal import PostgreSQL
 package import PushCore
 package import PushStore
 
-/// A recall erases the payload for all recipients at once. It then marks their rows page by page,
-/// each with a change number of its own.
+/// A recall erases a notification's payload for all recipients at once. It then marks the
+/// recipients' rows page by page, and each recipient gets a change number of its own.
 ///
-/// The store in SQLite gives all recipients one number. Here, a row of `recall` stands for the
-/// recipients without a new number. Until they are marked, they can fetch nothing, and see the
-/// notification as gone at its former place in the order of changes.
+/// In SQLite, by contrast, all recipients get the same number in one transaction. Here, a row of
+/// the table `recall` stands for the recipients who are not marked yet. They can no longer fetch
+/// the payload. In their order of changes, the notification stays at its old place, but appears as
+/// gone.
 extension PostgreSQLStore {
-    /// The maximum number of recipients who are marked in the transaction of the recall.
+    /// The maximum number of recipients whom the first transaction of a recall marks.
     static let recallPage = 500
-    /// The recipients who are marked in each later transaction.
+    /// The maximum number of recipients whom each later transaction marks.
     private static let recallStep = 250
 
     package func recall(
@@ -55,11 +56,11 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Marks the next recipients of a recalled notification, at most `page`; `false` if all are
-    /// marked.
+    /// Marks the next recipients of a recalled notification, at most `page`. Returns `false` if it
+    /// finds no recall to continue.
     ///
-    /// Locks the counters of these users: if the transaction has locked other counters before, it
-    /// may deadlock and be retried.
+    /// The transaction locks the counters of these users. If it has locked other counters before,
+    /// it may deadlock with another transaction, and then run again.
     static func continueRecalls(_ tx: WriteTransaction, page: Int) async throws -> Bool {
         let row = try await tx.query(
             """
@@ -109,8 +110,8 @@ extension PostgreSQLStore {
         page: Int,
         now: Date
     ) async throws -> RecallStep {
-        // This statement waits for a running fan-out or release of the notification. So it
-        // includes the recipients that the fan-out or release adds.
+        // This statement waits for a running fan-out or release of the notification. So the recall
+        // also covers the recipients whom these have added.
         let place = try await tx.query(
             """
             with f as (select 1 from fanout where notification_id = $1 for update),
@@ -122,8 +123,8 @@ extension PostgreSQLStore {
         guard let place, recaller.mayRecall(ofSender: place.sender, isScheduled: place.isScheduled) else {
             return .refused
         }
-        // Recipients who have dismissed the notification are left out: for them it is already
-        // gone.
+        // A recipient who has dismissed the notification is not marked: for this recipient the
+        // notification is already gone.
         let found = try await tx.query(
             """
             select r.user_id from notification n
@@ -170,21 +171,22 @@ extension PostgreSQLStore {
         return isComplete ? .complete : .begun
     }
 
-    /// The recipients of a notification, in the order of the users.
+    /// The index over the recipients of a notification, in the order of the users' ids.
     private static let byNotification = PairIndex(first: "notification_id", second: "user_id")
 
-    /// The pushes of the notification `$1` after the device `$2`, at most `$3`.
+    /// Selects pushes of the notification `$1`, those to devices after `$2`, at most `$3` pushes.
     private static let pushes = """
         select device from push where \(DuePush.byNotification.rows(of: "$1", after: "$2"))
         order by \(DuePush.byNotification.order) limit $3
         """
 
-    /// Whether the notification `n` can be recalled: `$1` is its id, and `$2` the time.
+    /// The condition that must be true to recall the notification `n`. `$1` is its id, and `$2`
+    /// the time.
     private static let recallable = """
         n.id = $1 and n.expires_at > $2 and n.recalled_at is null and n.payload is not null
         """
 
-    /// Assigns recipients the numbers that were drawn for them.
+    /// Gives each recipient the change number that was drawn for it.
     private static func setRecallChanges(
         _ tx: WriteTransaction,
         _ users: [Int64],

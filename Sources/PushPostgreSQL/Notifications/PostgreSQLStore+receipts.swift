@@ -3,7 +3,8 @@ internal import PostgreSQL
 package import PushCore
 internal import PushStore
 
-/// Receipts are buffered in memory, merged, and written later, many in one statement.
+/// Receipts record that a user has fetched a notification. They are first collected in memory;
+/// later one statement writes many of them.
 extension PostgreSQLStore {
     package func recordFetches(of ids: [NotificationID], by user: Int64, now: Date) {
         switch self.receipts.record(ids.map(\.rawValue), by: user, at: now.milliseconds) {
@@ -17,13 +18,14 @@ extension PostgreSQLStore {
         while self.receipts.count > 0, try await self.writeSomeReceipts() {}
     }
 
-    /// Writes a slice of the receipts, or returns them to the buffer if that fails; `false` if
-    /// there are none.
+    /// Writes some of the receipts, and puts them back into memory if that fails. Returns `false`
+    /// if there are no receipts.
     func writeSomeReceipts() async throws -> Bool {
         let receipts = self.receipts.take(ReceiptBook.slice)
         if receipts.isEmpty { return false }
         do {
-            // Like the last-used times of tokens, receipts need not wait for the disk.
+            // Receipts, like the times of tokens' last use, may be lost in a crash. So their
+            // commit does not wait for the disk.
             try await self.write(.relaxed) { tx in try await Self.write(receipts, tx) }
             return true
         } catch {
@@ -54,7 +56,8 @@ extension PostgreSQLStore {
         try await Self.cancelPaced(tx, written.map { ($0.key, $0.fetchedAt) })
     }
 
-    /// Locks the rows in the order of their keys before it changes them.
+    /// Stores the time of the first fetch. Locks the rows in the order of their keys before it
+    /// changes them.
     static let storeReceipts = """
         with l as (
             select r.notification_id, r.user_id, t.fetched_at
@@ -67,8 +70,8 @@ extension PostgreSQLStore {
         returning r.notification_id, r.user_id, r.fetched_at, n.sender_id
         """
 
-    /// Cancels pushes that wait for the interval between two pushes to a device, if the fetch must
-    /// have come from their device.
+    /// Cancels pushes that still wait for the minimum interval between two pushes to a device. A
+    /// push is cancelled only if the fetch must have come from its device.
     private static func cancelPaced(
         _ tx: WriteTransaction,
         _ fetched: [(key: RecipientKey, at: Date)]
@@ -93,10 +96,11 @@ extension PostgreSQLStore {
         }
     }
 
-    /// The pushes that wait for the interval between two pushes to a device, if the device is its
-    /// user's only one in the lane.
+    /// Selects the pushes that wait for the minimum interval between two pushes to a device. This
+    /// device must be the user's only one in the lane.
     ///
-    /// Starts at the devices: a user has few devices, but a broadcast has very many pushes.
+    /// The query begins with the devices: a user has few devices, but a broadcast has very many
+    /// pushes.
     static let pacedPushes = """
         select p.notification_id, p.device, t.fetched_at
         from unnest($1::int8[], $2::int8[], $3::int8[]) as t (notification_id, user_id, fetched_at)

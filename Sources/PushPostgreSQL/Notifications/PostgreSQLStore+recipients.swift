@@ -3,11 +3,11 @@ internal import PostgreSQL
 internal import PushStore
 
 extension PostgreSQLStore {
-    /// Makes users recipients of a notification, each with the user's next change number; returns
-    /// the new recipients.
+    /// Makes users recipients of a notification, and gives each recipient the user's next change
+    /// number. Returns the new recipients.
     ///
-    /// Leaves out users who are deleted meanwhile: a deletion and this transaction wait for each
-    /// other at the user's account.
+    /// Leaves out users who were deleted meanwhile: a deletion and this transaction both lock the
+    /// user's account, so they run one after the other.
     static func insertRecipients(
         _ tx: WriteTransaction,
         users: [Int64],
@@ -40,18 +40,18 @@ extension PostgreSQLStore {
         return Set(try rows.map { try $0.integer(0) })
     }
 
-    /// The users among `$1` who are not recipients of `$2` yet and may get its payload, locked
-    /// against deletion in the order of their ids.
+    /// Selects those users in `$1` who may get the payload of the notification `$2` and are not
+    /// its recipients yet. Locks them against deletion, in the order of their ids.
     ///
-    /// Looks up each recipient by the whole key: with a join, the planner may read all recipients
-    /// for each page of a broadcast.
+    /// Each recipient is looked up by the whole key. With a join, the planner might read all
+    /// recipients of a broadcast for each page.
     static let newRecipients = """
         select a.id from account a where a.id = any($1::int8[]) and ($3::boolean or not a.requires_encryption)
             and (select r.user_id from recipient r where r.notification_id = $2 and r.user_id = a.id) is null
         order by a.id for key share of a
         """
 
-    /// The number that was drawn for a user.
+    /// The change number that was drawn for a user.
     static func number(of user: Int64, in numbers: [Int64: Int64]) throws -> Int64 {
         guard let number = numbers[user] else { throw StoreError.failed(reason: "user \(user) has no change number") }
         return number

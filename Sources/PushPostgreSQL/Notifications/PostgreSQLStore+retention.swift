@@ -30,7 +30,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Skips locked rows, so that several servers delete different notifications.
+    /// Selects expired notifications. Skips locked rows, so that several servers delete different
+    /// notifications.
     static let expired = """
         select id, sender_id, collapse_id, expires_at from notification where expires_at >= $1 and expires_at <= $2
         order by expires_at limit $3 for update skip locked
@@ -47,7 +48,7 @@ extension PostgreSQLStore {
         let expiresAt: Date
     }
 
-    /// The next expired notifications, locked.
+    /// Selects and locks the next expired notifications.
     private func expired(_ tx: WriteTransaction, now: Date, limit: Int) async throws -> [ExpiredNotification] {
         try await self.search(for: .notifications, at: now) { start in
             let expired = try await tx.query(Self.expired, start, now.milliseconds, limit).map { row in
@@ -62,8 +63,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Runs a statement that finds expired rows from a time on, in milliseconds. Records the time
-    /// of the first row found.
+    /// Searches for expired rows: `body` runs a statement that begins at the time `start`, in
+    /// milliseconds. The time of the first row that it finds is recorded for the next search.
     func search<Value>(
         for rows: SearchMarks.Rows,
         at date: Date,
@@ -80,8 +81,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Deletes the next rows of notifications from a table, in the order of their keys; returns
-    /// the keys of the deleted rows.
+    /// Deletes the next rows of expired notifications from a table, in the order of their keys;
+    /// returns the keys of the deleted rows.
     private static func delete(
         _ tx: WriteTransaction,
         from table: RetentionProgress.Table,
@@ -98,7 +99,7 @@ extension PostgreSQLStore {
         return keys
     }
 
-    /// Deletes the rows of running work, so that no further device gets the notifications.
+    /// Deletes the rows of unfinished work on notifications, so that no further device gets them.
     private static func deleteWork(_ tx: WriteTransaction, of ids: [Int64]) async throws {
         _ = try await tx.query(
             """
@@ -110,9 +111,9 @@ extension PostgreSQLStore {
         )
     }
 
-    /// Stores when expired rows were last deleted (see `NotificationPage.removedAt`).
+    /// Stores the time at which expired rows were last deleted (see `NotificationPage.removedAt`).
     ///
-    /// Comes last, since all servers that delete wait for this row.
+    /// This statement comes last, since all servers that delete expired rows wait for its row.
     private static func recordRemoval(_ tx: WriteTransaction, at now: Date) async throws {
         _ = try await tx.query(
             """
@@ -161,8 +162,8 @@ extension PostgreSQLStore {
         """
     }
 
-    /// Deletes the rows in which a notification is the newest of its collapse key for these
-    /// devices.
+    /// Deletes the rows which say that a notification is the newest one with its collapse key for
+    /// these devices.
     private static func forgetCollapsing(
         _ tx: WriteTransaction,
         _ pushes: [DuePush],
@@ -213,7 +214,7 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Deletes notifications without any remaining rows in other tables.
+    /// Deletes notifications that have no rows left in other tables.
     private static func delete(_ tx: WriteTransaction, _ ids: [Int64]) async throws {
         let rows = try await tx.query(
             """
@@ -232,7 +233,7 @@ extension PostgreSQLStore {
 }
 
 extension DuePush {
-    /// Whether this push comes before the other one in the order of their keys.
+    /// Whether this push comes before `other` in the order of their keys.
     fileprivate func isBefore(_ other: DuePush) -> Bool {
         (self.notification, self.device) < (other.notification, other.device)
     }

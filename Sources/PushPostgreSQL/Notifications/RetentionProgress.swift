@@ -1,21 +1,23 @@
 internal import PushStore
 internal import Synchronization
 
-/// Records how far the rows of expired notifications are deleted. So no step scans the entries of
-/// deleted rows, which an index keeps as long as any snapshot is older than the deletion.
+/// Records how far the rows of expired notifications were deleted. An index keeps the entries of
+/// deleted rows as long as any snapshot is older than the deletion. With the recorded positions,
+/// no later step scans these entries again.
 ///
-/// No row is inserted before the recorded position: an expired notification has no fan-out, and
-/// its rows of `push` are deleted before its rows of `push_end`. Any thread may use it. Callers
-/// must record only committed deletions.
+/// No row is inserted before a recorded position. An expired notification has no fan-out, and its
+/// rows of `push` are deleted before its rows of `push_end`. Any thread may use this object.
+/// Callers must record a deletion only after its commit.
 final class RetentionProgress: Sendable {
-    /// Tables whose rows have a notification and a second number as their key.
+    /// Tables whose keys consist of a notification and a second number.
     enum Table: String, Hashable {
         case pushes = "push"
         case endedPushes = "push_end"
         case recipients = "recipient"
     }
 
-    /// Some notifications, and the second number after which each of them still has rows.
+    /// Some notifications, and a second number. In each of them, only rows with a higher second
+    /// number remain.
     typealias Part = (ids: [Int64], after: Int64)
 
     private struct Key: Hashable {
@@ -23,15 +25,15 @@ final class RetentionProgress: Sendable {
         let notification: Int64
     }
 
-    /// Beyond this number all entries are dropped: entries of notifications that another server
-    /// has deleted would otherwise stay.
+    /// The maximum number of entries; beyond it, all are dropped. Otherwise the entries of
+    /// notifications that another server has deleted would stay for ever.
     private static let limit = 10_000
 
-    /// The second number of the last row that is deleted; `Int64.max`: all rows are deleted.
+    /// The second number of the last row that was deleted; `Int64.max` if all rows were deleted.
     private let last = Mutex([Key: Int64]())
 
-    /// The remaining parts of notifications: first those with some rows deleted, then the others,
-    /// each in the order of ids.
+    /// The parts of notifications that still have rows. First come partly deleted notifications,
+    /// then the others. Each kind is in the order of the ids.
     func parts(of ids: [Int64], in table: Table) -> [Part] {
         self.last.withLock { last in
             var (begun, untouched): ([Part], [Int64]) = ([], [])
@@ -46,7 +48,8 @@ final class RetentionProgress: Sendable {
         }
     }
 
-    /// Records that the first rows of a part are deleted, up to `row`; `nil`: all of them.
+    /// Records that the first rows of a part were deleted, up to `row`; if `row` is `nil`, all of
+    /// them were deleted.
     func record(_ part: [Int64], in table: Table, upTo row: DuePush?) {
         self.last.withLock { last in
             if last.count > Self.limit { last.removeAll() }
@@ -57,7 +60,7 @@ final class RetentionProgress: Sendable {
         }
     }
 
-    /// Drops the entries of notifications that are deleted.
+    /// Drops the entries of notifications that were deleted.
     func forget(_ ids: [Int64]) {
         self.last.withLock { last in
             for id in ids {

@@ -2,35 +2,35 @@ internal import PostgreSQL
 internal import PushStore
 
 extension WriteTransaction {
-    /// Draws the next number of changes for each of the users, and locks their counters until the
-    /// transaction ends.
+    /// Draws the next change number for each of these users, and locks the users' counters until
+    /// the transaction ends.
     func changes(ofUsers users: [Int64]) async throws -> [Int64: Int64] {
         try await self.numbers(Dictionary(users.map { ($0, 1) }) { first, _ in first })
     }
 
-    /// Draws numbers of changes, several for some users, and locks the users' counters until the
+    /// Draws change numbers, several for some users, and locks the users' counters until the
     /// transaction ends.
     ///
-    /// Returns each user's first number; a user's other numbers follow it without a gap.
+    /// Returns the first number of each user; the user's further numbers follow it without a gap.
     func numbers(_ counts: [Int64: Int]) async throws -> [Int64: Int64] {
         if counts.isEmpty { return [:] }
         return try Self.numbers(try await self.query(all: [Self.draw(counts)])[0])
     }
 
-    /// Draws for each user as many numbers as the user with the most needs; the range of numbers
-    /// is large enough.
+    /// Draws the same number of change numbers for each user: as many as the user with the most
+    /// changes needs. Unused numbers do no harm, since the range of numbers is large enough.
     static func draw(_ counts: [Int64: Int]) throws -> Statement {
         try Statement(Self.nextChanges, counts.keys.sorted(), counts.values.max() ?? 1)
     }
 
-    /// Each user's first number, from the rows that `draw` returns.
+    /// The first change number of each user, from the rows that the statement of `draw` returns.
     static func numbers(_ rows: Rows) throws -> [Int64: Int64] {
         Dictionary(try rows.map { (try $0.integer(0), try $0.integer(1)) }) { first, _ in first }
     }
 
-    /// A number is at least the time since 1970 in units of 2⁻³⁰ s, as in
+    /// Draws change numbers. A number is at least the time since 1970 in units of 2⁻³⁰ s, as in
     /// `PostgreSQLReader.newest`. So a database that was restored from a backup does not assign
-    /// numbers again. Locks the rows in the order of insertion.
+    /// the same numbers again. Locks the rows in the order of insertion.
     private static let nextChanges = WriteTransaction.nextChanges(
         ofUsers: "pg_catalog.unnest($1::int8[]) as u (user_id)"
     )

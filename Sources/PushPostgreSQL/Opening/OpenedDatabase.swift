@@ -4,20 +4,20 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// A database that is ready: migrated, with the keys in use, and with this server registered in
-/// it.
+/// A database that is ready for use: migrated, with all data keys in use available, and with this
+/// server registered in the table `node`.
 struct OpenedDatabase {
     let address: DatabaseAddress
-    /// The cluster and its timeline, whose mark is already stored.
+    /// The cluster and its timeline. They are already stored in the server's `DatabaseMark`.
     let identity: ClusterIdentity
     let sealing: Sealing
     let keys: SharedKeys
-    /// The number that was assigned to this server.
+    /// The number that this server got when it joined.
     let assigned: AssignedNumber
     /// The newest migration that this server knows.
     let schema: String
 
-    /// Waits for the database. Throws `StoreError`.
+    /// Opens the database; blocks until the database answers. Throws `StoreError`.
     init(
         _ address: DatabaseAddress,
         _ keyring: Keyring,
@@ -49,8 +49,8 @@ struct OpenedDatabase {
         }
     }
 
-    /// Checks the stored mark of the cluster before it reads or writes anything, so that an older
-    /// database stays as it is.
+    /// Connects, and first compares the cluster with the stored `DatabaseMark`. So an older
+    /// database is neither read nor changed.
     private static func connect(
         _ address: DatabaseAddress,
         _ keeper: (any DatabaseMarkKeeper)?
@@ -66,13 +66,13 @@ struct OpenedDatabase {
         }
     }
 
-    /// Whether servers publish which data keys they have.
+    /// Whether servers publish which data keys they have; they do from this migration on.
     private static func areShared(_ migrations: [Migration]) -> Bool {
         migrations.contains { $0.name == Migration.sharedKeys }
     }
 
-    /// The encrypting key, which is in use from then on. If that is not the keyring's first key,
-    /// also returns the servers that lack the first key.
+    /// This server's encrypting key, which is marked as in use. If it is not the keyring's first
+    /// key, also returns the servers that lack the first key.
     private static func keys(
         _ connection: BlockingConnection,
         _ keyring: Keyring,
@@ -89,7 +89,7 @@ struct OpenedDatabase {
         return choice
     }
 
-    /// The day keys; `nil` if the server has no place to store them.
+    /// The day keys; `nil` if the server has no file for them.
     private static func dayKeys(
         _ connection: BlockingConnection,
         _ options: StoreOptions,
@@ -101,13 +101,14 @@ struct OpenedDatabase {
         return try DayKeyReport.open(keeper, now: options.now(), connection)
     }
 
-    /// Reads the database's secret, or creates it at the first start.
+    /// Reads the database's secret for keyed hashes. The first start creates this secret.
     private static func secret(_ connection: BlockingConnection, _ vault: Vault) throws -> IndexSecret {
         let read = "select secret from index_secret where id = 1"
         var row = try connection.query(read).first
         if row == nil {
-            // If another server creates the secret at the same time, this waits for it, and then
-            // keeps that server's secret.
+            // If another server creates the secret at the same time, this insert waits for that
+            // server's transaction. Then it changes nothing, and the query reads that server's
+            // secret.
             _ = try connection.query(
                 "insert into index_secret (id, secret) values (1, $1) on conflict (id) do nothing",
                 try vault.seal(IndexSecret().bytes, in: .indexSecret)
@@ -120,8 +121,8 @@ struct OpenedDatabase {
         return secret
     }
 
-    /// Inserts the row of `event_state`. If any kind of event is kept, also inserts a placeholder
-    /// event, whose number the next event follows.
+    /// Inserts the row of `event_state`. If the store keeps any kind of event, also inserts a
+    /// placeholder event; the next event gets the number after the placeholder's.
     private static func beginEvents(
         _ connection: BlockingConnection,
         _ kinds: Set<PushEvent.Kind>,
@@ -178,7 +179,8 @@ extension ClusterIdentity {
 }
 
 extension StoreError {
-    /// `kept`: the place of the mark that contradicts the server.
+    /// The error for a server that contradicts the stored `DatabaseMark`. `place` is where that
+    /// mark is stored.
     static func refused(_ fault: ClusterFault, kept place: String?) -> StoreError {
         .refused(summary: fault.summary, reason: fault.description, kept: place ?? "nowhere")
     }

@@ -5,30 +5,33 @@ internal import PushStore
 
 /// Migrates a database to the newest schema.
 enum Schema {
-    /// The oldest version whose SQL the store uses, in the form of `server_version_num`.
+    /// The oldest version of PostgreSQL that supports the store's SQL, in the form of
+    /// `server_version_num`.
     private static let oldestServer: Int64 = 140_000
-    /// Locks the row that serializes starts, migrations and changes of keys, until the transaction
-    /// ends.
+    /// Locks a row until the transaction ends. Starts, migrations and changes of keys all lock
+    /// this row, so only one of them runs at a time.
     static let schemaLock = "select id from schema_state where id = 1 for update"
-    /// The maximum number of attempts to lock a table that another session uses, such as a
+    /// The maximum number of attempts to lock a table that another session uses, such as that of
     /// `pg_dump`.
     private static let attempts = 30
-    /// The time that a statement of a migration waits for a table. It is shorter than the lock
-    /// timeout of a server's statements, because all users of the table wait behind the migration.
+    /// The maximum time that a statement of a migration waits for a table. It is shorter than the
+    /// lock timeout of a server's statements: while the migration waits, all new users of the
+    /// table wait behind it.
     private static let lockLimit = "500ms"
-    /// The pause before the next attempt, in seconds. The other sessions continue meanwhile.
+    /// The pause in seconds before the next attempt. Sessions that wait for the table continue
+    /// meanwhile.
     private static let pause: TimeInterval = 2
 
-    /// Runs the missing migrations, each in its own transaction. Servers that start at the same
-    /// time take turns.
+    /// Runs the missing migrations, each in its own transaction. If several servers start at the
+    /// same time, they run one after the other.
     ///
-    /// Throws `StoreError` if the database has a migration that this program must know but does
-    /// not, or one that has changed since. Also throws if a missing migration would break servers
-    /// of an older version that run now. Also throws if other roles can change the schema, or if
-    /// somebody has changed it.
+    /// Throws `StoreError` in four cases. The database has a migration that this program must know
+    /// but does not know, or one whose text has changed. A missing migration would break servers
+    /// of an older version that are running. Other roles can change the schema. Or somebody has
+    /// changed the schema.
     ///
-    /// Writes nothing if no migration is missing, so that the role needs no right to create
-    /// tables.
+    /// If no migration is missing, this function writes nothing, so that the role needs no right
+    /// to create tables.
     static func prepare(_ connection: BlockingConnection, _ migrations: [Migration]) throws {
         try Self.checkServer(connection)
         try SchemaOwnership.check(connection)
@@ -43,7 +46,7 @@ enum Schema {
         try SchemaComparison.check(connection, migrations)
     }
 
-    /// The table of migrations, and the table with the row that a migration locks.
+    /// Creates the table of migrations, and the table whose row a migration locks.
     static let ownTables = """
         create table if not exists schema_state (id bigint primary key check (id = 1));
         create table if not exists migration (
@@ -51,7 +54,7 @@ enum Schema {
             oldest_known text collate "C" not null);
         """
 
-    /// The migrations that the database has had.
+    /// The migrations that this database already has.
     static func applied(_ connection: BlockingConnection) throws -> AppliedMigrations {
         guard try connection.has("migration") else { return AppliedMigrations(hashes: [:]) }
         var (hashes, oldestKnown): ([String: Data], [String: String]) = ([:], [:])
@@ -63,11 +66,11 @@ enum Schema {
         return AppliedMigrations(hashes: hashes, oldestKnown: oldestKnown)
     }
 
-    /// Throws `StoreError` if the database has since had a migration that this program must know.
-    /// Blocks migrations, and servers that join or change their keys, until the transaction ends.
-    /// So each migration, join or change of keys sees the servers that joined before it.
+    /// Throws `StoreError` if the database has a migration, run since this server's start, that
+    /// this program must know. Until the transaction ends, no migration runs, no server joins and
+    /// no server changes its keys. So each of these sees the servers that joined before it.
     static func holdMigrations(_ connection: BlockingConnection, _ migrations: [Migration]) throws {
-        // Releases the lock of a server that is paused here, or whose machine has failed.
+        // If this server is paused here, or its machine fails, the timeout releases the lock.
         try connection.execute("set local idle_in_transaction_session_timeout = '4s'")
         _ = try connection.query(Self.schemaLock)
         _ = try Self.missing(connection, migrations)
@@ -87,7 +90,8 @@ enum Schema {
         }
     }
 
-    /// The names of the missing migrations; throws `StoreError` for unknown or changed ones.
+    /// The names of the missing migrations. Throws `StoreError` for a migration that is unknown or
+    /// was changed.
     private static func missing(_ connection: BlockingConnection, _ migrations: [Migration]) throws -> [String] {
         let applied = try Self.applied(connection)
         if let unknown = applied.unknown(migrations) { throw StoreError.tooNew(migration: unknown) }
@@ -100,13 +104,13 @@ enum Schema {
         do {
             try connection.execute(Self.ownTables)
         } catch DatabaseError.refused(let code, _) where ["23505", "42P07", "42710"].contains(code) {
-            // `if not exists` does not see a table that another transaction is creating, and then
-            // the statement fails. Now that table exists.
+            // `if not exists` does not see a table that another transaction is just creating, so
+            // the statement can fail. After this failure, the other transaction's table exists.
         }
         _ = try connection.query("insert into schema_state (id) values (1) on conflict do nothing")
     }
 
-    /// Runs a migration; retries while other sessions use its tables.
+    /// Runs a migration, and tries again while other sessions use its tables.
     private static func runWithRetries(
         _ name: String,
         of migrations: [Migration],
@@ -129,7 +133,7 @@ enum Schema {
     /// Runs a migration, unless another server has run it meanwhile.
     private static func run(_ name: String, of migrations: [Migration], on connection: BlockingConnection) throws {
         try connection.transaction {
-            // Only servers that migrate or start wait for this lock.
+            // Only servers that are starting or migrating wait for this lock.
             _ = try connection.query(Self.schemaLock)
             try connection.execute("set local lock_timeout = '\(Self.lockLimit)'")
             guard try Self.missing(connection, migrations).contains(name),
@@ -150,7 +154,7 @@ enum Schema {
     }
 
     private static func refuseOlderServers(than migration: Migration, _ connection: BlockingConnection) throws {
-        // Before the first migration there is no table `node`, and no server.
+        // Before the first migration, there is no table `node`, and so no server.
         guard try connection.has("node") else { return }
         let older = try connection.query(
             """
@@ -173,8 +177,8 @@ extension BlockingConnection {
     }
 }
 
-/// SQL for the database's clock, which all servers share.
+/// SQL for the clock of the database, which all servers share.
 enum DatabaseClock {
-    /// Milliseconds since 1970, at the time of the call, not of the transaction's start.
+    /// Milliseconds since 1970 at the moment of the call, rather than at the transaction's start.
     static let now = "(extract(epoch from clock_timestamp()) * 1000)::int8"
 }

@@ -3,14 +3,14 @@ internal import PostgreSQL
 internal import PushStore
 internal import Synchronization
 
-/// Compares the database's catalog with the objects that the migrations create. A trigger, rule or
-/// default that somebody else has added would run with the server's statements.
+/// Compares the database's catalog with the objects that the migrations create. If somebody else
+/// has added a trigger, a rule or a default, the server's statements would run its code.
 enum SchemaComparison {
-    /// The objects that the migrations of these names create. A process computes them once.
+    /// The objects that the migrations with these names create. A process computes them only once.
     private static let known = Mutex<[[String]: Set<String>]>([:])
 
-    /// Throws `StoreError` with the differences. Does nothing if the database has migrations that
-    /// this program lacks.
+    /// Throws a `StoreError` that lists the differences. Checks nothing if the database has
+    /// migrations that this program does not know.
     static func check(_ connection: BlockingConnection, _ migrations: [Migration]) throws {
         let applied = try Schema.applied(connection).hashes
         let known = migrations.filter { applied[$0.name] != nil }
@@ -35,7 +35,7 @@ enum SchemaComparison {
         return objects
     }
 
-    /// Runs the migrations on temporary tables, which end with the transaction.
+    /// Runs the migrations on temporary tables, which vanish when the transaction ends.
     private static func made(by migrations: [Migration], _ connection: BlockingConnection) throws -> Set<String> {
         try connection.execute("begin")
         let objects = Result { try Self.run(migrations, connection) }
@@ -64,8 +64,8 @@ enum SchemaComparison {
         return try Self.objects(of: tables.map { try $0.text(0) }, in: schema, connection)
     }
 
-    /// Selects one line for each object that a statement on one of the server's tables can depend
-    /// on. Leaves out tables of others, and objects of extensions.
+    /// Selects one line for each object that can influence a statement on one of the store's
+    /// tables. Other tables, and objects that belong to extensions, are left out.
     private static func objects(
         of tables: [String],
         in schema: String,

@@ -2,16 +2,17 @@ internal import PostgreSQL
 internal import PushStore
 
 /// Checks whether roles other than the server's can create objects in the schema, or write to its
-/// tables. Also checks whether the server's role can create its tables there.
+/// tables. Also checks whether the server's own role can create tables in this schema.
 ///
-/// The server would call a function that such a role has created, and run the code of its trigger
-/// with the server's own rights.
+/// If another role could create a function or a trigger there, the server would run its code with
+/// the server's rights.
 enum SchemaOwnership {
-    /// Throws `StoreError` with the rights of other roles. Ignores superusers, the database's
-    /// owner, and roles that the server's role is a member of: they have all rights anyway.
+    /// Throws a `StoreError` that lists the rights of other roles. Ignores superusers, the
+    /// database's owner, and roles that include the server's role: all of these have every right
+    /// anyway.
     static func check(_ connection: BlockingConnection) throws {
         let all = try connection.query(Self.foreignRights).map { try $0.text(0) }
-        // If all roles have a right, lists it once for `public` instead of for each role.
+        // A right of all roles is listed once, for `public`, and not for each role.
         let ofPublic = all.filter { $0.hasPrefix("public ") }
         let rights = ofPublic.isEmpty ? all : ofPublic
         if rights.isEmpty { return }
@@ -23,10 +24,10 @@ enum SchemaOwnership {
         )
     }
 
-    /// Throws `DatabaseError.unusable` with the remedy if the role may not create tables.
+    /// Throws `DatabaseError.unusable`, with a remedy, if the server's role may not create tables.
     ///
-    /// Since PostgreSQL 15 only the database's owner may do so in `public`. If no schema of the
-    /// `search_path` exists, the current one is that of temporary tables.
+    /// Since PostgreSQL 15, only the database's owner may create tables in `public`. If no schema
+    /// in `search_path` exists, the current schema is that of temporary tables.
     static func checkCreation(_ connection: BlockingConnection) throws {
         let row = try connection.query(Self.creation)[0]
         if try row.boolean(3) { return }
@@ -51,7 +52,8 @@ enum SchemaOwnership {
             on n.nspname = current_schema() and n.oid <> pg_my_temp_schema()
         """
 
-    /// The role number 0 stands for `public`, the rights of all roles.
+    /// Selects the rights of other roles. The role with the number 0 is `public`, so its rights
+    /// are those of all roles.
     private static let foreignRights = """
         with stranger as (
             select r.oid, r.rolname::text as name from pg_roles r

@@ -2,25 +2,25 @@ internal import Foundation
 internal import PushCore
 internal import PushStore
 
-/// The SQL conditions of an audience, and the values of their parameters.
+/// The SQL conditions that select an audience, and the values of their parameters.
 ///
 /// The first parameter is an array with the keyed hashes of all tags and names. The second is an
 /// array of platforms, and the third is the app's name. So the SQL text depends only on the form
-/// of the expressions.
+/// of the audience's expressions.
 ///
-/// A condition looks up a tag by a scalar subquery: with `exists`, PostgreSQL would rather read
-/// all rows of the tag once for each page.
+/// A condition looks up a tag by a scalar subquery. With `exists`, PostgreSQL would rather read
+/// all rows of the tag for each page.
 struct AudienceCondition {
     private(set) var hashes: [Data] = []
     let platforms: [String]
     let app: String
-    /// The SQL condition on a row of `device` (alias `d`): the device can receive pushes, has one
-    /// of the audience's platforms, and one of the expressions matches the tags of the device and
-    /// its user.
+    /// The SQL condition on a row of `device` (alias `d`): the device can receive pushes and has
+    /// one of the audience's platforms. In addition, one of the audience's expressions matches the
+    /// tags of the device and of its user.
     private(set) var onDevice = ""
-    /// The SQL condition on a row of `account` (alias `u`): the user belongs to the app, and one
-    /// of the expressions matches the user's name and assigned tags. The tags of the user's
-    /// devices do not matter.
+    /// The SQL condition on a row of `account` (alias `u`): the user belongs to the app. In
+    /// addition, one of the audience's expressions matches the user's name and assigned tags. The
+    /// tags of the user's devices do not matter.
     private(set) var onUser = ""
 
     private let index: BlindIndex
@@ -48,7 +48,7 @@ struct AudienceCondition {
     }
 
     /// The SQL condition on a row of `account` (alias `u`): the user belongs to the app.
-    /// `parameter` is the SQL parameter with the app's name.
+    /// `parameter` is the SQL parameter that contains the app's name.
     static func hasUser(_ app: AppName, parameter: String = "$3") -> String {
         let isListed = "strpos(' ' || u.apps || ' ', ' ' || \(parameter)::text || ' ') > 0"
         return app == .usual ? "(u.apps is null or \(isListed))" : isListed
@@ -83,8 +83,8 @@ struct AudienceCondition {
         return "(select g.user_id from user_tag g where g.tag = \(hash) and g.user_id = u.id) is not null"
     }
 
-    /// Adds the hash to the first parameter's array, if it is not there yet. Returns the SQL
-    /// expression of that element.
+    /// Adds the hash to the array of the first parameter, unless the array already contains it.
+    /// Returns the SQL expression for this element of the array.
     private mutating func add(_ hash: Data) -> String {
         if let index = self.hashes.firstIndex(of: hash) { return "($1::bytea[])[\(index + 1)]" }
         self.hashes.append(hash)

@@ -3,7 +3,7 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// Reads an audience page by page within a transaction.
+/// Reads an audience page by page within one transaction.
 struct AudiencePages {
     private let audience: HashedAudience
     private let condition: AudienceCondition
@@ -13,18 +13,19 @@ struct AudiencePages {
         self.condition = AudienceCondition(audience)
     }
 
-    /// A page of the audience, and whether more rows follow it.
+    /// The rows of one page of the audience, and whether further rows follow.
     struct Page {
         var rows = AudiencePage()
         /// Whether more rows of the same branch (a tag, a user or all devices) follow this page.
         var hasMore = false
-        /// Whether this was the audience's last page.
+        /// Whether this is the last page of the audience.
         var isLast = false
     }
 
-    /// Reads the next rows, at most a page, and moves `walk` past all of them.
+    /// Reads the next rows, at most `page`, and moves `walk` past them.
     ///
-    /// A page limits the number of users, who may have more devices than the page has rows.
+    /// If a branch selects users, `page` limits their number. These users may have more devices
+    /// than `page`.
     func take(_ page: Int, at walk: inout AudienceWalk, _ tx: WriteTransaction) async throws -> Page {
         if case .device(let id, let user) = self.audience.audience.aim {
             let devices = try await tx.query(Self.oneDevice, id.description, user).map { try Self.device($0) }
@@ -43,7 +44,7 @@ struct AudiencePages {
         return found
     }
 
-    /// Whether the audience may have more than `page` devices and users.
+    /// Whether the audience may have more than `page` devices and users together.
     func isLarger(than page: Int, _ tx: WriteTransaction) async throws -> Bool {
         if self.audience.isOneDevice { return false }
         var (devices, users): ([Data], [Data]) = ([], [])
@@ -67,7 +68,7 @@ struct AudiencePages {
         }
     }
 
-    /// Moves past branches that certainly have no rows, so that it recognises the last page.
+    /// Moves past branches that certainly have no rows. So the walk recognises the last page.
     private func skipEmpty(_ walk: inout AudienceWalk, _ tx: WriteTransaction) async throws {
         self.skipNothing(&walk)
         while walk.branch < self.audience.branches.count,
@@ -79,7 +80,7 @@ struct AudiencePages {
         }
     }
 
-    /// The rows of a branch, and the last row of the page if there are more.
+    /// The next rows of a branch. If further rows follow, also returns the last row of this page.
     private func rows(
         of branch: AudienceBranch,
         after start: Int64,
@@ -99,7 +100,7 @@ struct AudiencePages {
         }
     }
 
-    /// Asks for one row more than the page has, which shows whether there are more.
+    /// Requests one row more than the page has: the additional row shows that further rows follow.
     private func query(
         _ sql: String,
         _ tx: WriteTransaction,
@@ -157,8 +158,8 @@ struct AudiencePages {
     }
 }
 
-/// The statements. `$4` is the row after which a page begins, `$5` the number of its rows, and
-/// `$6` the branch's tag or name.
+/// The statements that read the pages. `$4` is the row after which a page begins, `$5` the maximum
+/// number of its rows, and `$6` the tag or name of the branch.
 extension AudiencePages {
     private static let byTag = PairIndex(first: "tag", second: "device")
     private static let usersByTag = PairIndex(first: "tag", second: "user_id")
@@ -186,7 +187,8 @@ extension AudiencePages {
         """
     }
 
-    /// The inner limit makes PostgreSQL read only the devices of the page.
+    /// Selects devices by a tag. Because of the inner limit, PostgreSQL reads only the devices of
+    /// this page.
     var taggedDevices: String {
         """
         with r as materialized (

@@ -3,27 +3,27 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// Paces the pushes of one transaction.
+/// Keeps the minimum interval between two pushes to a device, for the pushes of one transaction.
 struct DevicePace {
-    /// Facts from the database about a push, without regard to the other pushes of this
-    /// transaction.
+    /// The facts about one push that the database has. They do not include the other pushes of
+    /// this transaction.
     private struct Facts {
-        /// The time when a provider last accepted a push to the device's address.
+        /// The time when a provider last accepted a push to the device's present address.
         let acceptedAt: Date?
-        /// Whether a newer push, which is not one of this transaction, waits for the same device.
+        /// Whether a newer push waits for the same device outside of this transaction.
         let hasNewer: Bool
-        /// Whether another push to the same device is being sent.
+        /// Whether a server is sending another push to the same device.
         let isAnotherUnderWay: Bool
     }
 
     private let interval: TimeInterval?
     private var facts: [DuePush: Facts] = [:]
-    /// The pushes of this transaction that are not settled, by device.
+    /// The pushes of this transaction that are not settled yet, by device.
     private var open: [Int64: [DueDelivery]] = [:]
-    /// The devices to which this transaction sends.
+    /// The devices that will get a push, as this transaction has decided.
     private var sent: Set<Int64> = []
 
-    /// Locks the devices, if there is an interval, and reads the facts about the pushes to them.
+    /// Locks the devices if there is an interval. Reads the facts about the pushes to them.
     init(_ due: [DueDelivery], interval: Duration?, _ tx: WriteTransaction) async throws {
         self.interval = interval?.timeInterval
         if due.isEmpty { return }
@@ -34,8 +34,8 @@ struct DevicePace {
         }
         let known = due.filter { devices.contains($0.key.device) }
         if known.isEmpty { return }
-        // This is a separate statement, so that it sees what other transactions have committed for
-        // the devices that are locked now.
+        // The facts are read by a separate statement, which must see what other transactions
+        // committed before the devices were locked.
         let rows = try await tx.query(
             Self.selectPaces,
             known.map(\.key.notification),
@@ -52,11 +52,11 @@ struct DevicePace {
         }
     }
 
-    /// Whether a provider has accepted a push to the address of a push's device.
+    /// Whether a provider has ever accepted a push to the present address of this push's device.
     func isAddressKnown(_ delivery: DueDelivery) -> Bool { self.facts[delivery.key]?.acceptedAt != nil }
 
-    /// Decides about a push that would be sent now; `nil` while another transaction handles the
-    /// device's pushes.
+    /// Decides what happens to a push that is due: it is sent, waits, or is replaced. `nil` if
+    /// another transaction is handling the pushes to this device.
     mutating func decide(_ delivery: DueDelivery, now: Date) -> Pace? {
         let device = delivery.key.device
         guard let facts = self.facts[delivery.key] else { return nil }
@@ -73,13 +73,13 @@ struct DevicePace {
         return pace
     }
 
-    /// Records that a push is settled.
+    /// Records that a push of this transaction is settled.
     mutating func recordEnd(of delivery: DueDelivery) {
         self.open[delivery.key.device]?.removeAll { $0.key == delivery.key }
     }
 
-    /// Skips devices that another transaction has locked: a transaction that leases pushes holds
-    /// locks on them, and must not wait.
+    /// Locks the devices, but skips those that another transaction has locked. A transaction that
+    /// leases pushes has already locked them, and must not wait.
     static let lock = """
         select number from device where number = any($1::int8[]) order by number for no key update skip locked
         """

@@ -4,7 +4,8 @@ internal import PushCore
 internal import PushStore
 
 extension DueDelivery {
-    /// Decodes rows of `select`, and reads the notifications of their pushes.
+    /// Decodes the rows that a statement of `select` returns. Also reads the notifications of
+    /// these pushes.
     static func all(_ rows: Rows, _ tx: WriteTransaction) async throws -> [DueDelivery] {
         let ids = Set(try rows.map { try $0.integer(Column.notificationID) })
         if ids.isEmpty { return [] }
@@ -16,13 +17,13 @@ extension DueDelivery {
         return try rows.map { try DueDelivery($0, of: notifications[$0.integer(Column.notificationID)], tx.sealing) }
     }
 
-    /// The SQL condition on a row of `push` (alias `p`): no living server has leased the push.
+    /// The SQL condition on a row of `push` (alias `p`): no live server has leased the push.
     static let isFree = "(p.owner is null or p.owner <> all (array(select number from node where not is_fenced)))"
 
-    /// Locks the pushes that meet a condition, oldest first, and reads the columns that decide
-    /// about them.
+    /// Locks the pushes that satisfy a condition, the oldest first. Also reads the columns that
+    /// the decision about each push depends on.
     ///
-    /// Skips pushes that another transaction has locked, so it never waits.
+    /// Skips pushes that another transaction has locked, so that the statement never waits.
     static func select(where condition: String, limit: String) -> String {
         """
         with c as materialized (

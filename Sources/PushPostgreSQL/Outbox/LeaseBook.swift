@@ -1,25 +1,28 @@
 internal import PushStore
 internal import Synchronization
 
-/// The pushes that this server has leased, each with the number under which it leased them.
+/// The pushes that this server has leased. For each push, the book has the number that the server
+/// had at the time of the lease.
 ///
-/// The number matters after the server was fenced. The outcome of a push is then stored under the
-/// number of its lease, and only if no other server has taken the push over.
+/// This number matters if the server was fenced and has joined under another number. The outcome
+/// of a push is stored under the number of its lease, and only if no other server has taken the
+/// push over.
 final class LeaseBook: Sendable {
     private struct State {
         var owners: [DuePush: Int64] = [:]
-        /// The times of the next searches in the database for leases that are not in the book.
+        /// The times of the next searches in the database for leases that the book does not have.
         var searches: [ContinuousClock.Instant] = []
     }
 
-    /// After this time, a commit whose connection was lost is no longer running.
+    /// After this time, a commit whose connection was lost has certainly ended.
     private static let longestCommit = Duration.seconds(60)
 
-    /// Several lanes lease and settle at the same time; each only looks up or stores some keys.
+    /// A lock suffices: several lanes lease and settle at the same time, but each only looks up or
+    /// stores some keys.
     private let state = Mutex(State())
 
-    /// Records leases. Must be called before they are committed, so that the book has each lease
-    /// in the database while it is valid.
+    /// Records leases. Call it before the leases are committed, so that the book never lacks a
+    /// valid lease.
     func record(_ pushes: [DuePush], under owner: Int64) {
         self.state.withLock { state in
             for push in pushes { state.owners[push] = owner }
@@ -32,26 +35,27 @@ final class LeaseBook: Sendable {
         }
     }
 
-    /// The numbers under which pushes are leased; `nil` for a push that is not leased.
+    /// The server number of the lease of each of these pushes; `nil` for a push that is not
+    /// leased.
     func owners(of pushes: [DuePush]) -> [Int64?] {
         self.state.withLock { state in pushes.map { state.owners[$0] } }
     }
 
-    /// All leases, in the order of their keys.
+    /// All leases, in the order of the pushes' keys.
     var all: [(push: DuePush, owner: Int64)] {
         self.state.withLock { $0.owners }
             .sorted { ($0.key.notification, $0.key.device) < ($1.key.notification, $1.key.device) }
             .map { ($0.key, $0.value) }
     }
 
-    /// Records that the outcome of a commit with leases is unknown. Schedules a search of the
-    /// database now, and another when a running commit must have ended.
+    /// Records that nobody knows whether a commit with leases has succeeded. Schedules one search
+    /// in the database for now, and one for the time when that commit must have ended.
     func recordUnknownOutcome(now: ContinuousClock.Instant) {
         self.state.withLock { $0.searches = [now, now + Self.longestCommit] }
     }
 
-    /// Whether the database must be searched for leases that are not in the book. Removes the
-    /// searches that are due.
+    /// Whether a search in the database for leases that the book lacks is due. Removes the due
+    /// searches from the schedule.
     func takeSearch(now: ContinuousClock.Instant) -> Bool {
         self.state.withLock { state in
             let count = state.searches.count
@@ -61,10 +65,10 @@ final class LeaseBook: Sendable {
     }
 }
 
-/// The leases that one run of a transaction has recorded; the run may be repeated or fail.
+/// The leases that one run of a transaction has recorded. The run may fail or be repeated.
 final class RecordedLeases: Sendable {
     private let book: LeaseBook
-    /// The runs come one after the other, but not on one thread.
+    /// A lock protects the leases: the runs come one after the other, but on different threads.
     private let pushes = Mutex([DuePush]())
 
     init(in book: LeaseBook) {
@@ -76,7 +80,8 @@ final class RecordedLeases: Sendable {
         self.book.record(pushes, under: owner)
     }
 
-    /// Drops the leases of the last run, which was not committed as far as is known.
+    /// Removes the leases of the last run from the book: as far as is known, that run was not
+    /// committed.
     func forget() {
         let last = self.pushes.withLock { pushes in
             defer { pushes = [] }

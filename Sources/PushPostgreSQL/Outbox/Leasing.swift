@@ -3,22 +3,24 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// Leases the due pushes of a lane that a transaction has locked.
+/// Decides about due pushes of one lane, which a transaction has already locked, and leases those
+/// that are to be sent.
 struct Leasing {
-    /// The delay before the next check of a push whose key this server lacks.
+    /// The delay in seconds before a push whose key this server lacks is checked again.
     static let keyPause: TimeInterval = 5
 
     let lane: Lane
     let interval: Duration?
     var countsUnread = false
     var isProbe = false
-    /// The number of this server.
+    /// The number of this server, which the leases contain.
     let owner: Int64
     let now: Date
-    /// Records damaged rows.
+    /// Gets a report of each damaged row.
     let condition: DatabaseCondition
 
-    /// Leases the pushes that are sent now, oldest first; settles, moves or postpones others.
+    /// Leases the pushes that are sent now, the oldest first. Settles, moves or postpones the
+    /// other pushes.
     func lease(_ due: [DueDelivery], _ tx: WriteTransaction) async throws -> [LeasedDelivery] {
         if due.isEmpty { return [] }
         let decisions = due.map {
@@ -53,13 +55,13 @@ struct Leasing {
                     leased.append(
                         delivery.leased(push, isAddressKnown: isAddressKnown, isPaced: self.interval != nil)
                     )
-                // The reason `paced` marks a push that waits for the interval. Such a push is no
-                // longer needed once the device has fetched the notification.
+                // The reason `paced` marks a push that waits for the minimum interval between two
+                // pushes. Once the device has fetched the notification, this push is cancelled.
                 case .wait(let date)?: waits.append((key, date))
                 case .replace?:
                     ends.append(PushEnd(push: key, state: .cancelled, reason: PushReason.replaced))
                     pace?.recordEnd(of: delivery)
-                // Another transaction handles the device's pushes now.
+                // Another transaction is handling the pushes to this device.
                 case nil: break
                 }
             }
@@ -74,7 +76,8 @@ struct Leasing {
 
     // MARK: - Private
 
-    /// The same pushes, each with the number of unread notifications that its user has in its app.
+    /// Returns the pushes, each with the number of unread notifications that its user has in the
+    /// push's app.
     private func countingUnread(_ leased: [LeasedDelivery], _ tx: WriteTransaction) async throws -> [LeasedDelivery] {
         if leased.isEmpty { return [] }
         let rows = try await tx.query(
@@ -86,7 +89,8 @@ struct Leasing {
         )
         var counts: [DuePush: Int] = [:]
         for row in rows.map({ $0 }) {
-            // One device stands for all devices of its user, since they show the same number.
+            // The pushes are counted by user, since all devices of a user show the same number. So
+            // the key's second number is the user's.
             let key = DuePush(notification: try row.integer(0), device: try row.integer(1))
             counts[key] = Int(clamping: try row.integer(2))
         }
@@ -103,8 +107,7 @@ struct Leasing {
         _ = try await tx.query(Self.leasePushes, keys.map(\.notification), keys.map(\.device), self.owner)
     }
 
-    /// Makes pushes due at later times. With `nil` as `reason`, each push keeps its present
-    /// reason.
+    /// Makes pushes due at later times. If `reason` is `nil`, each push keeps its present reason.
     private static func postpone(
         _ waits: [(push: DuePush, date: Date)],
         reason: String?,
@@ -149,17 +152,18 @@ extension LeasedDelivery {
     var key: DuePush { DuePush(notification: self.push.notification.rawValue, device: self.device) }
 }
 
-/// The statements that find and lock due pushes of a lane.
+/// The statements that find and lock the due pushes of a lane.
 struct LeaseStatements {
-    /// Selects the pushes of the lane `$1` and the queue `$2` that became due between the mark
-    /// `$4` and now, `$3`; at most `$5`.
+    /// Selects pushes of the lane `$1` and the queue `$2` that became due between the time `$4` (a
+    /// `LeaseSearchMarks` mark) and the time `$3`; at most `$5` pushes.
     let above: String
-    /// Selects the pushes of the lane and the queue that became due before the mark.
+    /// Selects pushes of the lane and the queue that became due before the time `$4`.
     let below: String
-    /// The push of the notification `$1` to the device `$2`, if it is in the lane `$3` and due at
-    /// `$4`.
+    /// Selects the push of the notification `$1` to the device `$2`, if it is in the lane `$3` and
+    /// due at the time `$4`.
     let one: String
-    /// Whether the last parameter is the server that must have the devices' streams.
+    /// Whether only pushes are selected whose device has its event stream at one server. The last
+    /// parameter is the number of this server.
     let areOfHolder: Bool
 
     static let all = LeaseStatements(areOfHolder: false)
@@ -168,8 +172,8 @@ struct LeaseStatements {
 
     private init(areOfHolder: Bool) {
         self.areOfHolder = areOfHolder
-        // A push that was withdrawn while it was being sent is only settled, which any server can
-        // do.
+        // Any server may select a push that was withdrawn while it was being sent: such a push is
+        // not sent, but only settled.
         func condition(_ value: String) -> String {
             areOfHolder ? " and (p.is_withdrawn or \(StreamHolder.ofPush) = \(value))" : ""
         }

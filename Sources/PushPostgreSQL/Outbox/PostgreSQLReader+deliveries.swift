@@ -16,8 +16,8 @@ extension PostgreSQLReader {
         order by d.device
         """
 
-    /// The offset makes the planner look up each device's push, instead of reading all pushes of a
-    /// broadcast.
+    /// Selects the pushes to one user's devices. With `offset 0`, the planner looks up the push of
+    /// each device, and does not read all pushes of a broadcast.
     package static let deliveriesToUser = """
         with d as (
             select p.device, p.user_id, v.id, p.lane, case when p.owner is null then 'queued' else 'sending' end as state,
@@ -34,7 +34,8 @@ extension PostgreSQLReader {
         order by d.device limit $3
         """
 
-    /// The names are read after the limit, so that the planner finds the rows by their index.
+    /// Selects failed pushes. The names are read only after the limit, so that the planner finds
+    /// their rows by an index.
     package static let failedPushes = """
         with d as (
             select notification_id, device, user_id, lane, state, attempts, reason, settled_at from push_end
@@ -55,11 +56,11 @@ extension PostgreSQLReader {
         from r left join account u on u.id = r.user_id order by r.user_id
         """
 
-    package static let times = "select \(NotificationTimes.Column.list) from notification n where n.id = $1"
+    package static let summary = "select \(NotificationSummary.Column.list) from notification n where n.id = $1"
 
     package static let latestNotifications = """
         with r as (select notification_id, change from recipient where user_id = $1 order by change desc limit $2)
-        select \(NotificationTimes.Column.list)
+        select \(NotificationSummary.Column.list)
         from r join notification n on n.id = r.notification_id order by r.change desc
         """
 
@@ -72,8 +73,8 @@ extension PostgreSQLReader {
 }
 
 extension DeliveryStage {
-    /// The pushes of the notification `$1` after the device `$2`, at most `$3`, in the order of
-    /// their devices.
+    /// Selects pushes of the notification `$1` in the order of their devices: at most `$3` pushes,
+    /// to devices after `$2`.
     fileprivate static let pushes = """
         (select device, user_id, lane, case when owner is null then 'queued' else 'sending' end as state, attempts, reason,
             null::int8 as settled_at, due_at

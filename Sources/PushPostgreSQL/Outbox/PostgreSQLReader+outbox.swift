@@ -6,7 +6,8 @@ package import PushStore
 extension PostgreSQLReader {
     package func nextDue(in lane: Lane, _ queue: Queue) async throws(StoreError) -> Date? {
         if self.store.hasStreams(lane) {
-            // Other servers send the pushes of their own streams.
+            // Only pushes to streams at this server count: other servers send the pushes of their
+            // own streams.
             return try await self.read(
                 Self.nextDueByStream,
                 lane.description,
@@ -36,8 +37,8 @@ extension PostgreSQLReader {
     }
 
     package func oldestWaiting(in lane: Lane, _ queue: Queue) async throws(StoreError) -> Date? {
-        // The search starts where the search for the next due push starts: only entries of deleted
-        // rows may come before.
+        // This search starts at the same time as the search for the next due push: for earlier
+        // times, the index may have only entries of deleted rows.
         let start = self.store.marks.begin(.pushes(lane, queue), at: .now).start
         return try await self.read(
             Self.oldestWaiting,
@@ -74,8 +75,8 @@ extension PostgreSQLReader {
     }
 }
 
-/// Searches the due pushes for the best probe. The search steps over all older pushes that do not
-/// fit.
+/// Searches for the due push that suits a probe best. The search steps over older pushes that do
+/// not satisfy the choice.
 extension PostgreSQLReader {
     package func probe(in lane: Lane, _ choice: ProbeChoice, now: Date) async throws(StoreError) -> DuePush? {
         for wish in choice.wishes {
@@ -96,8 +97,9 @@ extension PostgreSQLReader {
         return nil
     }
 
-    /// The scalar subqueries make PostgreSQL step through the due pushes in order, and stop at the
-    /// first that fits.
+    /// Selects the first due push that satisfies the choice. Because of the scalar subqueries,
+    /// PostgreSQL steps through the due pushes in their order, and stops at the first that
+    /// satisfies it.
     static let search = """
         select p.notification_id, p.device from push p
         where p.lane = $1 and p.is_bulk = $2 and p.due_at <= $3 and \(DueDelivery.isFree)

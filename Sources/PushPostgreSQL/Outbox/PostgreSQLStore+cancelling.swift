@@ -5,20 +5,20 @@ internal import PushStore
 
 /// Cancels pushes that are not needed any more.
 ///
-/// A push that is being sent cannot be cancelled. It is withdrawn instead: it is not retried, and
-/// the provider's answer decides how it counts.
+/// A push that is being sent cannot be cancelled; it is withdrawn instead. A withdrawn push is not
+/// retried, and the provider's answer decides whether it counts as accepted.
 extension PostgreSQLStore {
-    /// Cancels those of the pushes that are in the outbox, and changes no others.
+    /// Cancels those of these pushes that are in the outbox. Other pushes stay as they are.
     static func cancel(_ tx: WriteTransaction, _ pushes: [DuePush], reason: String, now: Date) async throws {
         if pushes.isEmpty { return }
         let rows = try await tx.query(Self.lockKeys, pushes.map(\.notification), pushes.map(\.device))
         try await Self.cancel(tx, try Self.locked(rows), reason: reason, now: now)
     }
 
-    /// Cancels all pushes to devices that get no more, including parked ones; withdraws those that
-    /// are being sent.
+    /// Cancels all pushes to these devices, including pushes that wait for a device to connect.
+    /// Withdraws pushes that are being sent.
     ///
-    /// This function is for retired devices, whose rows remain.
+    /// This function is for retired devices, which get no more pushes, but whose rows remain.
     static func cancelPushes(
         _ tx: WriteTransaction,
         ofDevices devices: [Int64],
@@ -30,11 +30,11 @@ extension PostgreSQLStore {
         try await Self.cancel(tx, pushes, reason: reason, now: now)
     }
 
-    /// Settles all pushes to devices, including parked ones and those that are being sent. The
-    /// provider's answer to a push that is being sent then changes nothing.
+    /// Settles all pushes to these devices, including pushes that wait for a device to connect or
+    /// are being sent. A provider's later answer then changes nothing.
     ///
-    /// This function is for deleted devices. The caller must delete their rows of `device_push`
-    /// afterwards, because an answer that is stored just before adds one.
+    /// This function is for deleted devices. Afterwards the caller must delete their rows of
+    /// `device_push`: an answer that is stored just before may have added such a row.
     static func endPushes(
         _ tx: WriteTransaction,
         ofDevices devices: [Int64],

@@ -3,33 +3,34 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// The final outcome of one push, to be stored.
+/// The final outcome of one push, which must be stored.
 struct PushEnd: Sendable {
     let push: DuePush
     let state: TallyState
     let reason: String?
     var providerID: String?
-    /// Set: if a server with another number has leased the push meanwhile, leaves the push as it
-    /// is.
+    /// The number of the server that leased the push. If another number has leased it meanwhile,
+    /// the push stays as it is; `nil`: its lease does not matter.
     var owner: Int64?
-    /// Set: if the device's address does not have this keyed hash any more, leaves the push as it
-    /// is.
+    /// The keyed hash of the device's address. If the device now has another address, the push
+    /// stays as it is; `nil`: the address does not matter.
     var address: Data?
-    /// Whether the next push to the device waits for an interval after this one.
+    /// Whether the next push to the device must wait for the minimum interval between two pushes.
     var isPaced = false
 }
 
-/// A push had already ended when this transaction was to end it; the transaction is rolled back.
+/// The error for a push that had already ended when this transaction was to end it. The
+/// transaction is rolled back.
 struct EndedBefore: Error {}
 
 extension PostgreSQLStore {
-    /// Moves pushes from the outbox to the settled ones, counts them and records their events.
-    /// Returns the pushes that were not settled before.
+    /// Moves pushes from the outbox to the table of settled pushes, counts them, and records their
+    /// events. Returns the pushes that were not settled before.
     ///
-    /// Each push may be in the list only once. For an accepted push, the device's row of
-    /// `device_push` stores the time, with a precision of a minute unless the next push is paced.
-    /// If every push wrote that row, each read would scan all its versions while an old snapshot
-    /// is held.
+    /// Each push may occur only once in `ends`. For an accepted push, the device's row of
+    /// `device_push` stores the time. Its precision is a minute, unless the next push must wait
+    /// for an interval. If every push wrote that row, each read would scan all versions of the row
+    /// while an old snapshot is held.
     @discardableResult
     static func end(_ tx: WriteTransaction, _ ends: [PushEnd], now: Date) async throws -> Set<DuePush> {
         if ends.isEmpty { return [] }
@@ -61,8 +62,8 @@ extension PostgreSQLStore {
         return ended
     }
 
-    /// Ends a large batch of pushes without listing them: the database counts them. Throws
-    /// `EndedBefore` if any of them has ended before.
+    /// Ends a large batch of pushes without reading them back: the database only counts them.
+    /// Throws `EndedBefore` if one of them had already ended.
     static func endAll(_ tx: WriteTransaction, _ ends: [PushEnd], now: Date) async throws {
         guard !PushEvent.Kind.allCases.contains(where: tx.keeps) else {
             try await Self.end(tx, ends, now: now)
@@ -81,11 +82,11 @@ extension PostgreSQLStore {
 
     // MARK: - Private
 
-    /// The precision of the time of a device's last push, in milliseconds.
+    /// The precision of the stored time of a device's last push, in milliseconds.
     private static let grain: Int64 = 60_000
 
     private static func values(_ ends: [PushEnd], now: Date) -> [any Bindable] {
-        // Sorts by key, so that two transactions do not deadlock.
+        // The pushes are sorted by their keys, so that two transactions do not deadlock.
         let ends = ends.sorted { ($0.push.notification, $0.push.device) < ($1.push.notification, $1.push.device) }
         return [
             ends.map(\.push.notification),
@@ -100,15 +101,16 @@ extension PostgreSQLStore {
         ]
     }
 
-    /// Returns each push; `$10`: the kinds of events that are kept, for which it reads the
-    /// notification's sender.
+    /// Settles pushes and returns each of them. `$10` contains the kinds of events that the store
+    /// keeps; for these, the notification's sender is read, too.
     ///
-    /// Checks by key for a push that already ended and was enqueued again: `on conflict` would add
-    /// an entry to the log for each push, and read the index twice. No other transaction can end
-    /// the push in between, since it would have deleted the same row of `push`.
+    /// A push may have ended already and been enqueued again, so the statement looks for its key
+    /// in `push_end`. `on conflict` would instead add an entry to the log for each push, and read
+    /// the index twice. No other transaction can end the push meanwhile: it would have to delete
+    /// the same row of `push`.
     ///
-    /// The check is a scalar subquery: `not exists` becomes a join, which reads the whole table if
-    /// the planner assumes that it is small.
+    /// The lookup is a scalar subquery. `not exists` would become a join, which reads the whole
+    /// table if the planner assumes that the table is small.
     static let settlePushes = PostgreSQLStore.statement(
         inserting: "where (select x.state from push_end x where \(DuePush.equal("x", "g"))) is null",
         returning: """
@@ -124,7 +126,8 @@ extension PostgreSQLStore {
         returning: "select g.lane, g.state, count(*) from gone g group by g.lane, g.state"
     )
 
-    /// A claim's row never gets another address, so `handle_key` is not compared for it.
+    /// The statement that settles pushes. For the row of a claim, it does not compare
+    /// `handle_key`: such a row never gets another address.
     private static func statement(inserting condition: String, returning report: String) -> String {
         """
         with e as (

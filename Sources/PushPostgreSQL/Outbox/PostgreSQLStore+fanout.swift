@@ -28,7 +28,8 @@ extension PostgreSQLStore {
             try await pushes.insert(found.rows)
             if found.isLast {
                 try await Self.endFanout(tx, id)
-                // All recipients may have taken the payload before the broadcast ended.
+                // All recipients may have collected the read-once payload before the broadcast
+                // ended.
                 if target.isReadOnce { try await Self.eraseIfTaken(tx, [id]) }
             } else {
                 _ = try await tx.query(
@@ -42,18 +43,19 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Locks the oldest broadcast that no other process works on. Needs no index: few broadcasts
-    /// run at a time.
+    /// Selects and locks the oldest broadcast, except those that other processes are expanding. It
+    /// needs no index, since only few broadcasts run at the same time.
     static let oldestBroadcast = """
         select \(RunningBroadcast.columns) from fanout t join notification n on n.id = t.notification_id
         where not t.is_set_aside order by n.sequence, n.created_at limit 1 for update of t skip locked
         """
 
-    /// Enqueues a new notification's pushes: all of them, or the first page and a row for the
-    /// remaining ones.
+    /// Enqueues the pushes of a new notification. If there are many, enqueues only the first page,
+    /// and inserts a row so that the fan-out continues later.
     ///
-    /// `recipients` are the users who became recipients in this transaction. Returns the number of
-    /// users and pushes, and whether delivery has work now: due pushes, or further pages.
+    /// `recipients` are the users whom this transaction has made recipients. Returns the number of
+    /// users and pushes. Also returns whether the delivery has work now: due pushes, or further
+    /// pages.
     static func enqueue(
         _ tx: WriteTransaction,
         _ target: PushTarget,
@@ -64,8 +66,8 @@ extension PostgreSQLStore {
         let pages = AudiencePages(target.audience)
         var walk = AudienceWalk()
         var found = try await pages.take(page, at: &walk, tx)
-        // A small audience may still have several branches, so it is counted. The usual audience
-        // ends with its first page, and needs no count.
+        // An audience that does not end with its first page may still be small, since it may have
+        // several branches. So it is counted, unless the branch itself has more rows.
         let isBulk =
             if found.isLast || found.hasMore { !found.isLast } else { try await pages.isLarger(than: page, tx) }
         var pushes = PushInsertion(target, isBulk: isBulk, newRecipients: recipients, tx, now: now)
@@ -83,7 +85,7 @@ extension PostgreSQLStore {
         _ = try await tx.query("delete from fanout where notification_id = $1", id)
     }
 
-    /// Inserts a row, with the position from which the walk continues.
+    /// Inserts the row of a fan-out, with the position at which the walk continues.
     private static func insertFanout(
         _ tx: WriteTransaction,
         of target: PushTarget,

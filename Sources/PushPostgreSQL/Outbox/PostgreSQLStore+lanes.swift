@@ -3,12 +3,13 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// Moves pushes to the lanes of their devices, as `DeviceStore.move` says.
+/// Moves pushes to the present lanes of their devices, for `DeviceStore.move`.
 extension PostgreSQLStore {
-    /// Moves queued pushes of a device to its lane; returns how many, at most `page`.
+    /// Moves queued pushes of a device to the device's present lane, at most `page`; returns the
+    /// number of moved pushes.
     ///
-    /// Pushes that are being sent move when they are retried. Pushes that are enqueued at the same
-    /// time move when they are leased.
+    /// A push that is being sent moves when it is retried. A push that is enqueued at the same
+    /// time moves when it is leased.
     static func moveQueued(
         _ tx: WriteTransaction,
         ofDevice device: Int64,
@@ -18,7 +19,8 @@ extension PostgreSQLStore {
         try Self.countMoves(tx, try await tx.query(Self.moveQueuedPushes, device, page, now.milliseconds))
     }
 
-    /// Moves pushes, which this transaction has locked, to the lanes of their devices.
+    /// Moves pushes to the present lanes of their devices. This transaction has already locked
+    /// these pushes.
     static func move(_ tx: WriteTransaction, _ pushes: [DuePush], now: Date) async throws {
         if pushes.isEmpty { return }
         let rows = try await tx.query(
@@ -40,16 +42,18 @@ extension PostgreSQLStore {
         return rows.count
     }
 
-    /// The lane of the devices of a push. A look is in a lane of its own, whose name is that of
-    /// the devices' lane with a suffix.
+    /// The SQL expression for the lane of a push's device. A look (a push that only tells a device
+    /// to sync) is in a lane of its own. The name of this lane is the device's lane with a suffix.
     static func lane(_ push: String) -> String { "replace(\(push).lane, '\(Lane.lookSuffix)', '')" }
 
-    /// A look moves to the new lane's lane of looks.
+    /// The SQL expression for a push's new lane. A look (a push that only tells a device to sync)
+    /// moves to the lane of looks that belongs to the device's new lane.
     private static let newLane = """
         v.lane || case when p.lane like '%\(Lane.lookSuffix)' then '\(Lane.lookSuffix)' else '' end
         """
 
-    /// Ignores the retry times of the old provider, which do not apply to the new one.
+    /// Moves pushes, and makes them due now: the old provider's retry times do not apply to the
+    /// new provider.
     private static func movement(at now: String) -> String {
         """
         update push p set lane = m.new, due_at = \(now), attempts = 0, owner = null,

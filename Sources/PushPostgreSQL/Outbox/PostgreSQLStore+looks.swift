@@ -3,10 +3,11 @@ internal import PostgreSQL
 package import PushCore
 package import PushStore
 
-/// Looks: pushes that show nothing and tell a device to sync, as SQLite's store enqueues them.
+/// Enqueues looks: pushes that show nothing and tell a device to sync. The store in SQLite
+/// enqueues them in the same way.
 ///
-/// The devices' rows are locked first, so that two servers with a change each make one look, not
-/// two.
+/// The rows of the devices are locked first. If two servers have a change for the same device,
+/// only one look is then enqueued for it.
 extension PostgreSQLStore {
     package func enqueueLooks(
         _ orders: [LookOrder],
@@ -58,7 +59,7 @@ extension PostgreSQLStore {
 
     // MARK: - Private
 
-    /// A device, with its last look.
+    /// A device, with the notification of its last look (a push that only tells it to sync).
     private struct LookDevice: Sendable {
         let number: Int64
         let user: Int64
@@ -93,8 +94,8 @@ extension PostgreSQLStore {
         return try await tx.query(Self.lookDevices, users, sessions, lanes).map(LookDevice.init)
     }
 
-    /// Returns the numbers of the devices in `devices` whose last look is not being sent yet. The
-    /// lock keeps other servers from leasing that look before this transaction's changes are
+    /// The numbers of the devices whose last look (push that tells them to sync) still waits.
+    /// Because of the lock, no other server leases that look before this transaction's changes are
     /// visible.
     private static func waiting(_ devices: [LookDevice], _ tx: WriteTransaction) async throws -> Set<Int64> {
         let pushes = devices.compactMap(\.lastPush)
@@ -103,9 +104,9 @@ extension PostgreSQLStore {
         return Set(try rows.map { try $0.integer(0) })
     }
 
-    /// Cancels the last looks that wait, and deletes the ended ones. A look that is still being
-    /// sent expires, so that the next cleanup deletes it: a stream that nobody reads must not fill
-    /// the database.
+    /// Cancels the devices' last looks that still wait, and deletes those that have ended. A look
+    /// that is being sent expires now, so that the next cleanup deletes it. Otherwise the looks of
+    /// a stream that nobody reads would fill the database.
     private static func removeLast(of devices: [LookDevice], _ tx: WriteTransaction, now: Date) async throws {
         let pushes = devices.compactMap(\.lastPush)
         if pushes.isEmpty { return }
@@ -116,8 +117,8 @@ extension PostgreSQLStore {
         _ = try await tx.query(Self.expireLooks, looks, now.milliseconds)
     }
 
-    /// Each user's looks have a notification of their own. It has no sender, so it counts for
-    /// nobody's storage.
+    /// Inserts looks (pushes that only tell a device to sync), with one notification for all looks
+    /// of a user. This notification has no sender, so it counts towards nobody's storage.
     private static func insert(
         _ looks: [Look],
         makeID: () -> NotificationID?,
@@ -197,7 +198,8 @@ extension PostgreSQLStore {
             and not exists (select 1 from push p where p.notification_id = n.id and p.owner is null)
         """
 
-    /// The place in the order of notifications comes from the time, as in a post.
+    /// Inserts the notifications of looks. The place in the order of notifications is computed
+    /// from the time, as for a post.
     static let insertLooks = """
         insert into notification (id, sender_id, is_stored_by_clients, is_read_once, priority, sequence, seed, created_at,
             expires_at)

@@ -3,7 +3,8 @@ internal import PostgreSQL
 package import PushCore
 package import PushStore
 
-/// A lease lasts until its server is fenced; then other servers take over its pushes.
+/// Leases pushes. A lease has no end of its own: when its server is fenced, other servers take
+/// over its pushes.
 extension PostgreSQLStore {
     package var maySend: Bool { self.membership.isAlive }
 
@@ -29,10 +30,10 @@ extension PostgreSQLStore {
             }
             var due = try await find(statements.above, limit: request.limit)
             let continuesBelow = search.mayContinueBelow && due.count < request.limit
-            // Searches below the mark, too: pushes may have been inserted there, although usually
-            // there are none.
+            // The search continues with earlier due times, since such pushes may have been
+            // inserted, although this is rare.
             if continuesBelow { due += try await find(statements.below, limit: request.limit - due.count) }
-            // Orders pushes that are due at the same time by their notifications.
+            // Pushes that became due at the same time are in the order of their notifications.
             due.sort { ($0.dueAt, $0.sequence, $0.key.device) < ($1.dueAt, $1.sequence, $1.key.device) }
             self.marks.endLease(
                 search,
@@ -60,7 +61,7 @@ extension PostgreSQLStore {
             condition: self.condition
         )
         return try await self.lease(leasing) { tx in
-            // The push may have been cancelled or leased since a reader found it.
+            // Since a reader found the push, it may have been cancelled or leased.
             let statements = self.hasStreams(lane) ? LeaseStatements.ofStreams : LeaseStatements.all
             var values: [any Bindable] = [push.notification, push.device, lane.description, now.milliseconds]
             if statements.areOfHolder { values.append(leasing.owner) }
@@ -81,17 +82,18 @@ extension PostgreSQLStore {
             )
         }
         self.leases.forget(leases.map(\.push))
-        // These pushes are due from now on, which may be below a mark: the clock may have been set
-        // back.
+        // These pushes are due from now on. If the clock was set back, later searches might begin
+        // after this time.
         self.marks.forgetAll()
     }
 
-    /// Whether pushes of a lane are sent only by the server that has their device's event stream.
+    /// Whether the pushes of a lane go to event streams: only the server at which a device has its
+    /// stream sends them.
     func hasStreams(_ lane: Lane) -> Bool { self.options.streamLanes.contains(lane.description) }
 
     // MARK: - Private
 
-    /// Runs a transaction that leases the pushes that `select` has locked.
+    /// Runs a transaction that leases those pushes that `select` has locked.
     private func lease(
         _ leasing: Leasing,
         _ select: @escaping @Sendable (WriteTransaction) async throws -> [DueDelivery]
@@ -99,8 +101,9 @@ extension PostgreSQLStore {
         if self.leases.takeSearch(now: .now) { try await self.findLostLeases() }
         let noted = RecordedLeases(in: self.leases)
         do {
-            // If a crash of the database undoes a lease, the push is leased and sent again. That
-            // also happens after the death of a server that was sending it.
+            // The commit of a lease does not wait for the disk. If a crash of the database undoes
+            // a lease, the push is leased and sent again. It is also sent again if its server dies
+            // during the sending.
             return try await self.write([.relaxed, .ordered]) { tx in
                 noted.forget()
                 let leased = try await leasing.lease(try await select(tx), tx)
@@ -114,8 +117,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Releases the leases of this server that the book lacks because the commit's outcome is
-    /// unknown.
+    /// Finds leases of this server that the book lacks, because nobody knew whether their commit
+    /// had succeeded. Releases these leases.
     private func findLostLeases() async throws {
         let (book, owner) = (self.leases, self.membership.number)
         do {
@@ -139,8 +142,8 @@ extension PostgreSQLStore {
         where \(DuePush.equal("p", "k")) and p.owner = k.owner
         """
 
-    /// This query runs rarely, so it has no index: each lease and each settlement would have to
-    /// update that.
+    /// Selects the pushes that a server has leased. This query has no index because it seldom
+    /// runs: each lease and each settlement would have to update that index.
     static let own = "select notification_id, device from push where owner = $1"
 
     static let giveBack = """

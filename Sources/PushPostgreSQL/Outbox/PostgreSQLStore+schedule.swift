@@ -18,8 +18,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Locks the next due rows, and their notifications. Skips rows that another process sends or
-    /// recalls.
+    /// Selects and locks the next due rows of the schedule, with their notifications. Skips
+    /// notifications that another process is sending or recalling.
     static let dueRows = """
         select \(StoredTarget.Column.list) from scheduled t join notification n on n.id = t.notification_id
         where not t.is_set_aside and t.due_at <= $1 order by t.due_at, t.sequence limit $2
@@ -58,7 +58,8 @@ extension PostgreSQLStore {
         try await Self.recallUnsent(tx, refused, now: now)
     }
 
-    /// Sets aside the notifications that cannot be read.
+    /// The rows whose audience can be decrypted. Other rows are marked as set aside, so that they
+    /// are not tried again.
     private func readable(_ due: [StoredTarget], _ tx: WriteTransaction) async throws -> [Readable] {
         var damaged: [Int64] = []
         let readable = due.compactMap { scheduled -> Readable? in
@@ -77,8 +78,8 @@ extension PostgreSQLStore {
         return readable
     }
 
-    /// For several notifications, locks the counters of all users whom they name at once, in one
-    /// order.
+    /// The rights that the release needs. It locks the counters of all users whom the
+    /// notifications name with one statement, in a fixed order.
     private static func rights(of wanted: [Readable], _ tx: WriteTransaction) async throws -> ReleaseRights {
         let rights = try await ReleaseRights(
             tx,
@@ -90,7 +91,7 @@ extension PostgreSQLStore {
         return rights
     }
 
-    /// Sends a scheduled notification as a post made now would be sent.
+    /// Sends a scheduled notification in the same way as a post that is made now.
     private static func send(
         _ scheduled: StoredTarget,
         to audience: HashedAudience,
@@ -107,15 +108,15 @@ extension PostgreSQLStore {
         return try await Self.enqueue(tx, target, besides: recipients, page: AudienceWalk.page, now: now)
     }
 
-    /// The statement that places a scheduled notification in the order of notifications, by the
-    /// time of its release, as in a post.
+    /// Gives a scheduled notification its place in the order of notifications, computed from the
+    /// time of its release, as for a post.
     static let assignSequence = """
         update notification set sequence = (extract(epoch from clock_timestamp()) * 1000000)::int8 << 8 | $3,
             created_at = $2
         where id = $1 returning sequence
         """
 
-    /// Recalls notifications that were never sent.
+    /// Recalls scheduled notifications that were never sent.
     private static func recallUnsent(_ tx: WriteTransaction, _ ids: [Int64], now: Date) async throws {
         if ids.isEmpty { return }
         var erased: [Int64: Usage] = [:]
@@ -154,13 +155,13 @@ extension PostgreSQLReader {
     }
 }
 
-/// The accounts that some scheduled notifications name, and the current rights of their senders.
+/// The accounts that the released notifications name, and the present rights of their senders.
 struct ReleaseRights {
-    /// Leaves out senders who were deleted or disabled.
+    /// The rights of the senders, without those who were deleted or disabled.
     private var senders: [Int64: SenderRight] = [:]
     private var named: [Data: NamedUser] = [:]
 
-    /// Reads the accounts, and locks them against deletion.
+    /// Reads the accounts of senders and named users, and locks them against deletion.
     init(_ tx: WriteTransaction, senders: [Int64], named keys: [Data]) async throws {
         for row in try await tx.query(Self.accounts, senders, keys).map({ $0 }) {
             let (id, key) = (try row.integer(0), try row.data(1))
@@ -175,13 +176,13 @@ struct ReleaseRights {
         where id = any($1::int8[]) or name_key = any($2::bytea[]) order by id for key share
         """
 
-    /// Whether a sender may send to an audience.
+    /// Whether a sender may now send to an audience.
     func allow(_ sender: Int64, _ audience: HashedAudience) -> Bool {
         self.senders[sender]?.covers(audience) ?? false
     }
 
-    /// The users whom an audience names, in the order of their ids. Leaves out users who were
-    /// deleted, or lost the app, after the post.
+    /// The ids of the users whom an audience names, in ascending order. Users who were deleted, or
+    /// who lost the app, after the post are left out.
     func users(of audience: HashedAudience) -> [Int64] {
         Set(audience.users.compactMap { self.named[$0.key]?.id(in: audience.audience.app) }).sorted()
     }

@@ -11,8 +11,8 @@ extension PostgreSQLStore {
             PushSettlement(one.0, one.1, under: owner ?? number, now: now, self.sealing.index)
         }
         let sent = settlements.filter { $0.end?.providerID == Acceptance.byStream }.map(\.push)
-        // The sent events must be recorded before the commit, since after it other servers repeat
-        // these pushes.
+        // Events that this server's streams have received must be recorded before the commit.
+        // After the commit, other servers see these pushes and repeat them at their own streams.
         let isToBeRepeated = !sent.isEmpty && self.echoes.record(sent, at: now.milliseconds)
         do {
             try await self.settle(settlements, now: now)
@@ -34,8 +34,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// The settlements in their order, split so that each part has a push only once; usually one
-    /// part.
+    /// The settlements in their order, split into parts that contain each push only once. Mostly
+    /// there is a single part.
     private static func rounds(_ settlements: [PushSettlement]) -> [[PushSettlement]] {
         var rounds: [[PushSettlement]] = []
         var counts: [DuePush: Int] = [:]
@@ -58,12 +58,13 @@ extension PostgreSQLStore {
         let returning = settlements.filter { $0.return != nil }
         if returning.isEmpty, !someEndedBefore { return try await Self.endAll(tx, ends, now: now) }
         let ended = try await Self.end(tx, ends, now: now)
-        // Retries pushes that were refused at an address that the device no longer has.
+        // A push that was refused at an address that the device no longer has is retried at the
+        // new address.
         try await Self.requeue(returning.filter { !ended.contains($0.push) }, tx, now: now)
     }
 
-    /// Makes pushes that are still leased due again, for the same attempt. Moves those whose
-    /// device has another lane, and cancels those that were withdrawn.
+    /// Makes pushes due again for the same attempt, if they are still leased. Moves a push whose
+    /// device has another lane, and cancels a push that was withdrawn.
     private static func requeue(_ settlements: [PushSettlement], _ tx: WriteTransaction, now: Date) async throws {
         if settlements.isEmpty { return }
         let rows = try await tx.query(

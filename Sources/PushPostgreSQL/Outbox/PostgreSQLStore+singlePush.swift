@@ -28,15 +28,15 @@ extension PostgreSQLStore {
             if let record { tx.append(record) }
             return (.done, lane)
         }
-        // Another server may have the event stream to which the push must be sent.
+        // The device may have its event stream at another server, which must then send the push.
         if outcome == .done, change == .hasten { self.membership.announce(workIn: [lane]) }
         return outcome
     }
 
     // MARK: - Private
 
-    /// The state of a push, and its lane. Locks its row, so that no server leases or ends it
-    /// meanwhile.
+    /// The state of a push, and its lane. Locks the push's row, so that no server leases or ends
+    /// the push meanwhile.
     private static func standing(
         _ tx: WriteTransaction,
         _ notification: Int64,
@@ -47,8 +47,8 @@ extension PostgreSQLStore {
             if try row.boolean(0) { return (.sending(isCancelled: try row.boolean(1)), lane) }
             return (.waiting(until: try row.optionalInteger(2).map(Date.init(milliseconds:))), lane)
         }
-        // Each statement has its own snapshot, so this statement sees a push that ended while the
-        // statement before waited for the lock.
+        // Each statement has its own snapshot. So this statement sees the push if it ended while
+        // the previous statement waited for the lock.
         guard let row = try await tx.query(Self.findEnd, notification, device).first else { return nil }
         return (.ended(DeliveryStage(rawValue: try row.text(0)) ?? .failed), try row.text(1))
     }

@@ -2,10 +2,10 @@ internal import Foundation
 internal import PostgreSQL
 internal import PushStore
 
-/// Inserts recipients and outbox rows for the devices of a notification, page by page, within one
-/// transaction.
+/// Inserts the recipients of a notification, and the pushes to their devices, page by page within
+/// one transaction.
 struct PushInsertion {
-    /// The number of pushes inserted, and of those that are due.
+    /// The number of inserted pushes, and the number of those that are due now.
     private(set) var count = 0
     private(set) var dueCount = 0
     /// The number of users who have become recipients in this transaction.
@@ -14,9 +14,10 @@ struct PushInsertion {
     private let target: PushTarget
     private let isBulk: Bool
     private let now: Date
-    /// Users who have become recipients in this transaction.
+    /// The users who have become recipients in this transaction.
     private var newRecipients: Set<Int64>
-    /// Users who were recipients before this transaction, and have not dismissed the notification.
+    /// The users who were recipients before this transaction and have not dismissed the
+    /// notification.
     private var earlierRecipients: Set<Int64> = []
 
     init(
@@ -33,9 +34,9 @@ struct PushInsertion {
         self.now = now
     }
 
-    /// Makes the users of the page recipients, and inserts pushes to its devices. Skips devices
-    /// that already have a push or a newer notification with the same collapse key. Also skips
-    /// devices of users who have dismissed the notification.
+    /// Makes the users of a page recipients, and inserts pushes to the page's devices. Skips a
+    /// device that already has a push of this notification, or a newer notification with the same
+    /// collapse key. Also skips the devices of users who have dismissed the notification.
     mutating func insert(_ page: AudiencePage) async throws {
         try await self.addRecipients(Set(page.devices.map(\.user)).union(page.users))
         let known = page.devices.filter {
@@ -58,8 +59,8 @@ struct PushInsertion {
         self.earlierRecipients.formUnion(try rows.map { try $0.integer(0) })
     }
 
-    /// Locks the rows against a dismissal, which otherwise would not see the push that is inserted
-    /// at the same time.
+    /// Selects the earlier recipients, and locks their rows. A dismissal at the same time then
+    /// waits, and afterwards sees the inserted push.
     static let earlier = """
         select t.user_id from pg_catalog.unnest($2::int8[]) as t (user_id)
         \(RecipientKey.lookup.join(
@@ -87,7 +88,8 @@ struct PushInsertion {
         }
     }
 
-    /// The walk may find a device twice, and the device's first push may have ended since.
+    /// Inserts pushes, except to devices whose push has already ended: the walk may find a device
+    /// twice.
     static let insertion = """
         insert into push (notification_id, device, user_id, lane, is_bulk, due_at, reason)
         select $1, d.device, d.user_id, d.lane, $2, d.due_at, d.reason
@@ -98,11 +100,12 @@ struct PushInsertion {
         returning device, lane
         """
 
-    /// The devices that cannot be reached until they connect; their pushes are parked.
+    /// The devices among `devices` that cannot be reached before they connect. Their pushes wait
+    /// without a due time.
     ///
-    /// A device that connects makes its pushes due under a lock of its user's counter. This
-    /// transaction already holds the counters of new recipients. It locks the counters of earlier
-    /// recipients, and checks again.
+    /// A device that connects makes its pushes due while it holds a lock on its user's counter.
+    /// This transaction already holds the locks on the counters of new recipients. For earlier
+    /// recipients, it locks their counters and then checks again.
     private func away(_ devices: [AudienceDevice]) async throws -> Set<Int64> {
         let byStream = devices.filter { self.tx.streamLanes.contains($0.lane) }
         if byStream.isEmpty { return [] }
@@ -113,30 +116,31 @@ struct PushInsertion {
         return Set(try await self.silent(away).map(\.number))
     }
 
-    /// The devices that have no event stream in any server.
+    /// The devices among `devices` that have no event stream at any server.
     private func silent(_ devices: [AudienceDevice]) async throws -> [AudienceDevice] {
         let holders = try await StreamHolder.all(self.tx, of: devices.map(\.number))
         return devices.filter { holders[$0.number] == nil }
     }
 }
 
-/// A device gets only the newest of several notifications with one collapse key.
+/// Collapse keys: of several notifications with the same key, a device gets only the newest.
 extension PushInsertion {
-    /// The newest notification of a device with the collapse key.
+    /// The newest notification with the collapse key that a device has.
     private struct Newest {
         let device: Int64
         let notification: Int64
         let sequence: Int64
     }
 
-    /// Stores the notification as the devices' newest one with its collapse key, and cancels the
-    /// pushes of older ones. Returns the devices that have no newer one.
+    /// Stores the notification as the newest with its collapse key for these devices, and cancels
+    /// their pushes of older notifications. Returns the devices that do not have a newer
+    /// notification.
     private func newest(_ devices: [AudienceDevice]) async throws -> [AudienceDevice] {
         guard let collapseID = self.target.collapseID, !devices.isEmpty else { return devices }
         var first: Set<Int64> = []
         var others: [Newest] = []
         var left = devices.map(\.number)
-        // The loop tries again if a row is deleted between the two statements.
+        // The loop tries again if a row was deleted between its two statements.
         while !left.isEmpty {
             let inserted = try await self.tx.query(
                 Self.insertCollapse,

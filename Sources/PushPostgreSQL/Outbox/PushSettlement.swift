@@ -2,25 +2,27 @@ internal import Foundation
 internal import PushCore
 internal import PushStore
 
-/// The settlement of a push that this server had leased.
+/// The settlement of a push that this server has leased.
 struct PushSettlement: Sendable {
-    /// The values with which the push returns to its queue.
+    /// The values of a push that goes back to its queue.
     struct Return: Sendable {
-        /// `nil`: the push is parked until its device connects.
+        /// The time of the next attempt; `nil`: the push waits until its device connects.
         let dueAt: Date?
         let reason: String?
         let attempts: Int
     }
 
     let push: DuePush
-    /// The server's number at the lease, and the number of the attempt.
+    /// The number that this server had when it leased the push, and the number of this attempt.
     let owner: Int64
     let attempts: Int
-    /// Set: the push ends, unless another server has taken it over.
+    /// The final outcome, if the push ends. It is stored unless another server has taken the push
+    /// over.
     private(set) var end: PushEnd?
-    /// Set: the push is due again, unless it has ended.
+    /// If not `nil`, the push becomes due again, unless it has already ended.
     private(set) var `return`: Return?
-    /// Set: the device, and its user, had no event stream here during the attempt.
+    /// If not `nil`, this device of this user had no event stream at this server during the
+    /// attempt.
     private(set) var away: (handle: String, user: Int64)?
 
     init(
@@ -35,8 +37,8 @@ struct PushSettlement: Sendable {
         self.attempts = delivery.state.attempts
         switch settlement {
         case .accepted(let providerID):
-            // Stores the provider's id of the push only if it is not the `attemptID` that this
-            // server has sent.
+            // The provider's id of the push is stored only if it differs from the `attemptID` that
+            // this server has sent.
             let isOurs = providerID == delivery.push.attemptID.text
             self.end = self.ended(.accepted, reason: nil)
             self.end?.providerID = isOurs ? nil : providerID
@@ -57,7 +59,7 @@ struct PushSettlement: Sendable {
         }
     }
 
-    /// Makes the push due at once, since its device has an event stream by now.
+    /// Makes the push due at once, because its device has an event stream again.
     mutating func makeDueNow(now: Date) {
         guard let wait = self.return else { return }
         self.return = Return(dueAt: now, reason: wait.reason, attempts: wait.attempts)

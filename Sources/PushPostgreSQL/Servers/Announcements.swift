@@ -2,12 +2,12 @@ internal import PostgreSQL
 internal import Reactor
 internal import Synchronization
 
-/// Gathers what a server announces to the other servers of its database: at most one message in 20
-/// ms.
+/// Collects what a server announces to the other servers that share its database. It sends at most
+/// one message in 20 ms.
 ///
-/// Messages are hints, which may be lost. Each makes the receiver read the database, which it also
-/// does without messages, only later. Each message is a transaction of its own, since `pg_notify`
-/// takes a lock of the whole server until its commit.
+/// A message only makes its receivers read the database sooner than they would anyway, so it may
+/// be lost. Each message is a transaction of its own: `pg_notify` takes a lock of the whole
+/// database server until the commit.
 final class Announcements: Sendable {
     private static let interval = Duration.milliseconds(20)
     static let notify = "select pg_notify('sealpost', $1)"
@@ -25,18 +25,18 @@ final class Announcements: Sendable {
         (self.database, self.loop) = (database, loop)
     }
 
-    /// Announces something to the other servers soon: immediately if no message was sent recently.
-    /// Any thread may call it.
+    /// Announces something to the other servers: immediately, or soon if a message was sent
+    /// recently. Any thread may call it.
     func add(_ news: ServerMessage.News, from sender: Int64) {
         let pause = self.state.withLock { state -> Duration? in
-            // A message that already waits to be sent includes this, too.
+            // If a message already waits to be sent, this news becomes part of it.
             defer { state.message = (state.message ?? ServerMessage(sender: sender)).with(news) }
             guard state.message == nil else { return nil }
             return state.sentAt.map { max(.zero, $0 + Self.interval - .now) } ?? .zero
         }
         guard let pause else { return }
         self.loop.execute {
-            // The loop keeps the timer until it has fired.
+            // The event loop keeps the timer in memory until it fires.
             LoopTimer(loop: self.loop) { self.send() }.arm(at: .now + pause)
         }
     }
@@ -50,33 +50,34 @@ final class Announcements: Sendable {
             return state.message
         }
         guard let message else { return }
-        // If the message is lost, the other servers find the changes at their next poll.
+        // If this message is lost, the other servers find the changes when they next poll the
+        // database.
         self.database.control(Self.notify, message.description) { _ in }
     }
 }
 
-/// A message between servers: the sending server's number, and a word for each thing that it
-/// announces.
+/// A message from one server to the others: the number of the sending server, and a word for each
+/// piece of news.
 struct ServerMessage: Sendable, Hashable, CustomStringConvertible {
     enum News: Sendable, Hashable {
-        /// Credentials have ended.
+        /// Credentials have ended, such as a session.
         case ends
-        /// Streams of devices that also have a stream at another server have received events.
+        /// Streams have received events, and their devices also have a stream at another server.
         case events
-        /// A server was fenced; any server may take over its leases.
+        /// A server was fenced, so any server may take over the pushes that it had leased.
         case freed
-        /// These lanes have new pushes.
+        /// There are new pushes in these lanes.
         case work(Set<String>)
     }
 
-    /// PostgreSQL limits a message to less than 8,000 bytes.
+    /// The maximum length of a message in bytes. PostgreSQL allows less than 8,000.
     private static let maximumBytes = 7000
 
     let sender: Int64
     private(set) var hasEnds = false
     private(set) var hasEvents = false
     private(set) var hasFreed = false
-    /// The lanes with new pushes; an asterisk stands for any.
+    /// The lanes with new pushes; an asterisk means that any lane may have some.
     private(set) var lanes: Set<String> = []
 
     var hasWork: Bool { !self.lanes.isEmpty }
@@ -85,8 +86,8 @@ struct ServerMessage: Sendable, Hashable, CustomStringConvertible {
         self.sender = sender
     }
 
-    /// `nil` if the text is not a message; skips unknown words, since a newer version may send
-    /// more.
+    /// Reads a message; `nil` if the text is not one. Skips unknown words, since a server of a
+    /// newer version may send them.
     init?(_ text: String) {
         let words = text.split(separator: " ")
         guard let sender = words.first.flatMap({ Int64($0) }) else { return nil }

@@ -2,17 +2,17 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// The credentials that have ended since the end with a given number.
+/// The credentials that have ended since a server last read them.
 struct EndsSince: Sendable {
     let newest: Int64
     let ends: [CredentialLease.End]
 
-    /// Decodes the rows of `ServerMembership.endsSince`.
+    /// Decodes the rows that the statement `ServerMembership.endsSince` returns.
     init(_ seen: Int64, _ rows: Rows) throws {
         guard let first = rows.first else { throw DatabaseError.badColumn(0) }
         self.newest = try first.integer(0)
         let trimmed = try first.integer(1)
-        // The number is lower than before if a database was restored from a backup.
+        // After a database was restored from a backup, the newest number is lower than before.
         guard self.newest >= seen, trimmed <= seen, rows.count <= ServerMembership.maximumEnds else {
             self.ends = [.everything]
             return
@@ -45,9 +45,9 @@ extension CredentialLease.End {
 }
 
 extension WriteTransaction {
-    /// Writes ended credentials, and returns the number of the last.
+    /// Stores credentials that end in this transaction; returns the number of the last one.
     ///
-    /// Locks `epoch` until the commit, so that the numbers become visible in their order.
+    /// Locks `epoch` until the commit, so that these numbers become visible in ascending order.
     func write(_ ends: [CredentialLease.End]) async throws -> Int64? {
         let ends = ends.filter { $0.user != nil }
         guard !ends.isEmpty else { return nil }

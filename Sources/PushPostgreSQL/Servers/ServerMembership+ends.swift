@@ -2,29 +2,29 @@ internal import PostgreSQL
 internal import PushStore
 internal import Synchronization
 
-/// Credentials that end at one server end at all servers before it answers.
+/// Credentials that end at one server must end at all servers before that server answers.
 ///
-/// The transaction that ends credentials raises a number, the epoch. Each server reads new ends
-/// after each renewal of its lease, and whenever it gets a message. It evicts the ended
+/// The transaction that ends credentials raises a number, the epoch. Each server reads the new
+/// ends after each renewal of its lease, and after each message about them. It evicts the ended
 /// credentials from its cache, and confirms the number.
 ///
-/// The server that has ended credentials waits until each of the others has confirmed, or until
-/// that server's lease has expired by the database's clock. By its own clock, a server stops
-/// trusting its cache a second earlier. It resumes only after it has read the new ends.
+/// The server that has ended credentials then waits. Each other server must confirm, or its lease
+/// must expire by the database's clock. By its own clock, a server stops trusting its cache a
+/// second before its lease expires. It trusts the cache again only after it has read the new ends.
 ///
-/// The read must begin after the renewal is stored. If one statement did both, its snapshot could
-/// lack an end that was stored just before the renewal. The server that stored this end may have
-/// found the lease expired, and then waits for no confirmation.
+/// A server must begin this read after its renewal is stored. If one statement did both, its
+/// snapshot could lack an end that was stored just before the renewal. The server that stored this
+/// end might have found the lease expired, and then does not wait for a confirmation.
 extension ServerMembership {
-    /// The first pause between two checks whether all servers have confirmed; each pause is
-    /// twice as long as the one before.
+    /// The first pause between two checks whether all servers have confirmed. Each further pause
+    /// is twice as long as the previous one.
     private static let firstPause = Duration.milliseconds(5)
     private static let longestPause = Duration.milliseconds(100)
-    /// A server that has not confirmed for this time, but renews its lease, is fenced.
+    /// If a server has not confirmed for this time, but still renews its lease, it is fenced.
     private static let longestSilence = Duration.milliseconds(leaseDuration + 1000)
 
-    /// Evicts ended credentials, and confirms that. Calls `completion` on the loop, with `false`
-    /// if the read failed.
+    /// Reads the new ends, evicts these credentials from the cache, and confirms their number.
+    /// Calls `completion` on the event loop, with `false` if the read failed.
     func catchUp(_ completion: @escaping @Sendable (_ isCurrent: Bool) -> Void) {
         guard self.options.mayExchange() else { return completion(false) }
         let mustStart = self.state.withLock { state in
@@ -35,8 +35,8 @@ extension ServerMembership {
         if mustStart { self.readEnds() }
     }
 
-    /// Returns when no server trusts the credentials that ended with that number. Throws
-    /// `StoreError.unknownOutcome` if it cannot verify that in time.
+    /// Waits until no server trusts the credentials that ended under the number `epoch`. Throws
+    /// `StoreError.unknownOutcome` if it cannot verify this within `limit`.
     func awaitEnd(_ epoch: Int64, atMost limit: Duration) async throws {
         self.announcements.add(.ends, from: self.number)
         let _: Bool = await withCheckedContinuation { continuation in
@@ -48,10 +48,10 @@ extension ServerMembership {
         while true {
             if await self.isKnownToAll(epoch) { return }
             let waited = ContinuousClock.now - start
-            // Fences before it checks the limit: if this caller was delayed, a server that does
-            // not confirm must not keep renewing.
+            // Servers are fenced before the limit is checked. Otherwise, if this caller was
+            // delayed, a server that does not confirm could keep renewing its lease.
             if mayFence, waited > Self.longestSilence {
-                // Fencing once is enough. If it fails, the limit ends the wait.
+                // Fencing once is enough. If it fails, the wait ends at the limit.
                 mayFence = false
                 if let rows = try? await self.database.query(Self.fenceUnconfirmed, epoch) { self.recordFencing(rows) }
             }
@@ -65,8 +65,8 @@ extension ServerMembership {
 
     // MARK: - Private
 
-    /// Whether all servers have learnt of the ends up to `epoch`; also `false` if the database
-    /// does not answer.
+    /// Whether all servers have evicted the ends up to `epoch`. Also `false` if the database does
+    /// not answer.
     private func isKnownToAll(_ epoch: Int64) async -> Bool {
         guard let rows = try? await self.database.query(Self.unconfirmed, epoch) else { return false }
         return rows.count == 0
@@ -78,19 +78,19 @@ extension ServerMembership {
             return (state.assigned, state.waiters)
         }
         self.database.control(Self.endsSince, assigned.seen) { outcome in
-            // Treats rows that cannot be decoded as a failed read.
+            // If the rows cannot be decoded, the read counts as failed.
             guard case .success(let rows) = outcome, let ends = try? EndsSince(assigned.seen, rows) else {
                 return self.endReading(waiters, false)
             }
             guard ends.newest != assigned.seen else { return self.endReading(waiters, true) }
             self.lease.record(ends.ends)
             self.state.withLock { state in
-                // If the server has joined under another number meanwhile, it has evicted its
-                // whole cache anyway.
+                // If the server has joined under another number meanwhile, it has already evicted
+                // its whole cache.
                 if state.assigned.number == assigned.number { state.assigned.seen = ends.newest }
             }
-            // If this fails, the servers that wait for the confirmation wait until this server's
-            // lease expires, or until it confirms the next number.
+            // If this fails, the servers that wait for the confirmation wait longer: until this
+            // server's lease expires, or until it confirms a later number.
             self.database.control(Self.confirmEnds, assigned.number, ends.newest) { _ in
                 self.endReading(waiters, true)
             }

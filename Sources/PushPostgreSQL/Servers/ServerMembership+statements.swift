@@ -1,9 +1,9 @@
 extension ServerMembership {
     static let firstEpoch = "insert into epoch (id, newest, trimmed) values (1, 0, 0) on conflict (id) do nothing"
 
-    /// Assigns a number to a server: its name, its release, the newest migration that it knows,
-    /// and the key with which it encrypts.
-    /// Returns no row if the database has since had a migration that the server must know.
+    /// Inserts the row of a server that joins, and assigns its number. The parameters are its
+    /// name, its release, the newest migration that it knows, and its encrypting key. Returns no
+    /// row if the database has meanwhile had a migration that the server must know.
     static let insertServer = """
         insert into node (name, release, schema, started_at, until, sealing, seen_epoch)
         select $1, $2, $3, \(DatabaseClock.now), \(DatabaseClock.now) + \(leaseDuration), $4, e.newest from epoch e
@@ -11,11 +11,12 @@ extension ServerMembership {
         returning number, seen_epoch
         """
 
-    /// Assigns a number to a server, with the keys that it has, and with the check value of its
-    /// encrypting key, which is in use from then on.
+    /// Inserts the row of a server that joins, and assigns its number. The row also has the keys
+    /// that the server has. The statement marks the encrypting key as in use, with its check
+    /// value.
     ///
-    /// Returns no row while another server joins or changes its keys, or while the schema
-    /// changes.
+    /// Returns no row while another server is joining or changing its keys, or while the schema is
+    /// being changed.
     static let insertServerWithKeys = """
         with l as (select id from schema_state where id = 1 for update skip locked),
         k as (
@@ -28,7 +29,8 @@ extension ServerMembership {
         returning number, seen_epoch
         """
 
-    /// Deletes servers that were fenced a day ago: a number without a row also counts as dead.
+    /// Deletes the rows of servers that were fenced more than a day ago. A number without a row
+    /// counts as fenced, too.
     static let deleteFenced = """
         delete from node where is_fenced and until < \(DatabaseClock.now) - 86400000
         """
@@ -37,25 +39,27 @@ extension ServerMembership {
         update node set until = \(DatabaseClock.now) + \(leaseDuration) where number = $1 and not is_fenced
         """
 
-    /// From now on no other server waits for this server, which no longer trusts its cache.
+    /// Ends a server's lease at once. From then on, no other server waits for this server, which
+    /// no longer trusts its cache.
     static let expireServer = """
         update node set is_fenced = true, until = least(until, \(DatabaseClock.now)) where number = $1
         """
 
-    /// Deletes the row of a server that operators need not see any more.
+    /// Deletes the row of a server, or of a command, that operators need not see any more.
     static let deleteServer = "delete from node where number = $1"
 
-    /// Fences late servers, on behalf of the server with this number.
+    /// Fences the servers whose leases have expired, except the server with the number `$1`.
     static let fenceLate = """
         update node set is_fenced = true where not is_fenced and number <> $1 and until < \(DatabaseClock.now)
         """
 
     // MARK: Ended credentials
 
-    /// Beyond this number of ends, a server evicts its whole cache.
+    /// The maximum number of ends that a server reads. If there are more, it evicts its whole
+    /// cache.
     static let maximumEnds = 4096
 
-    /// Selects the credentials that have ended since a number; returns at least one row.
+    /// Selects the credentials that have ended since the number `$1`. Returns at least one row.
     static let endsSince = """
         select e.newest, e.trimmed, a.epoch, a.user_id, a.token
         from epoch e left join account_end a on a.epoch > $1 and a.epoch <= e.newest
@@ -64,16 +68,17 @@ extension ServerMembership {
 
     static let confirmEnds = "update node set seen_epoch = $2 where number = $1 and not is_fenced"
 
-    /// A server that may trust its cache, and has not confirmed a number. Includes fenced
-    /// servers: they notice that only at their next renewal.
+    /// Selects one server that has not confirmed the number `$1`, and whose lease has not expired.
+    /// This includes a fenced server: it notices the fencing only at its next renewal.
     static let unconfirmed = "select number from node where seen_epoch < $1 and until > \(DatabaseClock.now) limit 1"
 
-    /// Fences the servers that renew without confirming.
+    /// Fences the servers that renew their leases but have not confirmed the number `$1`.
     static let fenceUnconfirmed = """
         update node set is_fenced = true where not is_fenced and seen_epoch < $1 and until > \(DatabaseClock.now)
         """
 
-    /// Deletes ends of an hour ago: a server that has not read them lost its lease long before.
+    /// Deletes ended credentials after an hour. A server that has not read them by then has long
+    /// lost its lease.
     static let trimEnds = """
         with gone as (delete from account_end where at < \(DatabaseClock.now) - 3600000 returning epoch)
         update epoch set trimmed = greatest(trimmed, (select max(epoch) from gone))

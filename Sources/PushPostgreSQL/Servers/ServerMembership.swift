@@ -6,45 +6,46 @@ internal import PushStore
 internal import Reactor
 internal import Synchronization
 
-/// The lease of this server among those that share the database. The server leases pushes under
-/// a number, and renews the lease of this number twice a second. If it does not renew for some
-/// seconds, another server fences it: then any server may take over its pushes. A fenced server
-/// joins again under another number.
+/// The lease of this server in the database that several servers share. The server leases pushes
+/// under its number, and renews the lease of this number twice a second. If it does not renew for
+/// some seconds, another server fences it, and any server may then take over its pushes. A fenced
+/// server joins again under another number.
 ///
-/// With each renewal, the server learns which credentials have ended elsewhere
-/// (`ServerMembership+ends.swift`). It may trust its cache for as long as it may send.
+/// At each renewal, the server reads which credentials have ended at other servers
+/// (`ServerMembership+ends.swift`). It may trust its cache of credentials as long as it may send.
 final class ServerMembership: Sendable {
-    /// The interval of renewals and of checks for late servers: a fraction of the time that a
-    /// takeover takes.
+    /// The interval between renewals, and between checks for expired leases of other servers. It
+    /// is short compared with the time after which a dead server's pushes are taken over.
     static let renewalInterval = Duration.milliseconds(500)
-    /// The length of the lease, by the database's clock, in milliseconds.
+    /// The duration of the lease in milliseconds, by the database's clock.
     static let leaseDuration: Int64 = 5000
-    /// The time, counted from when the last renewal was sent, in which this server may start
-    /// sending pushes. Shorter than the lease, so that a server that was paused and resumes has
-    /// already stopped sending.
+    /// How long this server may begin to send pushes, counted from the moment at which it sent its
+    /// last renewal. This is shorter than the lease. So a server that was paused has already
+    /// stopped sending when its lease expires.
     static let localLeaseDuration = Duration.seconds(4)
-    /// The time for which this server's renewals must have succeeded before it fences others.
-    /// After a failover all servers seem late, and each renews within 2.5 s: pauses and attempts
-    /// to connect take at most a second, plus `renewalInterval`. Less than `leaseDuration`, so
-    /// that a server that has just started or resumed takes over as soon as another one.
+    /// How long this server's own renewals must have succeeded before it fences others. After a
+    /// failover, all servers' leases seem expired. Each server then renews within 2.5 s: pauses
+    /// and attempts to connect take at most a second each, plus `renewalInterval`. The delay is
+    /// shorter than `leaseDuration`, so that even a server that has just started takes over in
+    /// time.
     static let fencingDelay = Duration.seconds(4)
-    /// The number of renewals between deletions of old rows of `account_end`.
+    /// The number of renewals between two deletions of old rows of `account_end`.
     private static let trimInterval = 300
 
     struct State {
         var assigned: AssignedNumber
-        /// The time since when all renewals have succeeded.
+        /// The time since which all renewals have succeeded; `nil` after a failure.
         var answeredSince: ContinuousClock.Instant?
         var renewals = 0
         var isEnded = false
-        /// Whether a read of ended credentials is running.
+        /// Whether this server is reading ended credentials.
         var isReading = false
-        /// Callers that wait for the next read to start.
+        /// The callers that wait until the next read of ended credentials is done.
         var waiters: [@Sendable (_ isCurrent: Bool) -> Void] = []
     }
 
     let options: StoreOptions
-    /// Called from any thread when this server may take over leases of others.
+    /// Called on any thread when this server may take over the pushes of other servers.
     private let onFreed: @Sendable () -> Void
     let database: ConnectionPool
     let announcements: Announcements
@@ -74,48 +75,48 @@ final class ServerMembership: Sendable {
         self.state = Mutex(State(assigned: assigned))
     }
 
-    /// The server's number, which is never assigned again. Changes after the server was fenced.
+    /// The server's number. It is never assigned to another server, and changes when the server
+    /// joins again after it was fenced.
     var number: Int64 { self.state.withLock { $0.assigned.number } }
 
-    /// Whether this server may send the pushes that it leased under its number; `false` if it has
-    /// not renewed its lease in time.
+    /// Whether this server may send the pushes that it has leased under its number; `false` if it
+    /// did not renew its lease in time.
     var isAlive: Bool { self.lease.term != nil }
 
-    /// The machine and the process, for operators.
+    /// The machine's name and the process's id, for operators.
     static var name: String {
         var name = [CChar](repeating: 0, count: 256)
-        // Without a host name, the process's id must do.
+        // If the machine has no name, the process's id must suffice.
         guard gethostname(&name, name.count - 1) == 0 else { return "process \(getpid())" }
         return "\(String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)) \(getpid())"
     }
 
-    /// Renews the lease regularly, until `end`.
+    /// Renews the lease at intervals, until `end` is called.
     func begin() {
         self.loop.execute { self.wait() }
     }
 
-    /// Stops renewing the lease. The server's leases of pushes stay until other servers fence it.
+    /// Stops renewing the lease. Until other servers fence this server, its pushes stay leased.
     func abandon() {
         self.state.withLock { $0.isEnded = true }
         self.lease.end(isFinal: true)
     }
 
-    /// Ends the lease, so that other servers may take over its pushes.
+    /// Ends the lease at once, so that other servers may take over this server's pushes.
     func end() async {
         self.abandon()
         let statement = self.options.isListedAfterEnd ? Self.expireServer : Self.deleteServer
-        // After a failure, other servers fence this server some seconds later.
+        // If this fails, other servers fence this server some seconds later.
         guard (try? await self.database.query(statement, self.number)) != nil else { return }
         guard self.options.isListedAfterEnd else { return }
-        // The message does not go through `announcements`, which may send some milliseconds later,
-        // after the connections are closed. If the message is lost, the other servers find the
-        // leases at their next poll.
+        // The message does not go through `announcements`, which may send it some milliseconds
+        // later, after the connections are closed. If the message is lost, the other servers find
+        // this server's leases when they next poll the database.
         let message = ServerMessage(sender: self.number).with(.freed)
         _ = try? await self.database.query(Announcements.notify, message.description)
     }
 
-    /// Handles a message of another server, and returns it; `nil` if the text is not such a
-    /// message.
+    /// Handles a message of another server, and returns it. `nil` if the text is no such message.
     func receive(_ text: String) -> ServerMessage? {
         guard let message = ServerMessage(text), message.sender != self.number, self.options.mayExchange() else {
             return nil
@@ -125,19 +126,20 @@ final class ServerMembership: Sendable {
         return message
     }
 
-    /// Announces new pushes to other servers, which may have to send them.
+    /// Announces new pushes in these lanes to the other servers, since one of them may have to
+    /// send these pushes.
     func announce(workIn lanes: Set<String>) {
         let lanes = lanes.intersection(self.options.announcedLanes)
         if !lanes.isEmpty { self.announcements.add(.work(lanes), from: self.number) }
     }
 
-    /// Announces to other servers that their event streams have events to repeat.
+    /// Announces that the other servers have to repeat events at their event streams.
     func announceEvents() {
         self.announcements.add(.events, from: self.number)
     }
 
-    /// Records that this server has fenced other servers, and announces that, so that each lane
-    /// checks for work immediately.
+    /// Records that this server has fenced other servers, and announces this. So each lane checks
+    /// at once for pushes to take over.
     func recordFencing(_ rows: Rows) {
         guard rows.changed > 0 else { return }
         self.onFreed()
@@ -146,10 +148,10 @@ final class ServerMembership: Sendable {
 
     // MARK: - Private
 
-    /// Must run on the loop.
+    /// Sets a timer for the next renewal. Call it on the event loop only.
     private func wait() {
         guard !self.state.withLock({ $0.isEnded }) else { return }
-        // The loop keeps the timer until it has fired.
+        // The event loop keeps the timer in memory until it fires.
         LoopTimer(loop: self.loop) { self.renew() }.arm(at: .now + Self.renewalInterval)
     }
 
@@ -160,7 +162,8 @@ final class ServerMembership: Sendable {
         let start = ContinuousClock.now
         self.database.control(Self.renewLease, number) { outcome in
             switch outcome {
-            // Only a read that begins after the renewal counts: see `catchUp`.
+            // A renewal counts only after a read of ended credentials that began after it: see
+            // `catchUp`.
             case .success(let rows) where rows.changed == 1: self.catchUp { self.recordRenewal(at: start, $0) }
             case .success: self.rejoin()
             case .failure: self.recordRenewal(at: start, false)
@@ -169,8 +172,8 @@ final class ServerMembership: Sendable {
     }
 
     private func recordRenewal(at start: ContinuousClock.Instant, _ isCurrent: Bool) {
-        // If this server was paused, perhaps together with the others, the time of successful
-        // renewals counts from now on.
+        // If this server was paused, its renewals count as successful only from now on. All
+        // servers may have been paused together.
         let wasHeld = self.lease.term != nil
         let (number, mayFence, mayTrim) = self.state.withLock { state in
             guard isCurrent else {
@@ -183,26 +186,27 @@ final class ServerMembership: Sendable {
             return (state.assigned.number, .now - since >= Self.fencingDelay, state.renewals == 0)
         }
         if isCurrent { self.lease.extend(until: start + Self.localLeaseDuration) }
-        // After a failure a later renewal or another server trims.
+        // If this fails, a later renewal, or another server, deletes the old rows.
         if mayTrim { self.database.control(Self.trimEnds) { _ in } }
         guard mayFence else { return self.wait() }
         self.database.control(Self.fenceLate, number) { outcome in
-            // After a failure the next renewal fences again.
+            // If this fails, the next renewal fences the servers.
             if case .success(let rows) = outcome { self.recordFencing(rows) }
             self.wait()
         }
     }
 
-    /// Joins under another number, after the server under its last number was fenced.
+    /// Joins under another number, after the server was fenced under its last number.
     private func rejoin() {
-        // A renewal that was in flight when this server gave up its number finds no row.
+        // The renewal also finds no row if it was in flight when this server gave up its number.
         if self.state.withLock({ $0.isEnded }) { return }
         guard self.options.mayExchange() else { return self.wait() }
-        // Abandons requests that were admitted under the old number.
+        // Requests that were admitted under the old number must not continue.
         self.lease.end(isFinal: false)
         let start = ContinuousClock.now
         self.readKeys { agreement in
-            // The next renewal retries, and checks again whether a missing key has been added.
+            // If this fails, the next renewal tries again. It also checks whether a missing key
+            // was added meanwhile.
             guard let agreement, let entry = self.keys.entry(agreement) else {
                 return self.recordRenewal(at: start, false)
             }
@@ -224,8 +228,8 @@ final class ServerMembership: Sendable {
             guard case .success(let rows) = outcome, let row = rows.first,
                 let assigned = try? AssignedNumber(row, since: start)
             else { return self.recordRenewal(at: start, false) }
-            // Only a read after joining counts: a server that changed its key before that has not
-            // seen this server.
+            // The keys must be read after this server has joined: a server that changed its key
+            // before that did not know of this server.
             self.readKeys { agreement in
                 let mayStay = agreement.map { agreement in
                     self.keys.confirm(entry, as: assigned.number, agreement) {
@@ -245,23 +249,22 @@ final class ServerMembership: Sendable {
 
     private func readKeys(_ completion: @escaping @Sendable (KeyAgreement?) -> Void) {
         self.database.control(KeyAgreement.all) { outcome in
-            // Treats rows that cannot be decoded as a failed read.
+            // If the rows cannot be decoded, the read counts as failed.
             guard case .success(let rows) = outcome else { return completion(nil) }
             completion(try? KeyAgreement(rows))
         }
     }
 }
 
-/// The number that a server was assigned when it joined, and how far it has read ended credentials
-/// since.
+/// The number that a server got when it joined, and how far it has read ended credentials since.
 struct AssignedNumber: Sendable {
     let number: Int64
-    /// When the server asked to join, by its own clock.
+    /// The time at which the server's request to join was sent, by its own clock.
     let start: ContinuousClock.Instant
-    /// The number up to which the server has evicted ended credentials.
+    /// The number of the last ended credentials that the server has evicted.
     var seen: Int64
 
-    /// Decodes the row that `ServerMembership.insertServer` returns.
+    /// Decodes the row that the statement `ServerMembership.insertServer` returns.
     init(_ row: Row, since start: ContinuousClock.Instant) throws(DatabaseError) {
         self.number = try row.integer(0)
         self.seen = try row.integer(1)

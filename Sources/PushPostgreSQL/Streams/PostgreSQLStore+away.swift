@@ -3,13 +3,13 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// Pushes whose device had no event stream at the server that tried to send them.
+/// Pushes to devices that had no event stream at the server that tried to send them.
 extension PostgreSQLStore {
-    /// Makes pushes due at once if their device has a stream by now, here or at another server;
-    /// the other pushes are parked.
+    /// Makes a push due at once if its device now has a stream, at this server or another one. The
+    /// other pushes wait until their devices connect.
     ///
-    /// Must be the first in its transaction: it locks the counters of the devices' users, so that
-    /// a stream opened meanwhile finds the parked pushes.
+    /// This must be the first step of its transaction: it locks the counters of the devices'
+    /// users. So a stream that is opened meanwhile finds the waiting pushes.
     func findStreams(
         of settlements: [PushSettlement],
         _ tx: WriteTransaction,
@@ -24,8 +24,8 @@ extension PostgreSQLStore {
             guard let handle = settlement.away?.handle, let holder = holders[settlement.push.device] else {
                 return settlement
             }
-            // If the stream's row names this server, it may belong to a stream that has just
-            // ended.
+            // If the stream's row names this server, the stream may have just ended, so the hub is
+            // asked.
             let isListening = DeviceHandle(handle).map(self.options.streams.isListening) ?? false
             guard holder != number || isListening else { return settlement }
             var settlement = settlement
@@ -34,8 +34,9 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Parks pushes that were enqueued for an event stream, of devices that have no stream now.
-    /// The counters of the devices' users must be locked.
+    /// Removes the due times of pushes to event streams if their devices now have no stream, so
+    /// that they wait until the devices connect. The caller must have locked the counters of the
+    /// devices' users.
     static func park(_ tx: WriteTransaction, ofDevices devices: [Int64]) async throws {
         if devices.isEmpty { return }
         _ = try await tx.query(Self.parkPushes, devices, tx.streamLanes.sorted(), PushReason.away)

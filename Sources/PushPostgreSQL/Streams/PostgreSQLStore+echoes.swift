@@ -3,30 +3,30 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// Repeats, at the event streams of this server, events that another server has sent to streams
-/// of the same devices.
+/// Repeats events at the event streams of this server. These are events that another server has
+/// sent to its own streams of the same devices.
 extension PostgreSQLStore {
-    /// The poll interval, for events whose announcement is lost.
+    /// The interval between two polls, which find the events whose announcement was lost.
     private static let interval = Duration.milliseconds(500)
-    /// The number of devices in one transaction, during which their users' posts wait.
+    /// The maximum number of devices in one transaction; meanwhile the posts to their users wait.
     private static let unmarkedAtOnce = 200
 
-    /// Searches for events to repeat, until the task is cancelled.
+    /// Searches for events to repeat, and sends them, until the task is cancelled.
     func keepEchoes() async {
-        // Without lanes of streams, no events exist.
+        // If no lane belongs to event streams, there are no events.
         if self.options.streamLanes.isEmpty { return }
         await withTaskCancellationHandler {
             await withDiscardingTaskGroup { group in
                 while !Task.isCancelled {
                     await self.echoes.signal.wait(atMost: Self.interval)
                     do {
-                        // Each send waits for a client, at most as long as a client may take to
-                        // read.
+                        // Each event is sent in its own task, since it waits until its client has
+                        // read it, up to a limit.
                         for echo in try await self.findEchoes() { group.addTask { await self.send(echo) } }
                     } catch {
                         // This failure is not reported here: while the database fails, posts
-                        // report it. Cancellation of the task ends the sleep early, and the
-                        // condition then ends the loop.
+                        // report it. If the task is cancelled, this sleep ends early, and the
+                        // loop's condition then ends the loop.
                         try? await Task.sleep(for: Self.interval)
                     }
                 }
@@ -37,19 +37,19 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Repeats once the events that are pending now.
+    /// Sends once the events that are to be repeated now.
     package func echoStreams() async throws {
         for echo in try await self.findEchoes() { await self.send(echo) }
     }
 
-    /// Marks the streams of devices that are open at several servers. The counters of the
-    /// devices' users must be locked.
+    /// Sets `is_shared` in the rows of streams whose devices have streams at several servers. The
+    /// caller must have locked the counters of the devices' users.
     static func markShared(_ tx: WriteTransaction, ofDevices devices: [Int64]) async throws {
         if !devices.isEmpty { _ = try await tx.query(Self.markStreamsShared, devices) }
     }
 
-    /// Removes the mark of streams here whose devices have no stream elsewhere any more, as after
-    /// another server has died.
+    /// Clears `is_shared` in the rows of this server's streams whose devices no longer have a
+    /// stream at another server. The other server may have died.
     func unmarkShared() async throws {
         let number = self.membership.number
         var rows = try await self.read(Self.loneSharedStreams, number).map {
@@ -75,8 +75,8 @@ extension PostgreSQLStore {
         let isLook: Bool
     }
 
-    /// The events that other servers have sent to devices with a stream here, and that the
-    /// streams here did not get.
+    /// Finds the events that other servers have sent to devices with a stream at this server, and
+    /// that this server's streams did not get.
     private func findEchoes() async throws -> [Echo] {
         let rows = try await self.read(Self.settledElsewhere, self.membership.number, self.echoes.start)
         var (echoes, shared): ([Echo], Set<Int64>) = ([], [])
@@ -98,7 +98,8 @@ extension PostgreSQLStore {
     }
 
     private func send(_ echo: Echo) async {
-        // The client of a stream that has ended reconnects, and reports what it has received.
+        // If the stream has ended, its client connects again, and says which events it has
+        // received.
         let delivery = await self.options.streams.deliver(echo.notification, isLook: echo.isLook, to: echo.device)
         if delivery == .full {
             self.echoes.giveBack(echo.push)
@@ -126,9 +127,9 @@ extension PostgreSQLStore {
         where s.device = any($1::int8[]) and s.node = $2 and s.is_shared and \(noneElsewhere)
         """
 
-    /// Always returns a row with the time. Finds pushes that streams have accepted, of devices
-    /// that have a stream at this server and another one. Omits pushes accepted before the stream
-    /// here was opened, except in the last two seconds before.
+    /// Selects pushes that streams have accepted, of devices that have a stream both at this
+    /// server and at another one. Leaves out pushes that were accepted more than two seconds
+    /// before the stream at this server was opened. Always returns a row with the database's time.
     static let settledElsewhere = """
         select \(DatabaseClock.now), s.device, d.id, x.notification_id, x.settled_at, x.lane
         from (select 1) as one

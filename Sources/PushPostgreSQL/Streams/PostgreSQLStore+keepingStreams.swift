@@ -3,18 +3,18 @@ internal import PushStore
 internal import Synchronization
 
 extension PostgreSQLStore {
-    /// How long the first end of a stream waits for ends of other streams to share its
-    /// transaction.
+    /// How long the first ended stream waits for further ends, so that one transaction deletes the
+    /// rows of several streams.
     private static let gathering = Duration.milliseconds(100)
-    /// The interval between checks whether this server has joined under another number.
+    /// The interval between two checks whether this server has joined under another number.
     private static let interval = Duration.seconds(1)
-    /// The numbers of intervals between searches for rows of fenced servers, and between
-    /// comparisons of all rows with the open streams.
+    /// The number of these intervals between two searches for rows of fenced servers, and between
+    /// two comparisons of all rows with the open streams.
     private static let (fencedEvery, allEvery) = (5, 60)
 
-    /// Keeps the rows of event streams up to date, until the task is cancelled.
+    /// Keeps the rows of event streams up to date until the task is cancelled.
     func keepStreams() async {
-        // Without lanes of streams, no rows exist.
+        // If no lane belongs to event streams, there are no such rows.
         if self.options.streamLanes.isEmpty { return }
         var rounds = 0
         var number = self.membership.number
@@ -22,8 +22,8 @@ extension PostgreSQLStore {
         await withTaskCancellationHandler {
             while !Task.isCancelled {
                 await self.streamBook.signal.wait(atMost: max(next - .now, .milliseconds(1)))
-                // Cancellation of the task ends the sleep early; then the loop's condition ends
-                // the loop.
+                // If the task is cancelled, this sleep ends early, and the loop's condition then
+                // ends the loop.
                 try? await Task.sleep(for: Self.gathering)
                 let isRound = .now >= next
                 if isRound {
@@ -41,7 +41,7 @@ extension PostgreSQLStore {
                     }
                 } catch {
                     // This failure is not reported here: while the database fails, posts report
-                    // it. Nothing is lost: the next round does the same.
+                    // it. Nothing is lost, since the next round does the same work.
                     try? await Task.sleep(for: Self.interval)
                 }
             }
@@ -51,12 +51,12 @@ extension PostgreSQLStore {
     }
 }
 
-/// The devices whose last event stream at this server has ended, but whose row in `stream` still
+/// The devices whose last event stream at this server has ended, but whose row of `stream` still
 /// exists.
 final class StreamBook: Sendable {
-    /// Streams end on many threads, and one task processes them.
+    /// A lock protects the devices: streams end on many threads, and one task processes them.
     private let silent = Mutex(Set<DeviceHandle>())
-    /// Set when there are devices to take.
+    /// Set when there are devices to process.
     let signal = Signal()
 
     func record(_ devices: [DeviceHandle]) {

@@ -28,7 +28,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Makes pushes due: those to the devices of one user whose numbers `devices` returns.
+    /// Makes pushes due: those to the devices of one user whose numbers the closure `devices`
+    /// returns.
     private func makeDue(
         ofUser user: Int64,
         after last: NotificationID?,
@@ -36,8 +37,8 @@ extension PostgreSQLStore {
         _ devices: @Sendable (WriteTransaction) async throws -> Rows
     ) async throws -> Int {
         try await self.write { tx in
-            // A post that has found the device away holds the user's counter: this transaction
-            // waits for the post, and then makes its push due.
+            // A post that has found no stream of the device still holds the user's counter. This
+            // lock waits for that post, and so its push becomes due, too.
             try await StreamHolder.lockCounters(tx, of: [user])
             let numbers = try await devices(tx).map { try $0.integer(0) }
             if numbers.isEmpty { return 0 }
@@ -49,8 +50,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Makes the pushes that wait for the devices due at once, including parked ones; returns
-    /// their number.
+    /// Makes all pushes that wait for these devices due at once, including those without a due
+    /// time; returns their number.
     static func wakePushes(_ tx: WriteTransaction, ofDevices devices: [Int64], now: Date) async throws -> Int {
         try await tx.query(Self.wake, devices, now.milliseconds).changed
     }
@@ -67,8 +68,8 @@ extension PostgreSQLStore {
 
     private static let numbers = "select number from device where id = any($1::text[])"
 
-    /// The stream's time is later than that of all earlier streams of the device, even if the
-    /// database's clock was set back.
+    /// Inserts the rows of streams. Each stream's time is later than that of all earlier streams
+    /// of its device, even if the database's clock was set back.
     static let openStreams = """
         insert into stream (device, node, since)
         select d.number, $2, greatest(
@@ -79,11 +80,11 @@ extension PostgreSQLStore {
         returning device
         """
 
-    /// Enqueues pushes again that a stream has accepted, but that the user has not fetched. `$3`
-    /// is the last notification that the client has received. The search begins at the time when
-    /// the first of the devices accepted it, and so reads none of the older pushes.
+    /// Enqueues pushes again that a stream has accepted, but whose notifications the user has not
+    /// fetched. `$3` is the last notification that the client has received. The search begins at
+    /// the time when the first of the devices accepted it, and so reads none of the older pushes.
     ///
-    /// Does not send a push again that a newer one with the same collapse key has replaced.
+    /// A push is left out if a newer one with the same collapse key has replaced it.
     static let sendAgain = """
         with later as materialized (
             select x.notification_id, x.device from push_end x

@@ -3,12 +3,13 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// Keeps the rows of event streams up to date.
+/// Keeps the rows of the table `stream` up to date.
 extension PostgreSQLStore {
-    /// The number of devices in one transaction, during which their users' posts wait.
+    /// The maximum number of devices in one transaction; meanwhile the posts to their users wait.
     private static let page = 200
 
-    /// A row, with the device's name in the hub, unless the device is deleted.
+    /// A row of `stream`, with the device's handle, which identifies the device in the hub. A
+    /// deleted device has no handle.
     private struct StreamRow: Sendable {
         let device: Int64
         let server: Int64
@@ -23,8 +24,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Deletes the rows of streams that have ended here since the last call, many in one
-    /// transaction. Parks the pushes that were enqueued for these streams.
+    /// Deletes the rows of streams that have ended at this server since the last call, many in one
+    /// transaction. Pushes to these streams then wait until their devices connect.
     package func writeStreamEnds() async throws {
         while true {
             let ended = self.streamBook.take(Self.page)
@@ -39,8 +40,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Deletes the rows of fenced servers, and parks the pushes that were enqueued for their
-    /// devices.
+    /// Deletes the rows of fenced servers. Pushes to their streams then wait until the devices
+    /// connect.
     package func removeStreamsOfFencedServers() async throws {
         while true {
             let found = try await self.read(Self.rowsOfFenced, Int64(Self.page)).map(StreamRow.init)
@@ -49,9 +50,9 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Compares all rows with the streams that are open here. Adds missing rows, for example after
-    /// this server was fenced and has got another number. Deletes leftover rows, such as those of
-    /// deleted devices.
+    /// Compares all rows with the streams that are open at this server. Inserts missing rows, for
+    /// example after this server was fenced and has got another number. Deletes rows without a
+    /// stream, such as those of deleted devices.
     package func compareStreams() async throws {
         var (last, here): (Int64, Set<DeviceHandle>) = (.min, [])
         let number = self.membership.number
@@ -76,11 +77,11 @@ extension PostgreSQLStore {
         row.handle.map(self.options.streams.isListening) ?? false
     }
 
-    /// Deletes rows, except those whose stream is open here by now, and those of servers that
-    /// live.
+    /// Deletes rows, except those of a stream that is now open at this server, and those of other
+    /// live servers.
     ///
-    /// A stream is added to the hub before it locks its user's counter to write its row. So under
-    /// this lock, the hub has every stream whose row is already written.
+    /// A stream is added to the hub first. Then it locks its user's counter, and writes its row.
+    /// So under this lock, the hub contains every stream whose row is already written.
     private func remove(_ rows: [StreamRow]) async throws {
         if rows.isEmpty { return }
         try await self.write { tx in
@@ -116,7 +117,7 @@ extension PostgreSQLStore {
         select \(streamRows) where s.node in (select number from node where is_fenced) order by s.device limit $1
         """
 
-    /// The rows of this server, and of servers whose numbers no longer count.
+    /// Selects the rows of this server, and those of servers that are fenced or deleted.
     static let rowsAfter = """
         select \(streamRows) where s.device > $1 and (s.node = $2 or s.node <> all \(StreamHolder.activeServers))
         order by s.device, s.node limit $3
@@ -127,8 +128,8 @@ extension PostgreSQLStore {
             and (node <> all \(StreamHolder.activeServers) or (node = $3 and device = any($2::int8[])))
         """
 
-    /// The stream's time is no later than that of the streams of other servers, which may have
-    /// been opened while this server had no number.
+    /// Inserts missing rows. A stream's time is no later than that of the streams at other
+    /// servers: other servers may have opened streams while this server had no number.
     private static let addition = """
         insert into stream (device, node, since)
         select d.number, $2, coalesce(

@@ -2,33 +2,34 @@ internal import PushCore
 internal import PushStore
 internal import Synchronization
 
-/// The pushes that the event streams of this server have received, of devices that also have a
-/// stream at another server. One of the servers sends a push, and the other repeats it. Any
-/// thread may use it.
+/// The pushes that this server's event streams have received, as far as their devices also have a
+/// stream at another server. The server that gets the push first sends it, and the other server
+/// repeats it. Any thread may use this object.
 final class StreamEchoes: Sendable {
     private struct State {
-        /// The time when each push was sent to the streams here, in milliseconds.
+        /// The times in milliseconds at which pushes were sent to this server's streams.
         var sent: [DuePush: Int64] = [:]
         var shared: Set<Int64> = []
         /// The database's time of the last search, in milliseconds.
         var lastLook: Int64?
     }
 
-    /// Each search begins this long before the last one, in milliseconds: clocks differ, and a
+    /// Each search begins this number of milliseconds before the last search. Clocks differ, and a
     /// push that was settled earlier may be committed later.
     static let overlap: Int64 = 10_000
-    /// Beyond this number all entries are dropped; a push may then be sent twice.
+    /// The maximum number of entries. Beyond it all are dropped, and a push may then be sent
+    /// twice.
     private static let limit = 100_000
 
     private let state = Mutex(State())
-    /// Set when another server has announced events to repeat.
+    /// Set when another server has announced events that this server must repeat.
     let signal = Signal()
 
-    /// The time from which a search reads settled pushes, in milliseconds.
+    /// The time in milliseconds where the next search for settled pushes begins.
     var start: Int64 { self.state.withLock { state in state.lastLook.map { $0 - Self.overlap } ?? .min } }
 
-    /// Records a search at the database's time `date`, and the devices that have streams at
-    /// several servers.
+    /// Records a search at the time `date` of the database. `shared` are the devices that have
+    /// streams at several servers.
     func record(readAt date: Int64, shared: Set<Int64>) {
         self.state.withLock { state in
             state.shared = shared
@@ -37,7 +38,7 @@ final class StreamEchoes: Sendable {
         }
     }
 
-    /// Records that a push is being sent to the streams here; `false` if it was sent before.
+    /// Records that a push is being sent to this server's streams; `false` if it was already sent.
     func begin(_ push: DuePush, at date: Int64) -> Bool {
         self.state.withLock { state in
             if state.sent.count >= Self.limit { state.sent.removeAll() }
@@ -45,13 +46,14 @@ final class StreamEchoes: Sendable {
         }
     }
 
-    /// Drops a push that the streams here did not accept: the next search finds it again.
+    /// Forgets a push that this server's streams did not accept, so that the next search finds it
+    /// again.
     func giveBack(_ push: DuePush) {
         self.state.withLock { $0.sent[push] = nil }
     }
 
-    /// Records pushes that the streams here have received, before other servers can see that they
-    /// were sent. Returns whether other servers must repeat them.
+    /// Records pushes that this server's streams have received. This must happen before other
+    /// servers can see these pushes as sent. Returns whether other servers must repeat them.
     func record(_ pushes: [DuePush], at date: Int64) -> Bool {
         for push in pushes { _ = self.begin(push, at: date) }
         return self.state.withLock { state in pushes.contains { state.shared.contains($0.device) } }

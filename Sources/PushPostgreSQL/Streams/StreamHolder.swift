@@ -1,22 +1,22 @@
 internal import PostgreSQL
 internal import PushStore
 
-/// The server that has a device's event stream, and so sends the pushes of the streams' lanes to
-/// it.
+/// The server that has a device's event stream. This server sends the pushes that go to the
+/// stream.
 ///
-/// A transaction that changes rows of streams first locks the counter of changes of the device's
-/// user. A transaction that parks a push because it has found no stream locks the counter before
-/// it searches. So the second of two such transactions sees the changes of the first.
+/// A transaction that changes rows of streams first locks the device's user's counter of changes.
+/// A transaction that finds no stream, and lets a push wait for one, locks the same counter before
+/// its search. So the second of two such transactions sees the changes of the first.
 enum StreamHolder {
-    /// The numbers of the servers whose rows count.
+    /// The SQL array of the servers that are not fenced; only their rows of `stream` count.
     static let activeServers = "(array(select number from node where not is_fenced))"
 
-    /// The number of the server that has the stream of the device of a push, here called `p`;
-    /// null if none has.
+    /// The SQL expression for the server that has the stream of the device of the push `p`; null
+    /// if no server has one.
     static let ofPush = holder(of: "p.device")
 
-    /// Chooses the server with the newest stream: a client that has reconnected elsewhere may
-    /// have left a dead stream.
+    /// The SQL expression for the server with the newest stream of a device. A client that has
+    /// connected to another server may have left a dead stream at the old one.
     static func holder(of device: String) -> String {
         """
         (select s.node from stream s where s.device = \(device) and s.node = any\(Self.activeServers)
@@ -24,15 +24,14 @@ enum StreamHolder {
         """
     }
 
-    /// Locks the counters of users, in one order, until the transaction ends.
+    /// Locks the counters of users in ascending order, until the transaction ends.
     static func lockCounters(_ tx: WriteTransaction, of users: some Sequence<Int64>) async throws {
         let users = Set(users).sorted()
         if users.isEmpty { return }
         _ = try await tx.query(Self.counters, users)
     }
 
-    /// The servers that have streams of these devices, by device; devices without a stream are
-    /// left out.
+    /// For each device, the server that has its stream; devices without a stream are left out.
     static func all(_ tx: WriteTransaction, of devices: [Int64]) async throws -> [Int64: Int64] {
         if devices.isEmpty { return [:] }
         let rows = try await tx.query(Self.holders, devices)

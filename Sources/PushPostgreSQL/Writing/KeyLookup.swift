@@ -1,24 +1,25 @@
 internal import PushStore
 
-/// The columns of a key, and the ways in which a statement finds the row with the key of another
-/// row. Each way works around a different assumption of the planner.
+/// The columns of a key, and SQL conditions for finding the row with a given key. Each condition
+/// avoids a different wrong assumption of the planner.
 struct KeyLookup {
     let columns: [String]
 
-    /// The condition that a row has the key of another one. PostgreSQL then looks it up by an
-    /// index, whatever the planner assumes. Use it in statements that read more than the key: for
-    /// the keys alone, PostgreSQL may scan their whole index.
+    /// The condition that a row has the key of another row. With this condition, PostgreSQL looks
+    /// the key up in an index, whatever the planner assumes. Use it in statements that read more
+    /// columns than the key. For the key alone, PostgreSQL may scan the whole index.
     ///
-    /// A table that is empty when it is analyzed counts as empty until the next analysis, however
-    /// many rows are inserted. A join by plain equality then reads all of an index for each batch.
+    /// A table that is empty when it is analyzed counts as empty until the next analysis, even if
+    /// many rows are inserted meanwhile. A join by plain equality then reads a whole index for
+    /// each batch.
     ///
-    /// A comparison with an array leaves the planner no other way than to look up each key. But a
-    /// second column compared like that may become a filter, which reads all rows with the same
-    /// first value. Bounds never become a filter. Bounds alone do not suffice: the planner assumes
-    /// that they match a third of the table.
+    /// If the first column is compared with an array, the planner can only look up each key. But a
+    /// second column that is compared with an array may become a filter, which reads all rows with
+    /// the same first value. Bounds (`between`) never become a filter. Bounds alone do not
+    /// suffice, since the planner assumes that they match a third of the table.
     ///
-    /// `table` and `row` are names or aliases; `values` replace the columns of `row` that have
-    /// other names.
+    /// `table` and `row` are names or aliases. `values` replaces columns of `row` that have other
+    /// names.
     func condition(_ table: String, _ row: String, _ values: [String: String] = [:]) -> String {
         self.columns.map { column in
             let value = values[column] ?? "\(row).\(column)"
@@ -26,18 +27,20 @@ struct KeyLookup {
         }.joined(separator: " and ")
     }
 
-    /// The condition as plain equality. The values must be columns of one row: then the planner
-    /// cannot drop one of the columns and join by the rest.
+    /// The condition as plain equality. All values must be columns of one row. Otherwise the
+    /// planner may drop one of the comparisons, and join by the rest of the key.
     func equality(_ table: String, _ row: String, _ values: [String: String] = [:]) -> String {
         self.columns.map { "\(table).\($0) = \(values[$0] ?? "\(row).\($0)")" }.joined(separator: " and ")
     }
 
-    /// A join that adds the row of `table` whose key `row` has, with these columns, as `alias`.
-    /// `condition` begins with `and`, and `lock` with `for`; locks rows in the order of `row`.
+    /// A join that adds, under the name `alias`, the row of `table` that has the key in `row`.
+    /// `condition` begins with `and`, and `lock` with `for`; rows are locked in the order of
+    /// `row`.
     ///
-    /// The join is a subquery, which its limit isolates. So the key is compared with values, and
-    /// all its columns bound the index. A plain join may bound the index by one column: each fetch
-    /// of a broadcast then read all of its recipients.
+    /// The join is a subquery with a limit, which the planner cannot merge into the statement. So
+    /// the key is compared with values, and all its columns bound the search in the index. With a
+    /// plain join, only one column may bound it: each fetch of a broadcast then read all its
+    /// recipients.
     func join(
         _ columns: String,
         of table: String,
@@ -53,19 +56,20 @@ struct KeyLookup {
     }
 }
 
-/// An index of two columns for reading pages: rows with the same value in the first column, in the
-/// order of the second.
+/// An index of two columns. A page of rows with the same value in the first column is read through
+/// it, in the order of the second column.
 ///
-/// Tables of pairs have an index in each direction. Most rows may have the same value, such as one
-/// broadcast's pushes or one topic's devices. Then the planner rates both indexes equal, whatever
-/// value is requested. Through the wrong one, it reads the whole table to find the few rows of
-/// another value. A comparison and order by pairs fits only this index.
+/// A table of pairs has an index for each order of its columns. Most rows may have the same first
+/// value, such as the pushes of one broadcast, or the devices with one topic. The planner then
+/// considers both indexes equally good, whatever value is requested. With the wrong index, it
+/// reads the whole table to find the few rows of another value. A comparison of pairs, ordered by
+/// pairs, suits only the right index.
 struct PairIndex {
     let first: String
     let second: String
 
-    /// The condition on rows with a value in the first column, and a value greater than `mark` in
-    /// the second.
+    /// The condition on rows with the value `value` in the first column, and a value greater than
+    /// `mark` in the second.
     func rows(of value: String, after mark: String) -> String {
         "(\(self.first), \(self.second)) > (\(value), \(mark)) and \(self.first) <= \(value)"
     }
@@ -75,12 +79,12 @@ struct PairIndex {
 }
 
 extension DuePush {
-    /// The pushes of a notification, in the order of their devices.
+    /// The index over the pushes of a notification, in the order of their devices.
     static let byNotification = PairIndex(first: "notification_id", second: "device")
 
     private static let key = KeyLookup(columns: ["notification_id", "device"])
 
-    /// The condition that a row of a table of pushes has the key of another row.
+    /// The SQL condition that a row of a table of pushes has the same key as another row.
     static func equal(_ push: String, _ row: String, device: String? = nil) -> String {
         self.key.condition(push, row, device.map { ["device": $0] } ?? [:])
     }

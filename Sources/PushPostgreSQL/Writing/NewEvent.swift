@@ -3,29 +3,30 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// An event without its number.
+/// An event that has no number yet.
 struct NewEvent: Sendable {
     let kind: PushEvent.Kind
     let at: Date
     var notification: Int64?
     var device: Int64?
     var user: Int64?
-    /// The lane; an event contains only its platform.
+    /// The lane of the push; the stored event contains only the lane's platform.
     var lane: String?
     var sender: Int64?
     var reason: String?
 
-    /// The lane without the part after the slash, which may be a host that only the device's owner
-    /// knows.
+    /// The lane's name without the part after the slash. That part may be a host that only the
+    /// device's owner may know.
     fileprivate var platform: String? {
         self.lane.map { String($0.prefix { $0 != "/" }) }
     }
 }
 
 extension NewEvent {
-    /// Writes the events, in their order; `nil` if there are none.
+    /// Inserts the events in their order; `nil` if there are no events.
     ///
-    /// Locks `event_state` until the commit, so that the numbers become visible in their order.
+    /// Locks `event_state` until the commit, so that the numbers become visible in ascending
+    /// order.
     static func insertion(of events: [NewEvent]) throws -> Statement? {
         if events.isEmpty { return nil }
         return try Statement(

@@ -4,15 +4,16 @@ internal import PushStore
 internal import Synchronization
 
 extension PostgreSQLStore {
-    /// The maximum number of runs of a transaction, if other servers extend its hash chain of the
-    /// audit.
+    /// The maximum number of times that a transaction runs because another server has extended its
+    /// hash chain of the audit.
     private static let maximumRuns = 4
 
-    /// Runs a transaction that writes, and runs it again after a serialization failure. Throws
+    /// Runs a transaction that writes; runs it again after a serialization failure. Throws
     /// `StoreError`.
     ///
-    /// Rethrows errors of the body that are not the database's. If the transaction ends
-    /// credentials, this returns when all servers have evicted them from their caches.
+    /// If `body` throws an error that is not the database's, rethrows that error. If the
+    /// transaction ends credentials, this function returns only when all servers have evicted them
+    /// from their caches.
     func write<Value: Sendable>(
         _ traits: TransactionTraits = [],
         _ body: @Sendable (WriteTransaction) async throws -> Value
@@ -20,14 +21,15 @@ extension PostgreSQLStore {
         try await self.measuringCommit { try await self.writeUnmeasured(traits, body) }
     }
 
-    /// Runs a write of one caller, and records a span for the write.
+    /// Runs one caller's write, and records a span for it.
     func measuringCommit<Value>(_ body: () async throws -> Value) async rethrows -> Value {
         let span = self.options.spans?.beginCommit()
         defer { if let span { self.options.spans?.endCommit(span, of: "postgresql") } }
         return try await body()
     }
 
-    /// Does the same as `write`, but without a span: for a write of several callers.
+    /// Like `write`, but without a span: for a transaction that stores the writes of several
+    /// callers.
     func writeUnmeasured<Value: Sendable>(
         _ traits: TransactionTraits = [],
         _ body: @Sendable (WriteTransaction) async throws -> Value
@@ -66,7 +68,7 @@ extension PostgreSQLStore {
                 loan.forgetHead()
                 runs += 1
             } catch let error as DatabaseError {
-                // The end of the audit's hash chain is unknown now.
+                // Whether the audit's hash chain has a new end is now unknown.
                 if case .unknownOutcome = error { loan.forgetHead() }
                 let failure = StoreError(error)
                 if case .full = failure { self.condition.shared.record(isFull: true) }
@@ -77,7 +79,7 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Runs the transaction once, or again after a conflict.
+    /// Runs the transaction until it is committed; a conflict makes it run again.
     private func run<Value: Sendable>(
         _ traits: TransactionTraits,
         _ loan: SlotLoan,
@@ -88,7 +90,7 @@ extension PostgreSQLStore {
             let tx = WriteTransaction(transaction, of: self)
             let value = try await body(tx)
             let finished = try await tx.finish(loan.slot, server: server) {
-                // The request may have waited long enough for its caller's credentials to end.
+                // The request may have waited so long that its caller's credentials have ended.
                 if let term = CredentialLease.admission { try self.membership.lease.check(term) }
             }
             return (value, finished)

@@ -5,15 +5,16 @@ internal import Synchronization
 /// The times, called marks, from which searches for due pushes and for expired rows start.
 ///
 /// An index keeps the entries of deleted rows as long as any snapshot is older than the deletion.
-/// Each search from the head of the index would scan all of them. So the search after a full lease
-/// starts at the oldest push of that lease, and every two seconds at the index's start again.
+/// A search from the beginning of the index would scan all these entries each time. So after a
+/// lease that was full, the next search starts at the oldest push of that lease. Every two
+/// seconds, a search starts at the beginning again.
 ///
 /// A slow search from the start delays the next one from there by twenty times its duration, up to
 /// a limit. Rows inserted below the mark, or locked by another server before, wait until then.
 /// Pushes that a dead server had leased may be due below the mark; the marks are then dropped. Any
 /// thread may use it.
 final class SearchMarks: Sendable {
-    /// The rows to search by their time.
+    /// The kinds of rows that are searched by their time.
     enum Rows: Sendable, Hashable {
         /// The due pushes of a queue.
         case pushes(Lane, Queue)
@@ -24,29 +25,30 @@ final class SearchMarks: Sendable {
     struct Search: Sendable {
         /// The time from which the search starts, in milliseconds; `Int64.min`: the index's start.
         let start: Int64
-        /// Whether a search that finds too few pushes continues below its start.
+        /// Whether the search continues below its start if it finds too few pushes.
         var mayContinueBelow = false
         fileprivate let rows: Rows
         fileprivate let began: ContinuousClock.Instant
-        /// The number of times that all marks had been dropped.
+        /// The number of times that all marks had been dropped before the search began.
         fileprivate let era: Int
     }
 
     private struct Mark {
         var start: Int64
-        /// The time when a search last began at the start.
+        /// The time when a search last started at the beginning of the index.
         var since: ContinuousClock.Instant
-        /// The delay before the next search from the start.
+        /// The delay before the next search from the beginning of the index.
         var delay: Duration
     }
 
     private static let lifetime = Duration.seconds(2)
-    /// The duration from which a search counts as slow.
+    /// The minimum duration of a search that counts as slow.
     private static let slowness = Duration.milliseconds(100)
-    /// The margin for pushes that other transactions are about to commit, in milliseconds: they
-    /// may be due earlier than now.
+    /// After a slow search that found too few pushes, the mark is the present minus this number of
+    /// milliseconds. Other transactions may be about to commit pushes that became due earlier.
     private static let commitMargin: Int64 = 1000
-    /// How far before now a search starts after a search that timed out, in milliseconds.
+    /// After a search has timed out, the next search starts this number of milliseconds before the
+    /// present.
     private static let reach: Int64 = 3_600_000
 
     private struct State {
@@ -72,7 +74,7 @@ final class SearchMarks: Sendable {
         return Search(start: start ?? .min, rows: rows, began: now, era: era)
     }
 
-    /// Begins the search of a lease.
+    /// Begins a search for pushes to lease.
     func beginLease(in lane: Lane, _ queue: Queue, at now: ContinuousClock.Instant) -> Search {
         let rows = Rows.pushes(lane, queue)
         let (mark, era) = self.state.withLock { ($0.marks[rows], $0.era) }
@@ -83,11 +85,11 @@ final class SearchMarks: Sendable {
         return Search(start: mark.start, mayContinueBelow: mayContinueBelow, rows: rows, began: now, era: era)
     }
 
-    /// Ends the search of a lease.
+    /// Ends a search for pushes to lease.
     ///
     /// - Parameters:
     ///   - first: The time of the oldest push if the lease was full, `nil` otherwise.
-    ///   - continuedBelow: Whether it continued below its start.
+    ///   - continuedBelow: Whether the search continued below its start.
     ///   - date: The time of the lease, in milliseconds.
     func endLease(
         _ search: Search,
@@ -105,7 +107,7 @@ final class SearchMarks: Sendable {
         }
     }
 
-    /// Ends a search for the next due time, which has found `first`.
+    /// Ends a search for the time when the next push is due; `first` is that time.
     func endPoll(_ search: Search, first: Int64?, at now: ContinuousClock.Instant) {
         guard search.start == .min else { return }
         self.change(search) { mark in
@@ -128,7 +130,7 @@ final class SearchMarks: Sendable {
         }
     }
 
-    /// Ends a search at the time `date`, in milliseconds, that has timed out.
+    /// Ends a search that has timed out. `date` is its time, in milliseconds.
     func fail(_ search: Search, date: Int64) {
         self.change(search) { mark in
             let start = max(mark?.start ?? .min, date - Self.reach)

@@ -4,14 +4,14 @@ internal import PushCore
 internal import PushStore
 internal import Synchronization
 
-/// A transaction that writes. It gathers tallies, events, ended credentials and audit entries, and
-/// writes them once at its end.
+/// A transaction that writes. It collects tallies, events, ended credentials and audit records,
+/// and writes them once, at its end.
 ///
-/// All transactions lock rows in one order, so that they do not deadlock: accounts, counters of
-/// changes (`numbers`), devices, pushes; then, at the end, the epoch, the tallies, the events and
-/// the audit's chain.
+/// All transactions lock rows in the same order, so that they do not deadlock. First come
+/// accounts, counters of changes (`numbers`), devices and pushes. At the end come the epoch, the
+/// tallies, the events and the audit's chain.
 final class WriteTransaction: Sendable {
-    /// The values to write at the end.
+    /// The values that are written at the end of the transaction.
     struct Pending: Sendable {
         var tally = TallyCount()
         var drafts: [AuditDraft] = []
@@ -20,7 +20,7 @@ final class WriteTransaction: Sendable {
         var calls: [@Sendable () -> Void] = []
         var last: [Statement] = []
         var commitFailure: (@Sendable (DatabaseError) -> (any Error)?)?
-        /// The number of callers whose writes it stores.
+        /// The number of callers whose writes this transaction stores.
         var writes = 1
     }
 
@@ -29,7 +29,7 @@ final class WriteTransaction: Sendable {
     private let kinds: Set<PushEvent.Kind>
     private let pending = Mutex(Pending())
     let sealing: Sealing
-    /// The lanes whose devices are reached only by their event streams.
+    /// The lanes of event streams: their devices are reached only by these streams.
     let streamLanes: Set<String>
 
     init(_ transaction: Transaction, of store: PostgreSQLStore) {
@@ -45,49 +45,50 @@ final class WriteTransaction: Sendable {
         try await self.transaction.query(sql, values: values)
     }
 
-    /// Runs a statement whose values are in an array.
+    /// Runs a statement with the parameters in `values`.
     func query(_ sql: String, values: [any Bindable]) async throws -> Rows {
         try await self.transaction.query(sql, values: values)
     }
 
-    /// Pipelines statements in their order: sends each without waiting for the answer to the one
-    /// before. Returns the rows of each.
+    /// Sends statements together, without waiting for the answer to each before the next; runs
+    /// them in their order. Returns the rows of each statement.
     func query(all statements: [Statement]) async throws -> [Rows] {
         try await self.transaction.query(all: statements)
     }
 
-    /// Runs a statement at the end, together with others. The statement must fail if it is to
-    /// refuse the transaction.
+    /// Runs a statement at the end of the transaction, together with other last statements. Its
+    /// result is not read: if the statement is to refuse the transaction, it must fail.
     func queryLast(_ statement: Statement) {
         self.pending.withLock { $0.last.append(statement) }
     }
 
     /// Sends the last statements and the commit in one message, so that locks are held only as
-    /// long as the database needs. `body` maps a statement's failure to another error.
+    /// long as the database needs. `body` converts the failure of a last statement to another
+    /// error.
     ///
-    /// If the connection is lost meanwhile, it is unknown whether the transaction is stored.
+    /// If the connection is lost meanwhile, nobody knows whether the transaction is stored.
     func commitWithLastStatements(_ body: @escaping @Sendable (DatabaseError) -> (any Error)?) {
         self.pending.withLock { $0.commitFailure = body }
     }
 
-    /// Counts pushes that enter a state.
+    /// Counts pushes that have entered a state.
     func count(_ state: TallyState, lane: String, by count: Int = 1) {
         self.pending.withLock { $0.tally.add(state, lane: lane, by: count) }
     }
 
-    /// Adds an entry to the audit.
+    /// Adds a record to the audit.
     func append(_ record: AuditRecord) {
         let draft = self.audit.draft(record)
         self.pending.withLock { $0.drafts.append(draft) }
     }
 
-    /// Adds an event, if its kind is one that the store keeps.
+    /// Adds an event, if the store keeps events of its kind.
     func record(_ event: NewEvent) {
         guard self.keeps(event.kind) else { return }
         self.pending.withLock { $0.events.append(event) }
     }
 
-    /// Whether the store keeps events of a kind, so that their values must be read.
+    /// Whether the store keeps events of this kind, so that the caller must read their values.
     func keeps(_ kind: PushEvent.Kind) -> Bool { self.kinds.contains(kind) }
 
     /// Sets the number of callers whose writes this transaction stores.
@@ -95,7 +96,7 @@ final class WriteTransaction: Sendable {
         self.pending.withLock { $0.writes = writes }
     }
 
-    /// Makes all servers evict credentials before `write` returns.
+    /// Ends credentials: `write` returns only when all servers have evicted them.
     func end(_ end: CredentialLease.End) {
         self.pending.withLock { $0.ends.append(end) }
     }
@@ -105,8 +106,8 @@ final class WriteTransaction: Sendable {
         self.pending.withLock { $0.calls.append(body) }
     }
 
-    /// Writes the gathered values. Must be called once, as the last step of the transaction.
-    /// `admit` throws if the transaction must not be committed any more.
+    /// Writes the collected values. Call it once, as the last step of the transaction. `admit`
+    /// throws if the transaction must no longer be committed.
     func finish(
         _ slot: WriterSlot,
         server: Int64,
@@ -164,25 +165,27 @@ final class WriteTransaction: Sendable {
     }
 }
 
-/// The work that remains once a transaction is stored.
+/// The work that remains once the transaction is committed.
 struct FinishedWrite: Sendable {
     let calls: [@Sendable () -> Void]
     let writes: Int
-    /// The number of the last ended credentials, if any have ended.
+    /// The number of the last credentials that this transaction has ended; `nil` if it has ended
+    /// none.
     let epoch: Int64?
-    /// The lanes that have new pushes.
+    /// The lanes that have got new pushes in this transaction.
     let filled: Set<String>
-    /// The new end of the writer's hash chain of the audit, if there were entries for the audit.
+    /// The new end of the writer's hash chain of the audit; `nil` if the transaction has added no
+    /// record.
     var head: AuditHead?
-    /// The time when the commit was sent. If the last statements are sent together with it, the
-    /// time when those were sent.
+    /// The time when the commit was sent; if it was sent together with the last statements, the
+    /// time when these were sent.
     var commitBegan = ContinuousClock.now
 }
 
 extension TallyCount {
     fileprivate var filled: Set<String> { Set(self.counts.keys.filter { $0.state == .enqueued }.map(\.lane)) }
 
-    /// Adds the counts to the rows of one writer; `nil` if there are none.
+    /// Adds the counted pushes to one writer's rows of the tally; `nil` if nothing was counted.
     func addition(to writer: Int64) throws -> Statement? {
         let counts = self.counts.sorted { left, right in
             (left.key.lane, left.key.state.rawValue) < (right.key.lane, right.key.state.rawValue)

@@ -1,19 +1,19 @@
 internal import PushStore
 internal import Synchronization
 
-/// The end of a hash chain of the audit; a writer adds entries there.
+/// The end of one of the audit's hash chains, where a writer adds records.
 struct AuditHead: Sendable, Hashable {
     let chain: Int64
-    /// The number of this server when it took the chain.
+    /// The number that this server had when it took the chain over.
     let server: Int64
     let link: AuditLink
 }
 
-/// The number under which one transaction at a time writes: its rows of the tally, and its hash
-/// chain of the audit.
+/// A number for one transaction at a time. It selects the rows of the tally that the transaction
+/// changes, and the audit's hash chain that gets its records.
 final class WriterSlot: Sendable {
-    /// A few numbers suffice: if two servers share rows of the tally, they only wait for each
-    /// other.
+    /// A few different numbers suffice: two servers that use the same rows of the tally only wait
+    /// for each other.
     private static let servers: Int64 = 64
     private static let slots: Int64 = 64
 
@@ -36,7 +36,7 @@ final class WriterSlot: Sendable {
     }
 }
 
-/// The slots of this server, about as many as transactions run at the same time.
+/// The slots of this server. There are about as many as transactions run at the same time.
 final class WriterSlots: Sendable {
     private struct State {
         var free: [WriterSlot] = []
@@ -45,7 +45,7 @@ final class WriterSlots: Sendable {
 
     private let state = Mutex(State())
 
-    /// The free slot with the lowest number, so that few are in use.
+    /// The free slot with the lowest number. So only few slots are in use.
     func take() -> WriterSlot {
         self.state.withLock { state in
             if let index = state.free.indices.min(by: { state.free[$0].number < state.free[$1].number }) {
@@ -61,7 +61,7 @@ final class WriterSlots: Sendable {
     }
 }
 
-/// The slot of one call of `write`, for all runs of its transaction.
+/// The slot that one call of `write` borrows, for all runs of its transaction.
 final class SlotLoan: Sendable {
     private let slots: WriterSlots
     private let state = Mutex<WriterSlot?>(nil)
@@ -70,8 +70,8 @@ final class SlotLoan: Sendable {
         self.slots = slots
     }
 
-    /// The slot is taken at the first run, when the transaction has a connection: callers that
-    /// wait for a connection need no slot.
+    /// The slot. It is borrowed at the first run, when the transaction already has a connection: a
+    /// caller that still waits for a connection needs no slot.
     var slot: WriterSlot {
         self.state.withLock { slot in
             if let slot { return slot }
@@ -81,12 +81,12 @@ final class SlotLoan: Sendable {
         }
     }
 
-    /// Returns the slot, which must not be used any more.
+    /// Returns the slot. It must not be used afterwards.
     func end() {
         if let slot = self.state.withLock({ $0.take() }) { self.slots.giveBack(slot) }
     }
 
-    /// Leaves the audit's hash chain, which another server may have extended.
+    /// Gives up the slot's chain, because another server may have extended it.
     func forgetHead() {
         self.state.withLock { $0?.head = nil }
     }

@@ -78,8 +78,8 @@ extension SQLiteReader {
         where \(isListed) order by t.prefix limit ?3
         """
 
-    /// The query starts at the user, who has few tokens, and so does not read those of other
-    /// users.
+    /// Selects the tokens of one user. The query begins with the user, who has few tokens, so it
+    /// does not read the tokens of other users.
     package static let tokensOfOne = """
         select \(TokenColumn.selected)
         from user u cross join token t indexed by token_by_user on t.user_id = u.id

@@ -40,7 +40,8 @@ extension SQLiteStore {
         }
     }
 
-    /// Inserts a session, and ends the user's oldest sessions above the maximum.
+    /// Inserts a session. If the user now has more sessions than allowed, ends the oldest
+    /// sessions.
     func beginSession(_ row: NewToken, by record: AuditRecord?, _ db: Database) throws -> NewSession {
         let token = try self.insert(row, by: record, db)
         let ended = try db.all(
@@ -91,15 +92,17 @@ extension SQLiteStore {
         }
     }
 
-    /// Inserts a random token, or a code, and adds the record with the token to the audit.
+    /// Inserts a random token, or an enrolment code. Adds a record that names the token to the
+    /// audit.
     func insert(
         _ row: NewToken,
         as code: Fingerprint? = nil,
         by record: AuditRecord?,
         _ db: Database
     ) throws -> BearerToken {
-        // With 62^8 prefixes, a repeated one is improbable. A code gets a prefix, too, which
-        // nobody sees.
+        // There are 62^8 prefixes, so the same prefix hardly ever occurs twice. If it does, the
+        // loop tries another prefix. An enrolment code also gets a prefix, although nobody sees
+        // it.
         while true {
             let token = BearerToken.random()
             let hash = code ?? token.fingerprint

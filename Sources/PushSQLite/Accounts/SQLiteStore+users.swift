@@ -8,21 +8,22 @@ extension SQLiteStore {
         _ name: Username,
         role: Role,
         apps: Set<AppName>,
+        requiresEncryption: Bool,
         password: PasswordHash,
         by record: AuditRecord?,
         now: Date
     ) async throws -> Bool {
         try await self.write(by: record) { [sealing] db in
-            // The id is read first, because the name is encrypted for it; there is no other
-            // writer.
+            // The id is read before the insert, because the encryption of the name is bound to it.
+            // No other process can insert a user meanwhile.
             let last = try db.first("select seq from sqlite_sequence where name = 'user'") { $0.integer(0) }
             let id = (last ?? 0) + 1
             let sealed = try sealing.seal(name.description, in: .username(id))
             return try db.run(
                 """
-                insert into user (id, name, name_key, role, apps, password, created_at)
+                insert into user (id, name, name_key, role, apps, password, created_at, requires_encryption)
                 values (\(id), \(sealed), \(sealing.index.hash(name)), \(role.rawValue), \(apps.stored), \(password.phc),
-                    \(now.milliseconds)) on conflict (name_key) do nothing
+                    \(now.milliseconds), \(requiresEncryption)) on conflict (name_key) do nothing
                 """
             ) == 1
         }
@@ -89,7 +90,7 @@ extension SQLiteStore {
 
     private func write(_ plan: AccountPlan, by record: AuditRecord?, _ db: Database, now: Date) throws {
         let (user, change) = (plan.user, plan.change)
-        // The query needs the sessions that are deleted below.
+        // This query must come first: it needs the sessions that the next statement deletes.
         let devices =
             try plan.retiresDevices ? db.all(prepared: Self.devicesOfSessions, user, decode: EndingDevice.init) : []
         if plan.endsSessions { try db.run("delete from token where is_session and user_id = \(user)") }

@@ -3,8 +3,8 @@ internal import PushCore
 internal import PushStore
 internal import SQLite
 
-/// Appends entries to the audit. An entry is in the transaction of the recorded work, so that both
-/// are stored or neither is.
+/// Appends entries to the audit. An entry is written in the same transaction as the change that it
+/// records. So either both are stored, or neither is.
 struct AuditTrail: Sendable {
     let chain: AuditChain
     private let notes: TransactionNotes
@@ -14,7 +14,7 @@ struct AuditTrail: Sendable {
         self.notes = notes
     }
 
-    /// The name of a token in the audit: a keyed hash of its prefix.
+    /// The name that the audit uses for a token: a keyed hash of the token's prefix.
     func name(of token: TokenPrefix) -> String { self.chain.name(of: token) }
 
     func draft(_ record: AuditRecord) -> AuditDraft { self.chain.draft(record) }
@@ -36,8 +36,8 @@ struct AuditTrail: Sendable {
         self.notes.newestAuditEntry = entry.link
     }
 
-    /// Deletes the oldest entries, written before a time, and stores the link that the first
-    /// remaining entry is chained to.
+    /// Deletes the oldest entries, as far as they were written before `date`. Stores the link of
+    /// the last deleted entry, since the first remaining entry's link is computed from it.
     ///
     /// Returns the number of deleted entries, at most `limit`.
     func trim(_ db: Database, before date: Date, limit: Int) throws -> Int {
@@ -60,7 +60,7 @@ struct AuditTrail: Sendable {
         return try db.run(prepared: "delete from audit where number <= ?", last.number)
     }
 
-    /// The link that the first entry is chained to; `nil` if it was changed after `trim` wrote it.
+    /// The link before the first entry; `nil` if somebody has changed it since `trim` stored it.
     func start(_ db: Database) throws -> AuditLink? {
         let start = try db.first(prepared: "select number, chain, mac from audit_start") {
             (link: AuditLink($0), mac: $0.data(2))
@@ -69,13 +69,13 @@ struct AuditTrail: Sendable {
         return start.link.number == 0 || start.mac == self.chain.mac(ofStart: start.link) ? start.link : nil
     }
 
-    /// The link that the first entry is chained to, unchecked.
+    /// The link before the first entry, without a check whether somebody has changed it.
     static func start(_ db: Database) throws -> AuditLink {
         try db.first(prepared: "select number, chain from audit_start") { AuditLink($0) }
             ?? AuditLink(number: 0, code: Data())
     }
 
-    /// The link of the newest entry; `nil` in an empty table.
+    /// The link of the newest entry; `nil` if the table is empty.
     static func last(_ db: Database) throws -> AuditLink? {
         try db.first(prepared: "select number, chain from audit order by number desc limit 1") { AuditLink($0) }
     }

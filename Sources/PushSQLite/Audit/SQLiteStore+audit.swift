@@ -4,8 +4,8 @@ package import PushStore
 internal import SQLite
 
 extension SQLiteStore {
-    /// Runs work in a transaction, and appends the record that `record` returns for its result, if
-    /// any, to the audit.
+    /// Runs `body` in a transaction. If `record` returns a record for the result, appends it to
+    /// the audit.
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Value,
         recording record: @escaping @Sendable (Value) -> AuditRecord?
@@ -17,7 +17,8 @@ extension SQLiteStore {
         }
     }
 
-    /// Runs work in a transaction, and appends the record to the audit if the work did anything.
+    /// Runs `body` in a transaction. If it returns `true`, because it has changed something,
+    /// appends `record` to the audit.
     func write(
         by record: AuditRecord?,
         _ body: @escaping @Sendable (Database) throws -> Bool

@@ -4,14 +4,14 @@ internal import PushCore
 internal import PushStore
 internal import SQLite
 
-/// A query that all phones may run at the same time. Each reader finds its statement by a number,
-/// without a look-up of its text.
+/// A query that many phones may run at the same time. Each reader finds its compiled statement by
+/// a number, without looking up the text.
 struct DirectQuery: Sendable {
     let name: Name
-    /// The text, with `?1`, `?2` and so on for the parameters.
+    /// The SQL text; its parameters are `?1`, `?2` and so on.
     let sql: String
 
-    /// The raw value is the index of the statement that a reader has prepared.
+    /// The names of these queries. A raw value is an index in a reader's array of statements.
     enum Name: Int, CaseIterable {
         case notification
         case token
@@ -22,12 +22,12 @@ struct DirectQuery: Sendable {
 }
 
 extension DirectRow {
-    /// Binds the key, if there is one, and then the parameters.
+    /// Binds the key, if it is not `nil`, as the first parameter, and then the other parameters.
     init(_ statement: OpaquePointer, key: Fingerprint?, _ parameters: [Int64]) {
         self.init(statement)
         if let key {
-            // The value of SQLITE_TRANSIENT, a macro that Swift does not import: it makes SQLite
-            // copy the bytes.
+            // This is the value of SQLITE_TRANSIENT, a macro that Swift does not import. It makes
+            // SQLite copy the bytes.
             let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
             _ = key.withUnsafeBytes { sqlite3_bind_blob(self.statement, 1, $0.baseAddress, Int32($0.count), transient) }
         }
@@ -37,13 +37,14 @@ extension DirectRow {
         }
     }
 
-    /// `nil` if the column is null.
+    /// The time; `nil` if the column is null.
     func date(_ column: Int32) -> Date? {
         guard !self.isNull(column) else { return nil }
         return Date(milliseconds: self.integer(column))
     }
 
-    /// A value of one of the kinds that a move copies, or null; `nil` if it is of another type.
+    /// The value of a column for a move, if it is null or of the type `kind`; `nil` if it is of
+    /// another type.
     func value(_ column: Int32, _ kind: MovedValue.Kind) -> MovedValue? {
         switch (sqlite3_column_type(self.statement, column), kind) {
         case (SQLITE_NULL, _): return .null
@@ -72,18 +73,18 @@ extension DirectRow: StoredRow {
 
     func isNull(_ column: some SelectedColumn) -> Bool { self.isNull(column.rawValue) }
 
-    /// `nil` if the column is null.
+    /// The time; `nil` if the column is null.
     func date(_ column: some SelectedColumn) -> Date? { self.date(column.rawValue) }
 
-    /// Empty if the column is null.
+    /// The text; empty if the column is null.
     func text(_ column: some SelectedColumn) -> String { self.text(column.rawValue) }
 
     func optionalText(_ column: some SelectedColumn) -> String? { self.optionalText(column.rawValue) }
 
-    /// A copy, which outlives the row.
+    /// A copy of the bytes, which outlives the row.
     func bytes(_ column: some SelectedColumn) -> [UInt8] { self.bytes(column.rawValue) }
 
-    /// A copy, which outlives the row.
+    /// A copy of the bytes, which outlives the row.
     func data(_ column: some SelectedColumn) -> Data { self.data(column.rawValue) }
 
     func optionalData(_ column: some SelectedColumn) -> Data? { self.isNull(column) ? nil : self.data(column) }

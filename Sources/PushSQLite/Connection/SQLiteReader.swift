@@ -6,10 +6,10 @@ internal import Synchronization
 
 /// A read-only view of the database, for one thread at a time.
 ///
-/// Its read transaction stays open from one read to the next, until another commit. Beginning a
-/// transaction takes locks that all connections of the process share, and costs more than reading
-/// a row. Only `Writer` commits, and it counts its commits, so a read always sees the newest
-/// commit.
+/// A read transaction stays open from one read to the next, until another transaction is
+/// committed. The begin of a transaction takes locks that all connections of the process share,
+/// and costs more than reading a row. Only `Writer` commits, and it counts its commits. So each
+/// read can check that it sees the newest commit.
 package final class SQLiteReader: SharedReader, ImmediateReader {
     private let connection: Connection
     private let commits: CommitCounter
@@ -17,12 +17,12 @@ package final class SQLiteReader: SharedReader, ImmediateReader {
     let changes: ChangeNumbers
     let removals: RemovalClock
     let audit: AuditTrail
-    /// A `Mutex` cannot give access to values that are not `Sendable`. This lock guards all
-    /// properties below.
+    /// This lock guards all properties below. A `Mutex` cannot guard them, since they are not
+    /// `Sendable`.
     private let lock = NSLock()
-    /// The count of commits when the open transaction began.
+    /// The number of commits at the moment when the open transaction began.
     nonisolated(unsafe) private var seen = CommitCounter.none
-    /// The prepared statements of direct queries.
+    /// The compiled statements of direct queries, by the raw values of their names.
     nonisolated(unsafe) private var direct = [Statement?](repeating: nil, count: DirectQuery.Name.allCases.count)
 
     init(_ connection: Connection, of store: SQLiteStore) {
@@ -46,7 +46,7 @@ package final class SQLiteReader: SharedReader, ImmediateReader {
         }
     }
 
-    /// Runs reads that all see the newest commit; blocks while they run.
+    /// Runs reads that all see the newest commit. Blocks the thread while they run.
     func read<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
         try self.locked {
             try self.connection.exclusively { db in
@@ -56,7 +56,7 @@ package final class SQLiteReader: SharedReader, ImmediateReader {
         }
     }
 
-    /// Fetches the one row of a direct query. A key is the first parameter.
+    /// Fetches the single row of a direct query. If there is a key, it is the first parameter.
     func readRow<Value>(
         _ query: DirectQuery,
         key: Fingerprint? = nil,
@@ -72,12 +72,12 @@ package final class SQLiteReader: SharedReader, ImmediateReader {
                 }
             }
             guard let statement = self.direct[number]?.handle else { return nil }
-            // Only this reader uses the connection, and it is locked.
+            // The lock is held, and only this reader uses the connection.
             return try DirectRow(statement, key: key, parameters).map(decode)
         }
     }
 
-    /// Runs direct queries that all see one commit, the newest; blocks while they run.
+    /// Runs direct queries that all see the newest commit. Blocks the thread while they run.
     func readDirectly<Value>(_ body: (DirectReads) throws -> Value) throws(StoreError) -> Value {
         try self.locked {
             try self.connection.exclusively { try self.renewTransaction($0) }
@@ -89,7 +89,7 @@ package final class SQLiteReader: SharedReader, ImmediateReader {
     struct DirectReads {
         fileprivate let reader: SQLiteReader
 
-        /// Fetches row after row until the last, or until `decode` returns `false`.
+        /// Fetches rows until the last one, or until `decode` returns `false`.
         func forEachRow(
             _ query: DirectQuery,
             _ parameters: Int64...,
@@ -101,11 +101,11 @@ package final class SQLiteReader: SharedReader, ImmediateReader {
         }
     }
 
-    /// Ends the open transaction, which would prevent a complete checkpoint, and blocks reads
-    /// until `release`.
+    /// Ends the open read transaction, which would prevent a complete checkpoint. Blocks further
+    /// reads until `release`.
     ///
-    /// Any thread may call it; the same thread must call `release`. Returns `false`, and changes
-    /// nothing, if a running read does not end soon.
+    /// Any thread may call this function; the same thread must then call `release`. Returns
+    /// `false`, and changes nothing, if a running read does not end soon.
     func hold() -> Bool {
         guard self.lock.lock(before: Date() + Self.moment) else { return false }
         do {
@@ -117,15 +117,15 @@ package final class SQLiteReader: SharedReader, ImmediateReader {
         }
     }
 
-    /// Unblocks reads after `hold`.
+    /// Allows reads again after `hold`.
     func release() {
         self.lock.unlock()
     }
 
     // MARK: - Private
 
-    /// The longest wait for a running read, in seconds. A fetch takes less; if a report runs, the
-    /// callers of the writer wait this long in vain.
+    /// The maximum time in seconds that `hold` waits for a running read. A fetch takes less. If a
+    /// report is running, the callers of the writer lose this time.
     private static let moment = 0.005
 
     private func statement(of query: DirectQuery) throws -> Statement {
@@ -159,9 +159,9 @@ package final class SQLiteReader: SharedReader, ImmediateReader {
     }
 }
 
-/// The number of commits.
+/// Counts the commits of the writer.
 final class CommitCounter: Sendable {
-    /// A value that the count never has.
+    /// A value that the counter never reaches.
     static let none = UInt64.max
 
     private let count = Atomic<UInt64>(0)

@@ -6,15 +6,16 @@ internal import SQLite
 
 /// Migrates a database to the newest schema.
 enum Schema {
-    /// Runs the missing migrations, each in a transaction of its own.
+    /// Runs the missing migrations, each in its own transaction.
     ///
-    /// Throws `StoreError` if the database has a migration that is unknown or has changed since,
-    /// or if somebody has changed the schema.
+    /// Throws `StoreError` if the database has a migration that this program does not know, or
+    /// whose text has changed. Also throws if somebody has changed the schema.
     static func prepare(_ db: Database, _ migrations: [Migration] = Migration.all) throws {
         let applied = try Self.applied(db)
         if let unknown = applied.unknown(migrations) { throw StoreError.tooNew(migration: unknown) }
         if let changed = applied.changed(migrations) { throw StoreError.changedMigration(changed) }
-        // The check comes before the first statement that could run a foreign trigger.
+        // The comparison comes before any statement that could run a trigger which somebody else
+        // has added.
         try SchemaComparison.check(db, migrations)
         try db.execute(
             sql: """
@@ -26,20 +27,21 @@ enum Schema {
         for migration in migrations where applied.hashes[migration.name] == nil { try Self.run(migration, on: db) }
     }
 
-    /// The migrations that were applied to the database.
+    /// The migrations that this database already has.
     static func applied(_ db: Database) throws -> AppliedMigrations {
         let columns = try db.all("select name from pragma_table_info('migration')") { $0.text(0) }
         if columns.isEmpty { return AppliedMigrations(hashes: [:]) }
-        // A table without hashes was made by a version without hashes: the SQL of its migrations
-        // is unknown, and counts as changed.
+        // A table without hashes comes from a version that stored none. The SQL of its migrations
+        // is unknown, so they count as changed.
         let hash = columns.contains("hash") ? "hash" : "x''"
         let rows = try db.all("select name, \(sql: hash) from migration") { ($0.text(0), $0.data(1)) }
         return AppliedMigrations(hashes: Dictionary(rows) { first, _ in first })
     }
 
     private static func run(_ migration: Migration, on db: Database) throws {
-        // A migration that rebuilds a table drops the old one, which would delete by cascade the
-        // rows that belong to it. The pragma has no effect within a transaction.
+        // A migration that rebuilds a table also drops the old table. With foreign keys on, this
+        // would delete the rows that refer to the table. The pragma has no effect within a
+        // transaction.
         try db.execute(sql: "pragma foreign_keys = off")
         let result = Result {
             try db.inTransaction(.immediate) {

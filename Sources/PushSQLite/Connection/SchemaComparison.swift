@@ -5,8 +5,8 @@ internal import PushStore
 internal import SQLite
 internal import Synchronization
 
-/// Compares a database's schema with the schema that its migrations make, to detect foreign
-/// triggers and views, which would run with the server's statements.
+/// Compares a database's schema with the schema that its migrations make. So it detects triggers
+/// and views that somebody else has added: the server's statements would run their code.
 enum SchemaComparison {
     private struct Object: Hashable, Comparable, CustomStringConvertible {
         let type: String
@@ -15,7 +15,7 @@ enum SchemaComparison {
         let sql: String
 
         var description: String {
-            // The name is cut, since somebody else may have chosen it.
+            // The name is cut to 100 characters, since somebody else may have chosen a longer one.
             self.name == self.table
                 ? "\(self.type) \(self.name.prefix(100))"
                 : "\(self.type) \(self.name.prefix(100)) on \(self.table.prefix(100))"
@@ -30,19 +30,19 @@ enum SchemaComparison {
         }
     }
 
-    /// The objects that migrations with these hashes make. A process computes them once.
+    /// The objects that the migrations with these hashes make. A process computes them only once.
     private static let known = Mutex<[[Data]: Set<Object>]>([:])
 
-    /// Keeps SQL in the file from calling functions with effects, and statements from writing to
-    /// `sqlite_schema`.
+    /// Prevents SQL in the file from calling functions with side effects, and statements from
+    /// writing to `sqlite_schema`.
     static func distrustSchema(_ db: Database) throws {
         let code = csqlite_distrust_schema(db.handle)
         guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
     }
 
-    /// Throws `StoreError` with the differences. Does nothing if the file is empty.
+    /// Throws a `StoreError` that lists the differences. Checks nothing if the file is empty.
     ///
-    /// Compares nothing if a migration of the database is not in `migrations`, or has changed.
+    /// Also checks nothing if a migration of the database is not in `migrations`, or has changed.
     static func check(_ db: Database, _ migrations: [Migration]) throws {
         let found = try Self.objects(db)
         if found.isEmpty { return }
@@ -51,7 +51,7 @@ enum SchemaComparison {
         }
         let applied = try Schema.applied(db)
         guard applied.unknown(migrations) == nil, applied.changed(migrations) == nil else { return }
-        // The migrations in the order in which they ran, which decides the order of columns.
+        // The order of the migrations' runs matters, since it determines the order of columns.
         let names = try db.all("select name from migration order by rowid") { $0.text(0) }
         let expected = try Self.expected(of: names.compactMap { name in migrations.first { $0.name == name } })
         if found == expected { return }
@@ -77,8 +77,8 @@ enum SchemaComparison {
         return objects
     }
 
-    /// The objects of the schema, without the tables of `analyze`, which can have no trigger, and
-    /// without comments, which may differ between versions.
+    /// The objects of the schema. Tables of `analyze` are left out, since they can have no
+    /// triggers. Comments are removed, since they may differ between versions.
     private static func objects(_ db: Database) throws -> Set<Object> {
         let sql = """
             select type, name, tbl_name, coalesce(sql, '') from main.sqlite_schema

@@ -1,14 +1,14 @@
 internal import PushStore
 internal import Synchronization
 
-/// The store's counts since the start. Any thread may use them.
+/// Numbers that the store has counted since its start. Any thread may use them.
 final class StoreCounts: Sendable {
     /// The number of transactions that were rolled back and repeated.
     let repeated = Atomic(0)
     let checkpointFailures = Atomic(0)
-    /// Transactions that erased data, which must be wiped.
+    /// The number of transactions that have erased data, which must then be wiped.
     let erasures = Atomic(0)
-    /// The pages of the file, and the free ones among them, at the last check.
+    /// The number of pages in the file, and the number of free pages, at the last check.
     private let pages = Atomic(0)
     private let free = Atomic(0)
 
@@ -17,7 +17,7 @@ final class StoreCounts: Sendable {
         self.free.store(space.free, ordering: .relaxed)
     }
 
-    /// `nil` before the first check.
+    /// The size of the file; `nil` before the first check.
     var file: StoreReport.File? {
         let pages = self.pages.load(ordering: .relaxed)
         if pages == 0 { return nil }

@@ -2,10 +2,10 @@ internal import PushStore
 internal import SQLite
 internal import Synchronization
 
-/// State that the jobs of one transaction share, so that it is read and written once for all of
-/// them.
+/// Values that all jobs of one transaction share, so that they are read and written only once for
+/// all jobs.
 ///
-/// It is used on the writer's queue only; the lock costs next to nothing there.
+/// Only the writer's queue uses this object, so its lock costs next to nothing.
 final class TransactionNotes: Sendable {
     private struct State {
         var tally = TallyCount()
@@ -14,18 +14,18 @@ final class TransactionNotes: Sendable {
 
     private let state = Mutex(State())
 
-    /// Counts a push that enters a state; written at the end of the transaction.
+    /// Counts a push that has entered a state. The count is written at the end of the transaction.
     func count(_ state: TallyState, lane: String) {
         self.state.withLock { $0.tally.add(state, lane: lane) }
     }
 
-    /// The newest entry of the audit, if one was added in this transaction.
+    /// The newest entry of the audit, if this transaction has added one; otherwise `nil`.
     var newestAuditEntry: AuditLink? {
         get { self.state.withLock { $0.newestAuditEntry } }
         set { self.state.withLock { $0.newestAuditEntry = newValue } }
     }
 
-    /// Writes the counts. Must be called before the transaction, or a savepoint in it, ends.
+    /// Writes the counts. Call it before the transaction, or a savepoint in it, ends.
     func write(_ db: Database) throws {
         let tally = self.state.withLock { state in
             defer { state.tally = TallyCount() }
@@ -34,7 +34,7 @@ final class TransactionNotes: Sendable {
         try tally.write(db)
     }
 
-    /// Clears the state: the transaction has ended, or a savepoint in it was rolled back.
+    /// Clears the values, because the transaction has ended, or a savepoint in it was rolled back.
     func forget() {
         self.state.withLock { $0 = State() }
     }

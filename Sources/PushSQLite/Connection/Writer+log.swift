@@ -2,16 +2,18 @@ internal import PushStore
 internal import SQLite
 internal import Synchronization
 
-/// Checkpoints the write-ahead log into the database, between commits.
+/// Checkpoints the write-ahead log between commits: copies its pages into the database.
 extension Writer {
     static let pageSize = 4096
-    /// The number of pages at which the log is checkpointed and restarted. With more, readers
-    /// would have to search a long log; with fewer, checkpoints would come too often.
+    /// The number of pages in the log after which it is checkpointed and restarted. With a higher
+    /// number, readers would have to search a long log. With a lower one, checkpoints would come
+    /// too often.
     static let usualLog = 4096
-    /// The number of further pages after which a checkpoint that a reader has prevented is
-    /// retried.
+    /// If a reader has prevented a checkpoint, the next attempt comes after this number of further
+    /// pages.
     private static let furtherPages = 1024
-    /// The number of pages, four times the usual, at which a log line warns the operator.
+    /// The number of pages in the log, four times the usual one, after which a log line warns the
+    /// operator.
     static let longLog = 16_384
 
     func checkpointIfDue() {
@@ -19,8 +21,8 @@ extension Writer {
         guard self.state.withLock({ $0.failure == nil && $0.checkpointsAt <= pages }) else { return }
         do {
             let isDone = try self.onConnection { db in
-                // Without the restart, the log grows while readers follow each other without a
-                // pause.
+                // Without the restart, the log would grow as long as readers follow each other
+                // without a pause.
                 try self.checkpoint(db) != nil && self.resetLog(.restart, db)
             }
             self.state.withLock { state in
@@ -46,7 +48,7 @@ extension Writer {
         if isNew { self.events(.checkpointFailed(reason: reason)) }
     }
 
-    /// Warns at each doubling of the length.
+    /// Warns whenever the length of the log has doubled.
     private func warnOfLength(_ pages: Int) {
         let isLong = self.state.withLock { state in
             guard pages >= state.warnsOfLogAt else { return false }
@@ -56,33 +58,33 @@ extension Writer {
         if isLong { self.events(.logIsLong(bytes: pages * Self.pageSize)) }
     }
 
-    /// Checkpoints as much of the log as readers allow; returns the pages in it, or `nil` if some
-    /// of them remain.
+    /// Checkpoints as much of the log as readers allow. Returns the number of pages in the log, or
+    /// `nil` if some of them are not checkpointed yet.
     func checkpoint(_ db: Database) throws -> Int? {
-        // The checkpoint does not wait for a running report: the pages that the report reads from
-        // the log are checkpointed the next time.
+        // The checkpoint does not wait for a running report. The next checkpoint copies the pages
+        // that the report still reads from the log.
         for reader in self.state.withLock({ $0.readers }) where reader.hold() { reader.release() }
         let log = try db.checkpoint(.passive)
         guard log.walFrameCount == log.checkpointedFrameCount else { return nil }
-        // The log names the pages to wipe, so they are recorded before the next commit, which may
-        // overwrite the log.
+        // The numbers of the pages to wipe are in the log. They are recorded before the next
+        // commit, which may overwrite the log.
         if try !self.wiper.recordCheckpoint() { self.sweepLater() }
         return log.walFrameCount
     }
 
-    /// Restarts or truncates the log, which was checkpointed completely; `false` if a reader
-    /// prevents it.
+    /// Restarts or truncates the log, after it was checkpointed completely. Returns `false` if a
+    /// reader prevents this.
     func resetLog(_ mode: Database.CheckpointMode, _ db: Database) throws -> Bool {
-        // No commit has come since the checkpoint, so nothing is left to copy and the reset is
-        // short. The reader of reports was opened last: it is held first, so that a running report
-        // makes no other reader wait.
+        // Since the checkpoint there was no commit, so the reset has nothing to copy, and is
+        // short. The reader of reports was opened last, and is held first: if a report is running,
+        // no other reader must wait.
         var held: [SQLiteReader] = []
         defer { for reader in held { reader.release() } }
         for reader in self.state.withLock({ $0.readers }).reversed() {
             guard reader.hold() else { return false }
             held.append(reader)
         }
-        // The reset does not wait for readers of other processes either.
+        // The reset does not wait for readers in other processes, either.
         try db.execute(sql: "pragma busy_timeout = 0")
         defer { try? db.execute(sql: "pragma busy_timeout = \(SQLiteStore.busyTimeout * 1000)") }
         do {

@@ -5,16 +5,16 @@ internal import PushStore
 internal import SQLite
 internal import Synchronization
 
-/// Writes receipts late, merged, and after the work that clients wait for.
+/// Writes receipts of fetches late: many of them together, and after the work that clients wait
+/// for.
 extension Writer {
-    /// The pause after each slice of receipts, so that the clients that are fetching get the
-    /// processor: a rush of fetches lasts seconds.
+    /// The pause after each group of receipts. In this time, the clients that are fetching get the
+    /// processor. Many fetches at once last only seconds.
     private static let stepDelay = Duration.milliseconds(20)
-    /// With this number of waiting receipts or more there is no pause, since such a rush does not
-    /// end soon.
+    /// If this number of receipts waits, there is no pause: so many fetches do not end soon.
     private static let backlog = 200_000
 
-    /// Records that a user has fetched notifications, and writes that soon.
+    /// Records that a user has fetched these notifications. The receipts are written soon.
     func record(_ notifications: [Int64], collectedBy user: Int64, now: Date) {
         switch self.receipts.record(notifications, by: user, at: now.milliseconds) {
         case .first: self.writeReceipts(after: ReceiptBook.gathering)
@@ -33,13 +33,13 @@ extension Writer {
         }
     }
 
-    /// Runs on the writer's queue.
+    /// Writes all waiting receipts. Call it on the writer's queue only.
     func drainReceipts() {
         while self.receipts.count > 0, self.writeSomeReceipts() {}
     }
 
-    /// Writes a slice; `false` if some receipts could not be written and must be retried. Runs on
-    /// the writer's queue.
+    /// Writes a group of receipts. Returns `false` if some of them could not be written, and must
+    /// be written later. Call it on the writer's queue only.
     @discardableResult
     func writeSomeReceipts() -> Bool {
         let receipts = self.receipts.take(ReceiptBook.slice)
@@ -74,7 +74,7 @@ extension Writer {
     }
 }
 
-/// The receipts of one slice that were not written: the receipts to retry, and the damaged ones.
+/// The receipts of one group that were not written: receipts to write later, and damaged receipts.
 private final class FailedReceipts: Sendable {
     private let receipts = Mutex<(kept: [ReceiptBook.Receipt], damaged: [ReceiptBook.Receipt])>(([], []))
 

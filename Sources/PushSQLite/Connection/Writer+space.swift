@@ -4,21 +4,21 @@ internal import Glibc
 internal import PushStore
 internal import SQLite
 
-/// Handles a full disk: the writer stores nothing, loses nothing that is stored, and detects by
-/// itself when there is room.
+/// Handles a full disk. The writer then stores nothing, but loses nothing that is already stored.
+/// It notices by itself when the disk has room again.
 extension Writer {
-    /// The time between two checks for room.
+    /// The interval between two checks whether the disk has room.
     private static let checkInterval = DispatchTimeInterval.seconds(1)
 
-    /// Runs `body` on the connection. If a quota of the file system is used up, which SQLite
-    /// reports like any failed write, this throws the error of a full disk.
+    /// Runs `body` on the connection. If a quota of the file system is used up, throws the error
+    /// of a full disk; SQLite itself reports this as a failed write.
     func onConnection<Value>(_ body: (Database) throws -> Value) throws -> Value {
         try self.connection.exclusively { db in
             do {
                 return try body(db)
             } catch let error as DatabaseError where error.extendedResultCode == .ioErrorOfWriting {
-                // Each file has its own last error; an error of another kind means that the disk
-                // may have failed.
+                // The last system error is known for each file. Any other error than that of a
+                // quota means that the disk may have failed.
                 let codes = [0, 1].map { csqlite_last_errno(db.handle, $0) }
                 guard codes.contains(EDQUOT), codes.allSatisfy({ [0, EDQUOT].contains($0) }) else { throw error }
                 throw DatabaseError(resultCode: .full, message: "the quota of the file system is used up")
@@ -32,29 +32,28 @@ extension Writer {
     }
 
     private func scheduleSpaceCheck() {
-        // If the writer is released before, the call does nothing.
+        // If the writer was released meanwhile, this call does nothing.
         self.queue.asyncAfter(deadline: .now() + Self.checkInterval) { [weak self] in self?.checkForSpace() }
     }
 
-    /// Frees disk space, and checks whether enough is free.
+    /// Frees disk space, and checks whether enough of it is free.
     ///
-    /// A checkpoint comes first, which may need room in the database's file. Then the log is
-    /// truncated, which returns its room to the file system. Then a transaction that changes
-    /// nothing is committed. Finally the check requests more room from the disk than a usual
-    /// transaction takes.
+    /// The steps: a checkpoint, which may need room in the database's file. The truncation of the
+    /// log, which returns the log's room to the file system. The commit of a transaction that
+    /// changes nothing. Finally a request for more room than a usual transaction takes.
     ///
     /// Without the truncation, a log that has filled a small disk would keep it full for ever.
-    /// SQLite can reuse the log's room, but the file system does not report it as free.
+    /// SQLite can use the log's room again, but the file system does not report it as free.
     ///
-    /// The transaction shows whether a limit of SQLite has been reached. The disk is checked too:
-    /// a restarted log has room for a small commit even on a full disk. Without that check, the
-    /// next posts would fail again. The check does not wait for the next post, since a load
-    /// balancer may send none to a server that is not ready.
+    /// The transaction shows whether a limit of SQLite is reached. The last step is needed, too.
+    /// Even on a full disk, a restarted log has room for a small commit, and then the next posts
+    /// would fail again. The check does not wait for the next post, since a load balancer may send
+    /// no post to a server that is not ready.
     private func checkForSpace() {
         guard self.failure == nil else { return }
         do {
             try self.onConnection { db in
-                // The checkpoint comes first, since a commit needs room in the log.
+                // The checkpoint comes before the transaction, which needs room in the log.
                 if try self.checkpoint(db) != nil, try self.resetLog(.truncate, db) { self.log.reset() }
                 try db.inTransaction(.immediate) {
                     try db.execute(sql: "update change_number set reserved = reserved")
@@ -70,9 +69,10 @@ extension Writer {
 }
 
 extension DatabaseError {
-    /// Whether the work failed because the disk is full, so that nothing of the work is stored and
-    /// it may be retried.
+    /// Whether the work failed because the disk is full. Then nothing of it is stored, and it may
+    /// be tried again.
     ///
-    /// The index of a long log is a file, too, and its growth fails with a code of its own.
+    /// The index of a long log is a file, too. If this file cannot grow, SQLite reports a code of
+    /// its own.
     var isFull: Bool { self.resultCode == .full || self.extendedResultCode == .ioErrorOfSharedMemory }
 }

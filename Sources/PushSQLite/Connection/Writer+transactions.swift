@@ -2,13 +2,15 @@ internal import PushStore
 internal import SQLite
 internal import Synchronization
 
-/// Transactions with the jobs of many callers. No job may make the others fail.
+/// Runs transactions that contain the jobs of many callers. A failing job must not make the other
+/// jobs fail.
 extension Writer {
-    /// Runs the jobs in one transaction, and reports each job's outcome once it is on the disk.
+    /// Runs the jobs in one transaction, and reports the outcome of each job once the transaction
+    /// is on the disk.
     ///
-    /// The first attempt has no savepoints, which cost as much as the work. If a job throws, the
-    /// transaction is rolled back and repeated with a savepoint for each job; if even that ends
-    /// the transaction, each job gets a transaction of its own.
+    /// The first attempt has no savepoints, which would cost as much as the work itself. If a job
+    /// throws, the transaction is rolled back, and runs again with a savepoint for each job. If
+    /// even that ends the whole transaction, each job gets a transaction of its own.
     func commit(_ jobs: [Job]) {
         do {
             return try self.attempt(jobs, apart: false)
@@ -30,10 +32,11 @@ extension Writer {
         }
     }
 
-    /// Stops the writer if the disk failed; records a full disk.
+    /// Stops the writer if the disk has failed; records a full disk.
     ///
-    /// After a failed fsync the kernel may have dropped the pages and will report success for the
-    /// next one: this connection must not acknowledge or checkpoint anything any more.
+    /// After a failed fsync, the kernel may have dropped the changed pages, and the next fsync
+    /// then reports success. So this connection must not acknowledge a commit or checkpoint any
+    /// more.
     func stopIfBroken(_ error: any Error) {
         let reason: String
         switch error {
@@ -46,7 +49,7 @@ extension Writer {
         self.events(.broken(reason: reason))
     }
 
-    /// Whether the jobs may succeed one by one. If not, each of them fails with the reason.
+    /// Whether the jobs may succeed one by one. Otherwise fails each of them with the reason.
     private func isWorthRepeating(_ error: any Error, _ jobs: [Job]) -> Bool {
         self.stopIfBroken(error)
         let failure = self.failure.map { StoreError.broken(reason: $0) }
@@ -56,7 +59,7 @@ extension Writer {
     }
 
     private func attempt(_ jobs: [Job], apart: Bool) throws {
-        // These jobs were submitted while the writer was being closed.
+        // If the writer was closed meanwhile, these jobs must fail.
         if let failure { throw StoreError.broken(reason: failure) }
         var finishes: [@Sendable () -> Void] = []
         finishes.reserveCapacity(jobs.count)
@@ -81,7 +84,8 @@ extension Writer {
             }
         }
         if self.log.commits != commits { self.condition.recordCommit(of: finishes.count, after: .now - isRunUntil) }
-        // The count rises before the callers continue, so that each reads its own write.
+        // The number of commits rises before the callers continue, so that each caller reads its
+        // own write.
         self.commits.increment()
         for finish in finishes { finish() }
         for (job, error) in refused { job.fail(error) }
@@ -101,8 +105,8 @@ extension Writer {
 }
 
 extension Database {
-    /// Runs work in a savepoint, which is rolled back alone if the work throws. Throws only errors
-    /// that end the whole transaction.
+    /// Runs `body` in a savepoint; if `body` throws, only this savepoint is rolled back. Throws
+    /// only errors that end the whole transaction.
     fileprivate func undoable<Value>(_ body: () throws -> Value) throws -> Result<Value, any Error> {
         do {
             return .success(try self.inSavepoint(body))
@@ -115,7 +119,7 @@ extension Database {
 }
 
 extension DatabaseError {
-    /// Whether the whole transaction is lost, and not only one statement of it.
+    /// Whether the whole transaction has ended, and not only one statement of it.
     fileprivate var isFatal: Bool {
         switch self.resultCode {
         case .ioError, .full, .outOfMemory, .corrupt, .busy, .interrupt: true
@@ -123,7 +127,7 @@ extension DatabaseError {
         }
     }
 
-    /// Whether the disk or the process is the cause, so that no other job would succeed.
+    /// Whether the disk or the process is the cause, so that any other job would fail, too.
     var concernsAll: Bool {
         switch self.resultCode {
         case .ioError, .full, .outOfMemory, .busy, .interrupt: true

@@ -3,21 +3,22 @@ internal import Dispatch
 internal import SQLite
 internal import Synchronization
 
-/// Wipes erased data from the log and from the pages; `docs/decisions/sqlite-page-wiping.md`
-/// has the reasons.
+/// Wipes erased data: overwrites its remains in the log and in the pages.
+/// `docs/decisions/sqlite-page-wiping.md` gives the reasons.
 extension Writer {
-    /// How long erased data may stay in the log, so that one wipe serves many erasures.
+    /// How long erased data may stay in the log. In this time, several erasures can be collected
+    /// for one wipe.
     private static let wipeAfter = Duration.milliseconds(500)
-    /// The pause before a retry while a reader prevents the checkpoint.
+    /// The pause before the next attempt if a reader has prevented the checkpoint.
     private static let wipeAgainAfter = Duration.milliseconds(100)
-    /// The number of unknown pages that are wiped at the start, and in each later step. The last
-    /// process may have left erased data in an unknown page. A step takes no longer than a commit
-    /// or two.
+    /// The number of unknown pages that are wiped at the start, and in each later step. A page is
+    /// unknown if the last process may have left erased data in it. A step takes no longer than
+    /// one or two commits.
     private static let (sweepAtStart, sweepPages) = (4096, 512)
-    /// The pause between two such steps.
+    /// The pause between two steps that wipe unknown pages.
     private static let sweepAfter = Duration.milliseconds(50)
 
-    /// Schedules wiping. Must be called in the transaction that erases.
+    /// Schedules a wipe. Call it in the transaction that erases data.
     func recordErasure() {
         self.counts.erasures.wrappingAdd(1, ordering: .relaxed)
         let isFirst = self.state.withLock { state in
@@ -28,7 +29,7 @@ extension Writer {
         if isFirst { self.wipeLater(Self.wipeAfter) }
     }
 
-    /// Wipes all erased data; returns `false` if a reader prevents that, and the wipe happens
+    /// Wipes all erased data. Returns `false` if a reader prevents this; the wipe then happens
     /// later.
     func wipeNow() async throws -> Bool {
         try await withCheckedThrowingContinuation { continuation in
@@ -36,24 +37,25 @@ extension Writer {
         }
     }
 
-    /// Wipes erased data that the last process may have left. If another process reads, that
+    /// Wipes erased data that the last process may have left. If another process is reading, this
     /// happens later.
     ///
-    /// The log names its pages. The other pages are known to be wiped only if the last process
-    /// closed the database and the file was not written since. Otherwise all pages are checked; in
-    /// a large file, most of them after the start.
+    /// The numbers of some pages are in the log. The other pages certainly contain no erased data
+    /// if the last process has closed the database, and nobody has written to the file since.
+    /// Otherwise all pages are checked; those of a large file mostly after the start.
     func wipeAtStart() throws {
         if try !self.wipe() { self.recordErasure() }
         try self.sweep(atMost: Self.sweepAtStart)
     }
 
-    /// Leaves a stamp in the lock file for the next start if the whole database is wiped.
+    /// If all pages are wiped, writes a stamp into the lock file, which the next start reads.
     func leaveStamp() {
         if self.wiper.knowsAllPages, let stamp = self.wiper.stamp { self.lock.leave(stamp) }
     }
 
     private func wipeLater(_ delay: Duration) {
-        // If the writer is released before, the call does nothing, and the next start wipes.
+        // If the writer was released meanwhile, this call does nothing, and the next start wipes
+        // the data.
         let (seconds, attoseconds) = delay.components
         let nanoseconds = seconds * 1_000_000_000 + attoseconds / 1_000_000_000
         self.queue.asyncAfter(deadline: .now() + .nanoseconds(Int(nanoseconds))) { [weak self] in self?.wipeIfDue() }
@@ -62,15 +64,15 @@ extension Writer {
     private func sweep(atMost pages: Int) throws {
         self.state.withLock { $0.sweepDueAt = nil }
         let isMore = try self.onConnection { db in
-            // A reader prevents the checkpoint: try again later.
+            // A reader prevents the checkpoint, so the step is tried again later.
             guard try self.checkpoint(db) != nil else { return true }
             return try self.wiper.wipeUnknown(atMost: pages)
         }
         if isMore { self.sweepLater() }
     }
 
-    /// Schedules the wiping of the next unknown pages, where the last process may have left erased
-    /// data.
+    /// Schedules the wiping of the next unknown pages: those where the last process may have left
+    /// erased data.
     func sweepLater() {
         let isFirst = self.state.withLock { state in
             defer { state.sweepDueAt = state.sweepDueAt ?? .now + Self.sweepAfter }
@@ -89,8 +91,8 @@ extension Writer {
         }
     }
 
-    /// Wipes if a wipe is due. This is also called between commits, since under load the queue has
-    /// no time for the scheduled call.
+    /// Wipes erased data if a wipe is due. The writer also calls this between commits: under load,
+    /// its queue has no time for the scheduled call.
     func wipeIfDue() {
         self.sweepIfDue()
         let isDue = self.state.withLock { state in
@@ -108,14 +110,14 @@ extension Writer {
         self.wipeLater(Self.wipeAgainAfter)
     }
 
-    /// Checkpoints the log, wipes the pages, and truncates the log; `false` if a reader prevents
-    /// it.
+    /// Checkpoints the log, wipes the pages, and truncates the log. Returns `false` if a reader
+    /// prevents this.
     func wipe() throws -> Bool {
         try self.onConnection { db in
             guard try self.checkpoint(db) != nil else { return false }
             try self.wiper.wipe()
-            // SQLite would write erased data in its cached pages again with the next change of the
-            // page.
+            // The connection's cached pages may contain erased data. SQLite would write that data
+            // again when such a page changes.
             sqlite3_db_release_memory(db.handle)
             return try self.resetLog(.truncate, db)
         }

@@ -5,13 +5,13 @@ internal import PushStore
 internal import SQLite
 internal import Synchronization
 
-/// The one connection that writes. It commits the waiting jobs together, and answers their callers
-/// only after the commit.
+/// The only connection that writes. It commits all waiting jobs together, and answers their
+/// callers only after the commit.
 ///
-/// One `fdatasync` then makes the work of many callers durable, and they share its cost.
+/// So a single `fdatasync` makes the work of many callers durable.
 final class Writer: Sendable {
-    /// One caller's work. After the commit the writer calls the closure that `run` returned;
-    /// otherwise it calls `fail`. It may call `run` again after a rollback.
+    /// The work of one caller. After the commit, the writer calls the closure that `run` has
+    /// returned; if the job fails, it calls `fail`. After a rollback, it may call `run` again.
     struct Job: Sendable {
         let run: @Sendable (Database) throws -> @Sendable () -> Void
         let fail: @Sendable (any Error) -> Void
@@ -22,18 +22,18 @@ final class Writer: Sendable {
         var isRunning = false
         var failure: String?
         var readers: [SQLiteReader] = []
-        /// When erased data is wiped next from the log and the pages; `nil` if nothing was erased.
+        /// The time of the next wipe of the log and the pages; `nil` if there is no erased data.
         var wipeDueAt: ContinuousClock.Instant?
-        /// When the next unknown pages are wiped; `nil` if no page is unknown. The last process
-        /// may have left erased data in an unknown page.
+        /// The time at which the next unknown pages are wiped; `nil` if no page is unknown. A page
+        /// is unknown if the last process may have left erased data in it.
         var sweepDueAt: ContinuousClock.Instant?
-        /// When receipts are written next.
+        /// The time at which receipts are written next.
         var receiptsDueAt = ContinuousClock.now
-        /// The log's length, in pages, at which it is checkpointed next.
+        /// The number of pages in the log after which the next checkpoint comes.
         var checkpointsAt = Writer.usualLog
-        /// The log's length, in pages, at which the next warning is due.
+        /// The number of pages in the log after which the next warning comes.
         var warnsOfLogAt = Writer.longLog
-        /// The reason why the last checkpoint failed; `nil` if it succeeded.
+        /// The reason why the last checkpoint has failed; `nil` if it has succeeded.
         var checkpointFailure: String?
     }
 
@@ -42,7 +42,7 @@ final class Writer: Sendable {
     let lock: LockFile
     let condition: StoreCondition
     let notes: TransactionNotes
-    /// How long a request's work may wait before the writer refuses it.
+    /// The maximum time that a request's work may wait. After that, the writer refuses it.
     private let timeout: Duration
     private let spans: SpanRecorder?
     let events: @Sendable (StoreEvent) -> Void
@@ -81,12 +81,12 @@ final class Writer: Sendable {
     /// The reason why the writer has stopped; `nil` while the writer runs.
     var failure: String? { self.state.withLock { $0.failure } }
 
-    /// Runs `body` in a transaction, together with other work, and returns once that is on the
-    /// disk.
+    /// Runs `body` in a transaction, together with the work of other callers. Returns once the
+    /// transaction is on the disk.
     ///
-    /// `body` may run again after a rollback; an error that it throws rolls back its own work
-    /// only. `bytes` is the size of its values. Throws `StoreError` if the database failed, or if
-    /// the work had to wait for too long; then nothing of it is stored.
+    /// After a rollback, `body` may run again. If it throws, only its own work is rolled back.
+    /// `bytes` is the size of its values. Throws `StoreError` if the database has failed, or if
+    /// the work had to wait too long; then nothing of the work is stored.
     func write<Value: Sendable>(
         _ lane: WriterLane = .request,
         bytes: Int = 0,
@@ -109,35 +109,36 @@ final class Writer: Sendable {
         }
     }
 
-    /// Finishes the work that was submitted before, checkpoints the log and closes the database;
-    /// later writes fail.
+    /// Finishes the submitted work, checkpoints the log, and closes the database. Later writes
+    /// fail.
     func close() async {
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             self.queue.async {
                 self.drainReceipts()
                 self.state.withLock { $0.failure = $0.failure ?? "the database is closed" }
-                // A failure does no harm here: the next start reads the log again.
+                // If the wipe or the closing fails, this does no harm: the next start reads the
+                // log.
                 let isWiped = (try? self.wipe()) == true
                 let isClosed = (try? self.connection.close()) != nil
                 if isWiped, isClosed { self.leaveStamp() }
                 self.wiper.close()
-                // The lock is released last: no process may open the database while its last
-                // connection removes the log.
+                // The lock is released last. Until then no other process can open the database
+                // while this connection removes the log.
                 self.lock.release()
                 continuation.resume()
             }
         }
     }
 
-    /// Makes `reader` end its transaction before each checkpoint.
+    /// Makes `reader` end its read transaction before each checkpoint.
     func willHold(_ reader: SQLiteReader) {
         self.state.withLock { $0.readers.append(reader) }
     }
 
-    /// The number of waiting jobs.
+    /// The number of jobs that wait for a transaction.
     var waitingCount: Int { self.state.withLock { $0.waiting.count } }
 
-    /// Starts work on the waiting jobs and receipts, unless it is running.
+    /// Starts the work on waiting jobs and receipts, unless this work is already running.
     func start() {
         let mustStart = self.state.withLock { state in
             defer { state.isRunning = true }
@@ -172,7 +173,7 @@ final class Writer: Sendable {
             }
             switch turn {
             case .jobs(let jobs, let late):
-                // The clients of these jobs have got an error by now, or are about to.
+                // By now, the clients of these jobs have got an error, or will soon get one.
                 for job in late { job.fail(StoreError.busy) }
                 if !jobs.isEmpty { self.commit(jobs) }
             case .receipts: self.writeSomeReceipts()

@@ -1,21 +1,21 @@
-/// The urgency of work for the writer.
+/// The kinds of work for the writer, by their urgency.
 enum WriterLane: Sendable {
-    /// A client waits for the answer: the writer refuses work that has waited for too long.
+    /// A client waits for the answer. If the work has waited too long, the writer refuses it.
     case request
-    /// Leases and settlements of pushes: as urgent as `request`, but never refused for a long
-    /// wait.
+    /// Leases and settlements of pushes. They are as urgent as `request`, but are never refused
+    /// because of a long wait.
     case delivery
-    /// Broadcasts' pages, cleanup and the like: one job at a time, between the transactions of the
-    /// other lanes.
+    /// Work such as the pages of broadcasts, and cleanup. Its jobs run one at a time, between the
+    /// transactions of the other kinds.
     case housekeeping
 }
 
-/// The jobs that wait for the writer, by lanes. The queue decides which jobs are next, and the
-/// writer runs them.
+/// The jobs that wait for the writer. The queue decides which of them come next, and the writer
+/// runs them.
 struct WriterQueue<Job> {
     enum Turn {
-        /// The writer runs the jobs in one transaction, and refuses the `late` ones, whose clients
-        /// have got an answer by now.
+        /// The writer runs the jobs in one transaction, but refuses those in `late`: their clients
+        /// have already got an answer.
         case jobs([Job], late: [Job])
         case receipts
     }
@@ -23,22 +23,22 @@ struct WriterQueue<Job> {
     private struct Entry {
         let job: Job
         let bytes: Int
-        /// `nil` if the job is never refused.
+        /// The time after which the writer refuses the job; `nil`: it never refuses the job.
         let refusedAfter: ContinuousClock.Instant?
     }
 
-    /// The largest number of waiting jobs in each lane, and the largest number of bytes in the
-    /// values of all waiting jobs.
+    /// The maximum number of urgent jobs, and also of other jobs, that wait. `byteLimit` is the
+    /// maximum number of bytes in the values of all waiting jobs.
     private let limit: Int
     private let byteLimit: Int
-    /// How many urgent jobs one transaction takes, so that none waits long for the commit of the
-    /// others.
+    /// The maximum number of urgent jobs in one transaction. Because of this limit, no job waits
+    /// long for the commit of other jobs.
     private let batch: Int
     private var urgent: [Entry] = []
     private var housekeeping: [Entry] = []
     private(set) var bytes = 0
-    /// Whether the last turn was of urgent jobs, and whether the last other turn was of receipts:
-    /// after urgent jobs, receipts and housekeeping take turns.
+    /// Whether the last turn was of urgent jobs, and whether the last other turn was of receipts.
+    /// After urgent jobs, receipts and housekeeping take turns.
     private var wasUrgent = false
     private var wereReceipts = false
 
@@ -48,15 +48,15 @@ struct WriterQueue<Job> {
 
     var count: Int { self.urgent.count + self.housekeeping.count }
 
-    /// Adds a job; `false` if too much is waiting.
+    /// Adds a job; `false` if too many jobs or too many bytes are waiting.
     mutating func add(_ job: Job, _ lane: WriterLane, bytes: Int, timeout: Duration, now: ContinuousClock.Instant)
         -> Bool
     {
         let isUrgent = lane != .housekeeping
         guard (isUrgent ? self.urgent.count : self.housekeeping.count) < self.limit else { return false }
         let (sum, isOver) = self.bytes.addingReportingOverflow(bytes)
-        // Settlements are few and small, and if one were refused, the outcome of its push would be
-        // lost.
+        // The bytes of settlements are not limited. They are few, and if a settlement were
+        // refused, the outcome of its push would be lost.
         guard lane != .request || !isOver && sum <= self.byteLimit else { return false }
         self.bytes = sum
         let entry = Entry(job: job, bytes: bytes, refusedAfter: lane == .request ? now + timeout : nil)
@@ -64,11 +64,11 @@ struct WriterQueue<Job> {
         return true
     }
 
-    /// The next turn; `nil` if there is nothing to do.
+    /// Decides what the writer does next; `nil` if there is nothing to do.
     mutating func next(hasReceipts: Bool, now: ContinuousClock.Instant) -> Turn? {
         let hasOthers = hasReceipts || !self.housekeeping.isEmpty
-        // Urgent and other jobs alternate, so that neither kind waits until a rush of the other
-        // kind ends.
+        // Urgent jobs alternate with other work. So neither waits until no more work of the other
+        // kind comes.
         if !self.urgent.isEmpty, !self.wasUrgent || !hasOthers {
             self.wasUrgent = true
             return self.take(\.urgent, min(self.batch, self.urgent.count), now)

@@ -4,7 +4,8 @@ internal import PushStore
 internal import SQLite
 
 extension Registrar {
-    /// Writes the plan; returns how many pushes have moved to the new lane.
+    /// Writes the plan of a registration. Returns the number of pushes that have moved to the
+    /// device's new lane.
     func write(_ plan: RegistrationPlan, _ db: Database) throws -> Int {
         for old in plan.retired {
             try SQLiteStore.retire(db, device: old.device, reason: old.reason, moved: old.platform, now: self.now)
@@ -23,7 +24,8 @@ extension Registrar {
         return try SQLiteStore.moveQueued(db, ofDevice: plan.device, page: self.page, now: self.now)
     }
 
-    /// Writes the plan. Returns `false`, and writes nothing, if the notification's id is in use.
+    /// Writes the plan of a claim to a handle. Returns `false`, and writes nothing, if the id of
+    /// the code's notification is in use.
     func write(_ plan: ClaimPlan, _ db: Database) throws -> Bool {
         if let push = plan.push, try !self.insert(push, db) { return false }
         if let claim = plan.ended { try db.run(prepared: Self.deleteRow, claim) }
@@ -86,7 +88,7 @@ extension Registrar {
         ) == 1
     }
 
-    /// Enqueues the push of a code, in place of any earlier one.
+    /// Enqueues the push of a code, and cancels the push of an earlier code.
     private func enqueue(_ push: ClaimPlan.CodePush, to claim: Int64, _ values: HandleValues, _ db: Database) throws {
         let (reason, lane) = (PushReason.replacedConfirmation, values.registration.lane.description)
         try SQLiteStore.cancel(db, where: "device = \(claim) and due_at is not null", reason: reason, now: self.now)

@@ -3,20 +3,22 @@ internal import PushCore
 internal import PushStore
 internal import SQLite
 
-/// Reads the facts of a `RegistrationDecision`, and writes its plan, within one transaction.
+/// Reads the facts for a `RegistrationDecision`, and writes the plan that the decision returns, in
+/// one transaction.
 struct Registrar: Sendable {
     let writer: Writer
     let pusher: Pusher
     let audit: AuditTrail
     let decision: RegistrationDecision
-    /// The largest number of pushes that move to the device's new lane in this transaction.
+    /// The maximum number of pushes that this transaction moves to the device's new lane.
     let page: Int
 
     var now: Date { self.decision.now }
     var sealing: Sealing { self.decision.sealing }
     var user: Int64 { self.decision.user.id }
 
-    /// Follows a decision to its end.
+    /// Reads the facts that the decision asks for, one after the other, until it returns a plan;
+    /// then writes the plan.
     func run<Outcome>(
         _ db: Database,
         _ decide: (RegistrationFacts) throws -> RegistrationStep<Outcome>
@@ -38,7 +40,7 @@ struct Registrar: Sendable {
     private static let countFailure =
         "update confirmation set failures = failures + 1 where handle_key = ? and failures < ?"
 
-    /// Writes a change of topics.
+    /// Writes the plan of a change of topics.
     func write(_ plan: RegistrationDecision.TopicPlan, _ db: Database) throws {
         let tags = try self.sealing.seal(plan.tags, in: .tags(plan.device))
         try db.run("update device set tags = \(tags) where number = \(plan.device)")
@@ -47,7 +49,8 @@ struct Registrar: Sendable {
         try self.append([plan.record], db)
     }
 
-    /// Writes only what has changed: a device registers often, with the same tags.
+    /// Writes only the difference to the stored tags: a device registers often, and mostly with
+    /// the same tags.
     func replaceTags(of device: Int64, by new: Set<Tag>, _ db: Database) throws {
         let tags = Set(new.map(self.sealing.index.hash))
         let old = Set(try db.all("select tag from device_tag where device = \(device)") { $0.data(0) })

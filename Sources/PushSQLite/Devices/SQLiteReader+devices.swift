@@ -50,7 +50,8 @@ extension SQLiteReader {
         where d.number > ?1 and d.claims_for is null order by d.number limit ?2
         """
 
-    /// The index lists devices that were created at the same time in the order of their numbers.
+    /// Selects one user's devices by the time of their creation. Devices with the same time are in
+    /// the order of their numbers, because the index has them in this order.
     package static let devicesOfOne = """
         select \(columns) from user u cross join device d indexed by device_by_user on d.user_id = u.id
         left join device_push p on p.device = d.number

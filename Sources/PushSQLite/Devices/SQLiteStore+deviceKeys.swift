@@ -28,7 +28,8 @@ extension SQLiteStore {
                 let next = try walk.take(AudienceWalk.page, of: audience, db)
                 numbers.formUnion(next.page.devices.map(\.number))
                 isLast = next.isLast
-                // A page of users may have more devices than rows.
+                // The limit is checked after each page: a page of users may have more devices than
+                // rows.
                 guard numbers.count <= limit else { return nil }
             }
             let request: SQL = """

@@ -87,7 +87,8 @@ extension SQLiteStore {
                 """
             )
             guard moved == 1 else { return nil }
-            // Pushes accepted in the other environment do not count for this one.
+            // Pushes that were accepted in the other environment do not show that this environment
+            // works.
             try db.run("delete from device_push where device = \(device)")
             return try Self.moveQueued(db, ofDevice: device, page: page, now: now)
         }
@@ -118,7 +119,7 @@ extension SQLiteStore {
                 "select u.id, u.name from device d join user u on u.id = d.user_id where d.id = \(id.description)"
             ) { try sealing.username($0.data(1), ofUser: $0.integer(0)) }
             guard let owner else { return nil }
-            // A trigger cancels the device's queued pushes.
+            // A trigger then cancels the device's queued pushes.
             try db.run("delete from device where id = \(id.description)")
             writer.recordErasure()
             return owner
@@ -150,8 +151,8 @@ extension SQLiteStore {
         return ids.first.flatMap(RegistrationID.init)
     }
 
-    /// Retires a device, cancels its pushes, and ends its claim. `moved` is set if another account
-    /// has registered the device's handle: the platform of the handle.
+    /// Retires a device, cancels its pushes, and deletes its claim to a handle. If another account
+    /// has registered the device's handle, `moved` is the platform of that registration.
     static func retire(
         _ db: Database,
         device: Int64,
@@ -172,7 +173,7 @@ extension SQLiteStore {
         try Self.cancel(db, where: "device = \(device) and due_at is not null", reason: reason, now: now)
         try db.run("delete from device_tag where device = \(device)")
         try db.run(prepared: Self.endClaim, device)
-        // The statement uses an index, because a user may have many devices.
+        // This statement uses an index, because a user may have many devices.
         try db.run(
             """
             delete from device where number in (

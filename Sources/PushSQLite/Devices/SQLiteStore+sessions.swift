@@ -4,20 +4,21 @@ internal import PushStore
 internal import SQLite
 
 extension SQLiteStore {
-    /// The devices that were last registered with a session, whose token still exists.
+    /// Selects the devices that were last registered with a session. The session's token must
+    /// still exist.
     static let devicesOfSession = """
         \(EndingDevice.select)
         where user_id = (select user_id from token where prefix = ?1 and is_session) and session = ?1 and handle is not null
         """
 
-    /// The devices that were last registered with one of a user's sessions, whose tokens still
-    /// exist.
+    /// Selects the devices that were last registered with one of a user's sessions. The tokens of
+    /// these sessions must still exist.
     static let devicesOfSessions = """
         \(EndingDevice.select) where user_id = ?1 and handle is not null
             and session in (select prefix from token where user_id = ?1 and is_session)
         """
 
-    /// The devices and claims of a user that have a handle.
+    /// Selects a user's devices and claims that have a handle.
     static let devicesWithHandle = "\(EndingDevice.select) where user_id = ? and platform is not null"
 
     func write(_ ends: DeviceEnds, _ db: Database, now: Date) throws {

@@ -4,7 +4,8 @@ internal import PushStore
 internal import SQLite
 
 extension SQLiteStore {
-    /// The options' `StreamHub` knows the open streams, so only the pushes change here.
+    /// The `StreamHub` of the options already knows the open streams, so the store only changes
+    /// pushes here.
     package func streamOpened(
         for devices: [RegistrationID],
         ofUser user: Int64,
@@ -55,10 +56,10 @@ extension SQLiteStore {
         }
     }
 
-    /// Makes the parked pushes of a device due at once, so that lookups by device and by time find
-    /// them; returns their number.
+    /// Makes the pushes that wait for a device's connection due at once. From then on, searches by
+    /// device and by time find them. Returns their number.
     ///
-    /// The cost grows with the number of notifications that its user got since the device last
+    /// The cost grows with the number of notifications for the device's user since the device last
     /// connected.
     @discardableResult
     static func unpark(device: Int64, _ db: Database, now: Date) throws -> Int {
@@ -88,7 +89,8 @@ extension SQLiteStore {
         try db.first("select number from device where id = \(id.description)") { $0.integer(0) }
     }
 
-    /// When the first of the devices accepted a notification, in milliseconds since 1970.
+    /// The time when the first of these devices accepted the notification, in milliseconds since
+    /// 1970.
     private static func accepted(_ id: NotificationID, by devices: [Int64], _ db: Database) throws -> Int64? {
         try devices.compactMap { device in
             try db.first(
@@ -109,8 +111,8 @@ extension SQLiteStore {
         where device = ?1 and settled_at is null and state = 'queued' and due_at > ?2
         """
 
-    /// Pushes that a stream has accepted since a time, and whose notifications the user has not
-    /// fetched. The query reads no push that was accepted earlier.
+    /// Selects the pushes that a stream has accepted since a time, and whose notifications the
+    /// user has not fetched. Reads no push that was accepted before that time.
     static let perhapsLost = """
         select x.notification_id, x.lane from delivery x indexed by delivery_by_stream
         cross join recipient r on r.notification_id = x.notification_id and r.user_id = ?3

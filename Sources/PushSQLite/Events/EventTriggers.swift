@@ -3,11 +3,11 @@ internal import PushCore
 internal import PushStore
 internal import SQLite
 
-/// The triggers that store an event in the transaction of the change that it reports.
+/// Triggers that store an event in the same transaction as the change that it reports.
 ///
-/// A push gets its outcome in a dozen places of the program, some of them triggers themselves. A
-/// trigger on the push's row covers all of these. The triggers are temporary, and so exist only on
-/// the writing connection: if no events are stored, no trigger is evaluated for any row.
+/// A push gets its outcome at a dozen places of the program, some of them triggers themselves. A
+/// trigger on the row of the push covers all of these places. The triggers are temporary, so they
+/// exist only on the writing connection. If no events are stored, no trigger runs at all.
 struct EventTriggers {
     private static let pushEnds: [PushEvent.Kind] = [.accepted, .failed, .expired, .cancelled]
 
@@ -17,8 +17,8 @@ struct EventTriggers {
         self.kinds = kinds
     }
 
-    /// Creates the triggers, and begins the numbers of this process. The connection must be the
-    /// one that writes.
+    /// Creates the triggers, and determines the first event number of this process. `db` must be
+    /// the connection that writes.
     func install(_ db: Database, now: Date) throws {
         if self.kinds.isEmpty { return }
         for trigger in [self.settlement, self.deletion, self.fetch, self.retirement].compactMap(\.self) {
@@ -47,8 +47,8 @@ struct EventTriggers {
             """
     }
 
-    /// The trigger for a push that is deleted with its expired notification before the push had an
-    /// outcome.
+    /// The trigger for a push that is deleted with its expired notification, before the push has
+    /// an outcome.
     private var deletion: String? {
         guard self.kinds.contains(.expired) else { return nil }
         return """
@@ -78,8 +78,8 @@ struct EventTriggers {
             """
     }
 
-    /// The trigger for the retirement of a device. A claim to a handle is not a registration, and
-    /// so has no event.
+    /// The trigger for the retirement of a device. A claim to a handle has no event, since it is
+    /// no registration.
     private var retirement: String? {
         guard self.kinds.contains(.retired) else { return nil }
         return """
@@ -93,14 +93,14 @@ struct EventTriggers {
             """
     }
 
-    /// The lane of a row without the part after the slash, which may be a host that only the
-    /// device's owner knows.
+    /// The SQL expression for a lane without the part after the slash. That part may be a host
+    /// that only the device's owner may know.
     private static func platform(_ row: String) -> String {
         "substr(\(row).lane, 1, instr(\(row).lane || '/', '/') - 1)"
     }
 
-    /// Stores a row that is not an event, but sets the numbers of this process: the next event has
-    /// this row's number plus one.
+    /// Stores a row that is no event. It determines the event numbers of this process: the next
+    /// event gets the number after this row's.
     private static func beginNumbers(_ db: Database, now: Date) throws {
         try db.run(
             prepared: """

@@ -11,7 +11,8 @@ extension SQLiteReader {
     ) throws(StoreError) -> EventPage {
         let start = number ?? 0
         return try self.read { db in
-            // One row more than requested shows whether there are more.
+            // The query requests one row more than `limit`: the additional row shows that there
+            // are more events.
             let rows =
                 if let sender {
                     try db.all(prepared: Self.eventsOfSender, start, limit + 1, sender.id) {
@@ -40,7 +41,7 @@ extension SQLiteReader {
         try self.read { db in
             let start = try Self.value(db, "select max(delivered, trimmed) from event_state")
             let newest = try Self.value(db, "select coalesce(max(number), 0) from event")
-            // The numbers of events have gaps only before the starts of processes.
+            // Numbers are missing only directly before the row that a process writes at its start.
             let gaps = try db.all(prepared: Self.gaps, start) { row in
                 row.integer(0) &- max(row.integer(1), start)
             }
@@ -67,7 +68,8 @@ extension SQLiteReader {
         """
     }
 
-    /// The rows of processes' starts after a number, each with the highest number before it.
+    /// Selects the rows that processes have written at their starts, after a number. For each,
+    /// also selects the highest number before it.
     static let gaps = """
         select s.number, coalesce((select max(p.number) from event p where p.number < s.number), 0)
         from event s where s.kind = 0 and s.number > ?1

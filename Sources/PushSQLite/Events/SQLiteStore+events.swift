@@ -11,11 +11,11 @@ extension SQLiteStore {
 
     package func trimEvents(before date: Date, limit: Int) async throws -> TrimmedEvents {
         try await self.writer.write(.housekeeping) { db in
-            // The newest row stays, so that its number is not assigned again.
+            // The newest row is kept, so that no other event gets its number.
             let rows = try db.all(prepared: Self.oldestEvents, limit) { row in
                 (number: row.integer(0), isOld: row.integer(1) < date.milliseconds, isEvent: row.integer(2) != 0)
             }
-            // The order of the rows' times may differ a little from the order of their numbers.
+            // The order of the rows' times differs slightly from the order of their numbers.
             guard let last = rows.lastIndex(where: \.isOld) else { return TrimmedEvents(count: 0, undelivered: 0) }
             let delivered = try db.first("select delivered from event_state") { $0.integer(0) } ?? 0
             let deleted = rows[...last]

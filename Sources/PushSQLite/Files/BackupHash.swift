@@ -4,7 +4,7 @@ internal import Glibc
 internal import PushCore
 internal import PushStore
 
-/// The keyed hash at the end of a backup: HMAC-SHA-256 over all bytes before it, under a key from
+/// The keyed hash at the end of a backup: HMAC-SHA-256 over all bytes before it, with a key from
 /// the keyring.
 ///
 /// The hash follows the last page, where SQLite does not read. `vacuum into` does not copy it.
@@ -13,10 +13,10 @@ enum BackupHash {
     private static let codeLength = SHA256.byteCount
     private static let pieceLength = 1 << 20
 
-    /// The length of the mark, the key's number in four bytes, and the code.
+    /// The length in bytes of the mark, the key's number (four bytes) and the keyed hash.
     private static var length: Int { mark.count + 4 + codeLength }
 
-    /// Adds the hash to a file that has none, and syncs. Throws `StoreError`.
+    /// Appends the hash to a file that does not have one, and syncs the file. Throws `StoreError`.
     static func add(toFile path: String, _ keyring: Keyring) throws(StoreError) {
         let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0, let key = keyring.backupKey(of: keyring.sealing) else { throw self.failure(path) }
@@ -30,12 +30,12 @@ enum BackupHash {
         }
     }
 
-    /// Copies the bytes that the hash covers to the start of `target`, an empty file.
+    /// Copies the backup without its hash to the beginning of `target`, an empty file.
     ///
-    /// Verifies the copied bytes, since another process may change the backup meanwhile. Throws
-    /// `StoreError` if the backup has no hash, or one that does not match.
+    /// Verifies the bytes that it has copied, since another process may change the backup
+    /// meanwhile. Throws `StoreError` if the backup has no hash, or if the hash does not match.
     static func copy(_ path: String, to target: Int32, _ keyring: Keyring) throws(StoreError) {
-        // A FIFO has no end to seek, and is refused for that reason.
+        // A FIFO has no end that could be found, so it is refused.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw self.failure(path) }
         defer { close(descriptor) }
@@ -65,7 +65,7 @@ enum BackupHash {
         }
     }
 
-    /// The code of the first `end` bytes; also passes each piece to `each`.
+    /// The keyed hash over the first `end` bytes. Also passes each piece of these bytes to `each`.
     private static func code(
         of path: String,
         _ descriptor: Int32,

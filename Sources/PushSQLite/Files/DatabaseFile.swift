@@ -1,24 +1,27 @@
 internal import Glibc
 internal import PushStore
 
-/// A database's file as pages (https://www.sqlite.org/fileformat2.html). Their unallocated space,
-/// between the cell pointers and the cells, can be overwritten with zeroes.
+/// A database's file, read as pages (https://www.sqlite.org/fileformat2.html). This type can
+/// overwrite the unallocated space of a page, between the cell pointers and the cells, with
+/// zeroes.
 struct DatabaseFile {
-    /// In a file with this many pages or more, an overflow page, which begins with a page number,
-    /// may begin like a b-tree page.
+    /// A file with this number of pages, or more, cannot be wiped. An overflow page begins with a
+    /// page number, and with so high a number it could be mistaken for a b-tree page.
     static let maximumPages = 1 << 25
 
     private static let headerLength = 100
-    /// The position of SQLite's locks, in a page without other use.
+    /// The position of the bytes that SQLite locks. The page that contains them has no other use.
     private static let lockPosition = 1 << 30
 
     let descriptor: Int32
     let pageSize: Int
     let pageCount: Int
-    /// The distance between two pointer map pages of a database with `auto_vacuum`; `nil` without.
+    /// The number of pages from one pointer map page to the next; `nil` without `auto_vacuum`,
+    /// since the database then has no pointer map.
     private let pointerMapInterval: Int?
 
-    /// `nil` if the file is empty. Throws `StoreError.broken` if the disk fails.
+    /// Reads the file's header; `nil` if the file is empty. Throws `StoreError.broken` if the disk
+    /// fails.
     init?(_ descriptor: Int32) throws(StoreError) {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw PageWiper.failure() }
@@ -30,14 +33,14 @@ struct DatabaseFile {
         self.pageSize = size == 1 ? 65_536 : size
         guard (512...65_536).contains(self.pageSize) else { return nil }
         self.pageCount = Int(status.st_size) / self.pageSize
-        // These bytes, the largest root page, are zero without auto_vacuum. A pointer map must be
-        // recognized, since it may begin like a page of cells.
+        // These bytes contain the largest root page; without auto_vacuum they are zero. Pages of
+        // the pointer map must be recognised, since they may begin like a page with cells.
         let hasPointerMaps = header[52..<56].contains { $0 != 0 }
         self.pointerMapInterval = hasPointerMaps ? (self.pageSize - Int(header[20])) / 5 + 1 : nil
     }
 
-    /// Zeroes the unallocated space of the b-tree pages among `pages`; returns whether any of it
-    /// was not zero.
+    /// Overwrites the unallocated space of the b-tree pages in `pages` with zeroes. Returns
+    /// whether any of these bytes was not zero before.
     ///
     /// Throws `StoreError.broken` if the disk fails.
     func wipe(_ pages: [Int]) throws(StoreError) -> Bool {
@@ -48,8 +51,8 @@ struct DatabaseFile {
             let position = (number - 1) * self.pageSize
             guard pread(self.descriptor, &page, page.count, position) == page.count else { throw PageWiper.failure() }
             guard let room = Self.room(in: page, isFirst: number == 1) else { continue }
-            // The C library compares, since a loop over bytes is slow without optimisation, and
-            // tests open many databases.
+            // The bytes are compared by the C library. Without optimisation, a loop in Swift would
+            // be slow, and the tests open many databases.
             let isZero = page[room].withUnsafeBytes { room in
                 room.baseAddress.map { memcmp($0, zeroes, room.count) == 0 } ?? true
             }
@@ -62,17 +65,18 @@ struct DatabaseFile {
         return isChanged
     }
 
-    /// Whether a page is a pointer map (section 1.8).
+    /// Whether a page belongs to the pointer map (section 1.8).
     func isPointerMap(_ number: Int) -> Bool {
         guard let interval = self.pointerMapInterval, number >= 2 else { return false }
         let first = (number - 2) / interval * interval + 2
-        // The page of the locks is never a pointer map: the map is then the next page.
+        // The page with SQLite's locks never belongs to the pointer map; the next page takes its
+        // place.
         return number == (first == Self.lockPosition / self.pageSize + 1 ? first + 1 : first)
     }
 
-    /// The unallocated space of a page of cells (section 1.6); `nil` for other pages.
+    /// The unallocated space of a page with cells (section 1.6); `nil` for a page of another kind.
     static func room(in page: [UInt8], isFirst: Bool) -> Range<Int>? {
-        // The first page begins with the file's header.
+        // The first page begins with the header of the file.
         let header = isFirst ? Self.headerLength : 0
         let pointers: Int
         switch page[header] {

@@ -2,8 +2,8 @@ internal import Glibc
 
 /// The room on a file's disk.
 enum DiskSpace {
-    /// Whether there is room for a mebibyte next to this file; a transaction of many posts may
-    /// take that much in the log.
+    /// Whether the disk has room for a mebibyte next to this file. A transaction with many posts
+    /// may need that much in the log.
     ///
     /// Returns `true` if the file system does not report its free space.
     static func hasRoom(beside path: String) -> Bool {

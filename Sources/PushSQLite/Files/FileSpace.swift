@@ -1,21 +1,21 @@
 internal import SQLite
 
-/// The pages of the database's file, and the free ones among them.
+/// The number of pages in the database's file, and the number of free pages.
 struct FileSpace: Sendable, Equatable {
-    /// The number of free pages that always stay: 4 MiB.
+    /// The minimum number of free pages that stay in the file: 4 MiB.
     private static let least = 1024
 
     let pages: Int
     let free: Int
-    /// Whether the file can shrink in steps. With `auto_vacuum` it can, since SQLite then knows
-    /// which page refers to each page.
+    /// Whether the file can be shortened step by step. This needs `auto_vacuum`: SQLite then knows
+    /// for each page which other page refers to it.
     let canShrink: Bool
 
     init(pages: Int, free: Int, canShrink: Bool) {
         (self.pages, self.free, self.canShrink) = (pages, free, canShrink)
     }
 
-    /// Reads the counts, as the connection sees them, the log included. Throws `DatabaseError`.
+    /// Reads these numbers as the connection sees them, including the log. Throws `DatabaseError`.
     init(_ db: Database) throws {
         self.init(
             pages: try Self.value("page_count", db),
@@ -24,42 +24,42 @@ struct FileSpace: Sendable, Equatable {
         )
     }
 
-    /// The value of a pragma.
+    /// The value of the pragma with this name.
     static func value(_ name: String, _ db: Database) throws -> Int {
         try db.first("pragma \(sql: name)") { Int($0.integer(0)) } ?? 0
     }
 
-    /// The value of `pragma auto_vacuum` with which a file shrinks on request.
+    /// The value of `pragma auto_vacuum` for a file that is shortened on request.
     static let incremental = 2
 
-    /// The pages that the next posts will use again: an eighth of the pages in use.
+    /// The number of free pages that the next posts will use: an eighth of the pages in use.
     private var reserve: Int { max(Self.least, (self.pages - self.free) / 8) }
 
-    /// Whether shrinking begins. The threshold is twice the reserve, so that a file whose use
-    /// varies keeps its length.
+    /// Whether it is worthwhile to begin shortening. The threshold is twice the reserve, so that
+    /// the length of the file stays the same if its use varies.
     var isWorthShrinking: Bool { self.canShrink && self.free > 2 * self.reserve }
 
-    /// Whether shrinking that has begun continues.
+    /// Whether shortening, once it has begun, should continue.
     var hasExcess: Bool { self.canShrink && self.free > self.reserve }
 }
 
 extension FileSpace {
-    /// The size in bytes up to which an older database is rewritten at the start, so that its file
-    /// can shrink. That takes about a second.
+    /// The maximum size in bytes of an older database that is rewritten at the start, so that its
+    /// file can become shorter. This takes about a second.
     static let rewritten = 64 << 20
 
-    /// Makes the file able to shrink on request, if SQLite has not begun to write it; an existing
-    /// database stays as it is.
+    /// Makes it possible to shorten the file later, if SQLite has not begun to write the file. An
+    /// existing database stays as it is.
     static func choose(_ db: Database) throws {
         guard try Self.value("auto_vacuum", db) != Self.incremental else { return }
         try db.execute(sql: "pragma auto_vacuum = incremental")
     }
 
-    /// Rewrites a database of an older version if it has at most `limit` bytes; returns whether
-    /// the file can shrink now.
+    /// Rewrites a database of an older version, if it has at most `limit` bytes. Returns whether
+    /// the file can now be shortened.
     ///
-    /// Needs a connection on which `choose` was called, and no transaction. On a full disk the
-    /// file stays as it is.
+    /// The caller must have called `choose` on this connection, and no transaction may be open. If
+    /// the disk is full, the file stays as it is.
     static func rewrite(_ db: Database, atMost limit: Int) throws -> Bool {
         let space = try FileSpace(db)
         guard !space.canShrink, space.pages * Writer.pageSize <= limit else { return space.canShrink }

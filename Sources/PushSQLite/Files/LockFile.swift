@@ -3,33 +3,33 @@ internal import Glibc
 internal import PushStore
 internal import Synchronization
 
-/// The right to write a database, held by at most one process.
+/// The exclusive right to write a database, which only one process can have.
 ///
-/// The lock is on a file of its own, `<database>.lock`: closing any descriptor of the database
-/// itself would drop the locks of SQLite. The lock ends with the process, however that ends. While
-/// no process holds it, the file has a stamp of the database's state, if the database was closed
-/// in order.
+/// The lock is on a separate file, `<database>.lock`. On the database's own file, it would not
+/// work: closing any descriptor of that file drops the locks of SQLite. The lock ends with the
+/// process, even if the process is killed. If a process has closed the database properly, the lock
+/// file then contains a stamp of the database's state.
 final class LockFile: Sendable {
-    /// The stamp of a restore that has not finished.
+    /// The stamp that means that a restore has not finished.
     static let restoring = "restoring"
     private static let longestStamp = 200
 
     private let descriptor: Mutex<Int32?>
-    /// The stamp of the last process; `nil` if it left none.
+    /// The stamp that the last process has left; `nil` if it has left none.
     let lastStamp: String?
 
     init(forDatabase path: String) throws(StoreError) {
         let lock = path + ".lock"
         let descriptor = try openStateFile(lock)
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            close(descriptor)
-            throw .inUse(place: path)
+            defer { close(descriptor) }
+            throw .inUse(place: path, process: Self.holder(of: descriptor))
         }
         var bytes = [UInt8](repeating: 0, count: Self.longestStamp)
         let count = pread(descriptor, &bytes, bytes.count, 0)
         self.lastStamp = count > 0 ? String(decoding: bytes[..<count], as: UTF8.self) : nil
-        // The stamp is removed from the disk before the first write to the database, after which
-        // it would be wrong.
+        // Before the first write to the database, the stamp is removed from the disk: after the
+        // write it would be wrong.
         guard ftruncate(descriptor, 0) == 0, fsync(descriptor) == 0 else {
             let reason = String(cString: strerror(errno))
             close(descriptor)
@@ -38,12 +38,34 @@ final class LockFile: Sendable {
         self.descriptor = Mutex(descriptor)
     }
 
+    /// The process that holds the lock of an open file; `nil` if /proc/locks does not tell, as for
+    /// a process in another container, or on a file system of several devices.
+    private static func holder(of descriptor: Int32) -> Int? {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0,
+            let locks = try? String(contentsOfFile: "/proc/locks", encoding: .utf8)
+        else { return nil }
+        for line in locks.split(separator: "\n") {
+            // 1: FLOCK ADVISORY WRITE 4711 fd:01:1234 0 EOF, proc_locks(5)
+            let fields = line.split(separator: " ")
+            guard fields.count > 5, fields[1] == "FLOCK", let process = Int(fields[4]), process > 0 else { continue }
+            let file = fields[5].split(separator: ":")
+            let parts = zip(file, [16, 16, 10]).compactMap { UInt64($0, radix: $1) }
+            // The bits of makedev(3).
+            let device = UInt64(status.st_dev)
+            let major = device >> 8 & 0xFFF | device >> 32 & 0xFFFF_F000
+            let minor = device & 0xFF | device >> 12 & 0xFFFF_FF00
+            if parts == [major, minor, UInt64(status.st_ino)] { return process }
+        }
+        return nil
+    }
+
     deinit {
         self.release()
     }
 
-    /// Leaves a stamp for the next process. Without one, that process assumes that the database
-    /// was not closed.
+    /// Writes a stamp for the next process. Without a stamp, the next process assumes that the
+    /// database was not closed properly.
     func leave(_ stamp: String) {
         guard let descriptor = self.descriptor.withLock({ $0 }) else { return }
         let bytes = Array(stamp.utf8)
@@ -51,19 +73,19 @@ final class LockFile: Sendable {
         fsync(descriptor)
     }
 
-    /// Removes the stamp.
+    /// Removes the stamp from the file.
     func clear() {
         guard let descriptor = self.descriptor.withLock({ $0 }) else { return }
         ftruncate(descriptor, 0)
         fsync(descriptor)
     }
 
-    /// Releases the lock, so that another process, or this one, can open the database. Further
-    /// calls do nothing.
+    /// Releases the lock, so that this or another process can open the database. Further calls do
+    /// nothing.
     func release() {
         guard let descriptor = self.descriptor.withLock({ $0.take() }) else { return }
-        // Closing is not enough: a forked child that has not called exec yet has the descriptor
-        // too, flock(2).
+        // Closing alone does not release the lock (flock(2)): a forked child that has not yet
+        // called exec has the descriptor, too.
         flock(descriptor, LOCK_UN)
         close(descriptor)
     }

@@ -1,16 +1,16 @@
 internal import Foundation
 internal import Glibc
 
-/// A file system that several machines may use at a time.
+/// A file system that several machines may use at the same time.
 ///
-/// The locks and the shared memory of SQLite work only within one machine: servers on two machines
-/// could write the same database, and destroy it.
+/// The locks and the shared memory of SQLite work only on one machine. On such a file system,
+/// servers on two machines could write the same database, and destroy it.
 struct NetworkFileSystem: Equatable {
-    /// The kernel's name of the file system's type, such as `nfs4`.
+    /// The type of the file system in the kernel's spelling, such as `nfs4`.
     let type: String
 
-    /// The types 9p and virtiofs are for folders of a virtual machine's host. Types of FUSE
-    /// contain the name of their program.
+    /// 9p and virtiofs are for folders of a virtual machine's host. The types of FUSE contain the
+    /// name of their program.
     private static let types: Set = [
         "9p", "afs", "beegfs", "ceph", "cifs", "coda", "fuse.blobfuse2", "fuse.ceph-fuse", "fuse.davfs2",
         "fuse.gcsfuse", "fuse.glusterfs", "fuse.goofys", "fuse.grpcfuse", "fuse.juicefs", "fuse.mount-s3",
@@ -18,29 +18,30 @@ struct NetworkFileSystem: Equatable {
         "orangefs", "prl_fs", "smb3", "vboxsf", "virtiofs", "vmhgfs",
     ]
 
-    /// The file system of a file; `nil` if it is local or unknown.
+    /// The network file system that contains a file; `nil` if the file system is local or unknown.
     init?(of path: String) {
         var url = URL(fileURLWithPath: path)
         var status = stat()
-        // Before the first start, the file and its folders may not exist; then the nearest
+        // Before the first start, the file and its folders may not exist. Then the nearest
         // existing folder counts.
         while stat(url.path, &status) != 0 {
             guard url.pathComponents.count > 1 else { return nil }
             url.deleteLastPathComponent()
         }
-        // Without /proc the type is unknown.
+        // If /proc is not mounted, the type is unknown.
         guard let mounts = try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8) else { return nil }
         self.init(ofDevice: UInt64(status.st_dev), in: mounts)
     }
 
-    /// The file system of a device in the text of /proc/self/mountinfo, proc_pid_mountinfo(5).
+    /// The network file system of a device, according to `mounts`, the text of
+    /// /proc/self/mountinfo (proc_pid_mountinfo(5)); `nil` for another file system.
     init?(ofDevice device: UInt64, in mounts: String) {
-        // The bits of makedev(3).
+        // The device's numbers, as in makedev(3).
         let major = device >> 8 & 0xFFF | device >> 32 & 0xFFFF_F000
         let minor = device & 0xFF | device >> 12 & 0xFFFF_FF00
         for line in mounts.split(separator: "\n") {
             let fields = line.split(separator: " ")
-            // The number of optional fields before the hyphen differs.
+            // A hyphen ends the optional fields, whose number varies.
             guard fields.count > 2, fields[2] == "\(major):\(minor)", let hyphen = fields.firstIndex(of: "-"),
                 let type = fields[hyphen...].dropFirst().first
             else { continue }

@@ -5,42 +5,41 @@ internal import Synchronization
 
 /// Overwrites the unallocated space of a database's pages with zeroes, in the file itself.
 ///
-/// `secure_delete` zeroes a deleted cell; but SQLite leaves copies of cells in the unallocated
-/// space of pages that it splits or merges. SQLite never reads that space. So it can be
-/// overwritten while readers run, once the log is checkpointed completely and while no transaction
-/// writes.
+/// `secure_delete` zeroes a deleted cell. But when SQLite splits or merges pages, it leaves copies
+/// of cells in their unallocated space. SQLite never reads that space. So the space can be
+/// overwritten while readers run, if the log is checkpointed completely and no transaction writes.
 ///
-/// `recordCheckpoint` only collects the pages, and `wipe` overwrites them after an erasure: until
-/// an erasure, the copies reveal nothing that the rows do not.
-/// `docs/decisions/sqlite-page-wiping.md` has the reasons and the measurements.
+/// `recordCheckpoint` only collects the numbers of pages, and `wipe` overwrites these pages after
+/// an erasure. Before an erasure, the copies reveal nothing that the rows do not.
+/// `docs/decisions/sqlite-page-wiping.md` gives the reasons and the measurements.
 final class PageWiper: Sendable {
     private struct State {
-        /// The descriptor of the database's file. It stays open as long as the database, since
-        /// closing any descriptor of the file drops SQLite's locks (see `LockFile`).
+        /// The descriptor of the database's file. It stays open as long as the database: closing
+        /// any descriptor of the file would drop SQLite's locks (see `LockFile`).
         var descriptor: Int32?
-        /// Pages that were checkpointed since they were last wiped.
+        /// The pages that were checkpointed since they were last wiped.
         var checkpointed: Set<Int> = []
-        /// The next of the unknown pages, which the last process may have left unwiped; `nil` if
-        /// there are no more.
+        /// The first page that the last process may have left unwiped, and that is not wiped yet;
+        /// `nil` if no such page remains.
         var unknown: Int? = 1
         /// Whether zeroes were written that may not be on the disk yet.
         var isUnsynced = false
         var hasWarned = false
     }
 
-    /// The largest number of collected pages. With more, posts would wait too long for the next
-    /// wipe.
+    /// The maximum number of collected pages. With more pages, posts would wait too long for the
+    /// next wipe.
     private static let maximumCheckpointed = 4096
 
     private let log: String
     private let onEvent: @Sendable (StoreEvent) -> Void
     private let state: Mutex<State>
 
-    /// Opens the database's file, and creates it, for its owner only, if it is missing. Throws
+    /// Opens the database's file. If the file is missing, creates it for its owner only. Throws
     /// `StoreError`.
     init(database: String, onEvent: @escaping @Sendable (StoreEvent) -> Void) throws(StoreError) {
         let descriptor = try openStateFile(database)
-        // The mode protects times and sizes, which are stored in clear.
+        // The mode protects times and sizes, which are not encrypted.
         fchmod(descriptor, 0o600)
         self.log = database + "-wal"
         self.onEvent = onEvent
@@ -51,15 +50,15 @@ final class PageWiper: Sendable {
         self.close()
     }
 
-    /// Closes the file. Must be called after SQLite has closed the database.
+    /// Closes the file. Call it after SQLite has closed the database.
     func close() {
         if let descriptor = self.state.withLock({ $0.descriptor.take() }) { _ = Glibc.close(descriptor) }
     }
 
     // MARK: Known pages
 
-    /// Identifies the file in its present state: every later write changes it. `nil` if the file
-    /// is closed.
+    /// Identifies the present state of the file: each later write changes it. `nil` if the file is
+    /// closed.
     var stamp: String? {
         var status = stat()
         guard let descriptor = self.state.withLock({ $0.descriptor }), fstat(descriptor, &status) == 0 else {
@@ -68,19 +67,19 @@ final class PageWiper: Sendable {
         return "\(status.st_ino) \(status.st_size) \(status.st_mtim.tv_sec) \(status.st_mtim.tv_nsec)"
     }
 
-    /// Whether all pages are wiped, except pages that were checkpointed since.
+    /// Whether all pages are wiped, except those that were checkpointed since.
     var knowsAllPages: Bool { self.state.withLock { $0.unknown == nil } }
 
-    /// Records that all pages are wiped. Call it if the last process has wiped the file, and the
-    /// file is unchanged since.
+    /// Records that all pages are wiped. Call it if the last process has wiped the file, and
+    /// nobody has written to the file since.
     func recordAllPagesKnown() {
         self.state.withLock { $0.unknown = nil }
     }
 
     // MARK: Wiping
 
-    /// Collects the pages of the log, which has just been checkpointed completely; `false` if the
-    /// log cannot be read, so that all pages are unknown.
+    /// Collects the numbers of the pages in the log, which has just been checkpointed completely.
+    /// Returns `false` if the log cannot be read; all pages are then unknown.
     ///
     /// Throws `StoreError.broken` if the disk fails.
     func recordCheckpoint() throws(StoreError) -> Bool {
@@ -95,24 +94,25 @@ final class PageWiper: Sendable {
             state.checkpointed.formUnion(log.pages)
             return state.checkpointed.count
         }
-        // No sync is needed here: the wipe after the next erasure syncs. After a crash all pages
-        // count as unknown, and the server wipes them again.
+        // No sync is needed here, since the wipe after the next erasure syncs. After a crash, all
+        // pages are unknown, and the server wipes them again.
         if count > Self.maximumCheckpointed { try self.wipeCheckpointed() }
         return true
     }
 
     /// Wipes the pages that were checkpointed since they were last wiped, and syncs.
     ///
-    /// Must be called only while the log is checkpointed completely. Throws `StoreError.broken` if
-    /// the disk fails.
+    /// Call it only while the log is checkpointed completely. Throws `StoreError.broken` if the
+    /// disk fails.
     func wipe() throws(StoreError) {
         try self.wipeCheckpointed()
         try self.sync()
     }
 
-    /// Wipes the next of the unknown pages, and syncs; `false` if there are no more.
+    /// Wipes at most `limit` of the remaining unknown pages, and syncs. Returns `false` if no
+    /// unknown page remains.
     ///
-    /// Must be called only while the log is checkpointed completely.
+    /// Call it only while the log is checkpointed completely.
     func wipeUnknown(atMost limit: Int) throws(StoreError) -> Bool {
         guard let first = self.state.withLock({ $0.unknown }), let file = try self.openFile() else { return false }
         let end = min(file.pageCount + 1, first + limit)
@@ -123,7 +123,8 @@ final class PageWiper: Sendable {
         return !isDone
     }
 
-    /// The file's bytes, read without dropping SQLite's locks.
+    /// The bytes of the file, which are read through the open descriptor: closing another one
+    /// would drop SQLite's locks.
     func contents() throws(StoreError) -> Data {
         guard let descriptor = self.state.withLock({ $0.descriptor }) else {
             throw .broken(reason: StoreError.closedReason)
@@ -156,8 +157,8 @@ final class PageWiper: Sendable {
         self.state.withLock { $0.isUnsynced = false }
     }
 
-    /// The file; `nil` if it is empty, or so large that the kinds of its pages cannot be
-    /// distinguished, which is logged once.
+    /// The pages of the file; `nil` if the file is empty. Also `nil` if the file is so large that
+    /// the kinds of its pages cannot be distinguished; this is logged once.
     private func openFile() throws(StoreError) -> DatabaseFile? {
         guard let descriptor = self.state.withLock({ $0.descriptor }) else { return nil }
         guard let file = try DatabaseFile(descriptor) else { return nil }
@@ -179,15 +180,16 @@ final class PageWiper: Sendable {
     }
 }
 
-/// The page numbers of a write-ahead log (https://www.sqlite.org/fileformat2.html, section 4.1).
+/// The page numbers in a write-ahead log (https://www.sqlite.org/fileformat2.html, section 4.1).
 private struct WriteAheadLog {
     private static let headerLength = 32
     private static let frameHeaderLength = 24
 
     private(set) var pages: Set<Int> = []
 
-    /// Without a log, or with an empty one, there are no page numbers. Throws `StoreError.broken`
-    /// if the log cannot be read, for example for lack of a descriptor or of memory.
+    /// Reads the log. If it is missing or empty, there are no page numbers. Throws
+    /// `StoreError.broken` if the log cannot be read, for example for lack of a descriptor or of
+    /// memory.
     init(path: String) throws(StoreError) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -198,8 +200,8 @@ private struct WriteAheadLog {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw PageWiper.failure() }
         guard status.st_size >= Self.headerLength else { return }
-        // The log is mapped, because thousands of reads would take longer than the checkpoint.
-        // Only the writer truncates the log, and only the writer calls this.
+        // The log is mapped, because thousands of reads would take longer than the checkpoint
+        // itself. Only the writer truncates the log, and only the writer runs this code.
         let length = Int(status.st_size)
         guard let start = mmap(nil, length, PROT_READ, MAP_SHARED, descriptor, 0), start != MAP_FAILED else {
             throw PageWiper.failure()
@@ -210,7 +212,7 @@ private struct WriteAheadLog {
         guard (512...65_536).contains(pageSize) else { return }
         let salts = bytes.loadUnaligned(fromByteOffset: 16, as: UInt64.self)
         var position = Self.headerLength
-        // Frames with other salts are left over from the log before its last restart.
+        // A frame with other salts is older than the log's last restart.
         while position + Self.frameHeaderLength <= length,
             bytes.loadUnaligned(fromByteOffset: position + 8, as: UInt64.self) == salts
         {

@@ -2,36 +2,36 @@ internal import CSQLite
 internal import SQLite
 internal import Synchronization
 
-/// A running copy of a database. Other threads can end the copy early, and read its progress.
+/// A copy of a database that is being made. Other threads can end it early, and read its progress.
 package final class RunningCopy: Sendable {
     private let isInterrupted = Atomic(false)
     private let pagesRead = Atomic(0)
-    /// The connection that works at the moment. A lock protects it, since another thread
-    /// interrupts it.
+    /// The connection that is working now. A lock protects it, since another thread may interrupt
+    /// it.
     private let connection = Mutex<Connection?>(nil)
 
     package init() {}
 
-    /// The number of bytes that the current connection, or the last one, has read.
+    /// The number of bytes that this connection, or else the last one, has read.
     package var bytesRead: Int { self.pagesRead.load(ordering: .relaxed) * Writer.pageSize }
 
-    /// Makes the copy throw an error soon; the copy then leaves no file behind.
+    /// Ends the copy soon: it throws an error, and leaves no file behind.
     package func interrupt() {
         self.isInterrupted.store(true, ordering: .relaxed)
-        // SQLite checks a whole database in one step, during which only an interruption of its
-        // connection ends the check.
+        // SQLite checks a whole database in one step. Only an interruption of the connection ends
+        // this step.
         self.connection.withLock { $0?.interrupt() }
     }
 
-    /// Runs `body`, whose statements end with an error once the copy is interrupted. Throws the
-    /// errors of `body`.
+    /// Runs `body` with a connection. If the copy is interrupted, its statements fail. Rethrows
+    /// the errors of `body`.
     func during<Value>(_ connection: Connection, _ body: (Connection) throws -> Value) throws -> Value {
         self.connection.withLock { $0 = connection }
         defer { self.connection.withLock { $0 = nil } }
         guard !self.isInterrupted.load(ordering: .relaxed) else { throw DatabaseError(resultCode: .interrupt) }
         self.pagesRead.store(0, ordering: .relaxed)
-        // The handler checks while statements run, since SQLite forgets an interruption between
-        // two of them.
+        // The progress handler checks for an interruption while statements run. SQLite itself
+        // forgets an interruption between two statements.
         let watch = connection.exclusively { db in
             let watch = Watch(of: self, on: db.handle)
             let context = Unmanaged.passUnretained(watch).toOpaque()
@@ -41,7 +41,7 @@ package final class RunningCopy: Sendable {
         return try withExtendedLifetime(watch) { try body(connection) }
     }
 
-    /// The context of SQLite's progress handler, on the thread that works.
+    /// The context of SQLite's progress handler, on the thread that makes the copy.
     private final class Watch {
         private let copy: RunningCopy
         private let connection: OpaquePointer?
@@ -50,13 +50,13 @@ package final class RunningCopy: Sendable {
             (self.copy, self.connection) = (copy, connection)
         }
 
-        /// Records the progress; 1 ends the statement.
+        /// Records the progress. If the result is 1, SQLite ends the statement.
         static func check(_ context: UnsafeMutableRawPointer?) -> Int32 {
             guard let context else { return 0 }
             let this = Unmanaged<Watch>.fromOpaque(context).takeUnretainedValue()
             var (pages, highest): (Int32, Int32) = (0, 0)
-            // The number of pages that were read because they were not in the connection's cache.
-            // The counts in /proc are missing for a process that nobody may inspect.
+            // This is the number of pages that were read because the cache did not have them. The
+            // counts in /proc are missing if nobody may inspect the process.
             if sqlite3_db_status(this.connection, SQLITE_DBSTATUS_CACHE_MISS, &pages, &highest, 0) == SQLITE_OK {
                 this.copy.pagesRead.store(Int(pages), ordering: .relaxed)
             }

@@ -1,11 +1,11 @@
 internal import Glibc
 internal import PushStore
 
-/// Opens a file next to the database, or the database itself, for reading and writing; creates it
+/// Opens the database, or a file next to it, for reading and writing. A missing file is created
 /// with the mode 0600.
 ///
-/// A link, or a file with a second name, is refused: it could be another file, whose content or
-/// mode must not change. Throws `StoreError.cannotOpen`.
+/// A link, or a file with a second name, is refused: it may be another file, whose content and
+/// mode must stay the same. Throws `StoreError.cannotOpen`.
 func openStateFile(_ path: String) throws(StoreError) -> Int32 {
     let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
     guard descriptor >= 0 else {

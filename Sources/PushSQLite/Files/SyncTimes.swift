@@ -4,20 +4,20 @@ internal import PushStore
 internal import SQLite
 internal import Synchronization
 
-/// How long SQLite's calls of `fdatasync` took, for the log and for the database's file.
+/// The durations of SQLite's calls of `fdatasync`, for the log and for the database's file.
 ///
-/// SQLite has no hook for syncs. So the open files get copies of their method tables, whose
-/// `xSync` times the original one.
+/// SQLite has no hook for syncs. So each open file gets a copy of its method table, and the copy's
+/// `xSync` measures the time of the original function.
 final class SyncTimes: Sendable {
     private let times = Mutex(StoreReport.Syncs())
 
     var all: StoreReport.Syncs { self.times.withLock { $0 } }
 
-    /// Times the connection's syncs until it is closed. The connection's log must be open: a read
-    /// opens it.
+    /// Measures the connection's syncs until it is closed. The connection must already have opened
+    /// its log: a read does this.
     func watch(_ db: Database) {
         for file in [\StoreReport.Syncs.log, \.database] {
-            // The file keeps the object until it is closed, which may be after the writer's end.
+            // The file keeps this object until it is closed, perhaps after the writer has ended.
             let watch = Unmanaged.passRetained(Watch(self, file))
             let isWatched = csqlite_time_syncs(
                 db.handle,
@@ -35,7 +35,7 @@ final class SyncTimes: Sendable {
         }
     }
 
-    /// The syncs of one file.
+    /// Records the durations of one file's syncs.
     private final class Watch {
         private let times: SyncTimes
         private let file: WritableKeyPath<StoreReport.Syncs, TimeHistogram>

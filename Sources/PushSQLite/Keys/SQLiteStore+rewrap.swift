@@ -7,13 +7,13 @@ internal import Synchronization
 extension SealedColumn {
     static let all = Self.all(usersIn: "user")
 
-    /// The number of a value's key.
+    /// The SQL expression for the number of the key that encrypts a value.
     private var keyNumber: SQL {
         let place = Vault.keyNumber
         return "substr(\(sql: self.column), \(sql: place.lowerBound + 1), \(sql: place.count))"
     }
 
-    /// How many values are encrypted with a key.
+    /// The number of values that are encrypted with a key.
     func count(_ db: Database, with key: UInt32) throws -> Int {
         let key = withUnsafeBytes(of: key.bigEndian) { Data($0) }
         return try db.first("select count(*) from \(sql: self.table) where \(self.keyNumber) = \(key)") {
@@ -21,7 +21,8 @@ extension SealedColumn {
         } ?? 0
     }
 
-    /// Re-encrypts the values of the next rows that are not encrypted under the first key.
+    /// Re-encrypts those values of the next rows that are not encrypted with the keyring's first
+    /// key.
     func rewrap(_ db: Database, _ vault: Vault, after row: Int64, limit: Int) throws -> Page {
         let last = try db.first(
             """
@@ -50,8 +51,8 @@ extension SealedColumn {
                 )
                 renewed += 1
             } catch is VaultError {
-                // The result reports the value to an operator. Its key stays in use, since a
-                // backup may repair the value.
+                // The result counts this unreadable value, so that an operator learns of it. Its
+                // key stays in use, because the value may be repaired from a backup.
                 unreadable += 1
             }
         }
@@ -79,8 +80,8 @@ extension SQLiteStore {
         }
         guard result.unreadable == 0 else { return result }
         result.unused = try await self.writer.write(.housekeeping) { db in
-            // If the keyring was replaced meanwhile, the pass for the new keyring decides which
-            // keys are unused.
+            // If the keyring was replaced during this pass, this pass deletes no key; the pass for
+            // the new keyring does.
             guard self.exchanges.load(ordering: .relaxed) == exchange else { return [] }
             for number in others {
                 try db.run("delete from data_key where number = \(Int64(number))")

@@ -5,10 +5,10 @@ internal import SQLite
 internal import Synchronization
 
 extension Sealing {
-    /// Stores the keyring's first key as one in use, and reads the database's secret, or creates
-    /// it at the first start.
+    /// Marks the keyring's first key as in use, and reads the database's secret. The first start
+    /// creates this secret.
     ///
-    /// Throws `StoreError.wrongKeyring` if a key in use is not in the keyring.
+    /// Throws `StoreError.wrongKeyring` if the keyring lacks a key that is in use.
     init(_ db: Database, _ keyring: Keyring, now: Date) throws {
         try DataKeyEntry.fetchAll(db).check(keyring)
         try DataKeyEntry.record(db, keyring, now: now)
@@ -30,13 +30,13 @@ extension Sealing {
 }
 
 extension DataKeyEntry {
-    /// All keys in use, oldest first.
+    /// Selects all keys in use, the oldest first.
     static func fetchAll(_ db: Database) throws -> [DataKeyEntry] {
         try db.all(prepared: Self.all) { try DataKeyEntry($0) }.compactMap { $0 }
     }
 
-    /// Stores the first key as one in use. The row must be on the disk before anything is
-    /// encrypted with the key.
+    /// Marks the keyring's first key as in use. The row must be on the disk before any value is
+    /// encrypted with this key.
     static func record(_ db: Database, _ keyring: Keyring, now: Date) throws {
         guard let checkValue = keyring.checkValue(of: keyring.sealing) else { return }
         try db.run(

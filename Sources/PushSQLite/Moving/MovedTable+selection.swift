@@ -20,31 +20,31 @@ extension MovedTable {
         "account": "user t",
         "user_change": "user t",
         "recipient": "recipient t left join notification n on n.id = t.notification_id",
-        // Pushes that were being sent when the last process ended are moved as waiting pushes:
-        // nobody leases them any more.
+        // A push that was being sent when the last process ended is moved as a waiting push, since
+        // no process has leased it any more.
         "push": "delivery t where t.settled_at is null",
         "push_end": "delivery t where t.settled_at is not null",
     ]
 
-    /// A notification's place in the order of notifications, which SQLite counts in changes and
-    /// PostgreSQL in microseconds. Moved notifications keep their order, and come before all that
-    /// are stored after the move.
+    /// A notification's place in the order of notifications. SQLite counts changes, and PostgreSQL
+    /// microseconds. The moved notifications keep their order, and come before all notifications
+    /// that are stored after the move.
     private static let sequence = "t.sequence - :reserved"
 
     /// The SQL of each value that is not simply the source's column of the same name.
     private static let values: [String: [String: String]] = [
-        // Each user gets the numbers of one who has seen the newest change: a client may have a
-        // cursor with any assigned number.
+        // Each user's numbers continue after the newest change of any user. A client may already
+        // have any number that was assigned so far.
         "user_change": [
             "user_id": "t.id",
             "change": "max(:reserved, coalesce((select max(change) from recipient where user_id = t.id), 0))",
         ],
-        // SQLite has no `session_at`: its server stores session and `registered_at` together, so
-        // both times are equal.
+        // SQLite has no column `session_at`. Its store always writes the session and
+        // `registered_at` together, so the two times are equal.
         "device": ["session_at": "case when t.session is null then null else t.registered_at end"],
         "notification": ["sequence": Self.sequence],
-        // SQLite stores the change number of a recall from many recipients once, with the
-        // notification; PostgreSQL stores it with each recipient.
+        // If a recall has many recipients, SQLite stores their change number once, with the
+        // notification. PostgreSQL stores the number with each recipient.
         "recipient": [
             "change": "coalesce(n.recall_change, t.change)",
             "changed_at": "case when n.recall_change is null then t.changed_at else n.recalled_at end",

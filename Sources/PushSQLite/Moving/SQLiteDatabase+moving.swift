@@ -4,10 +4,11 @@ internal import PushStore
 internal import SQLite
 
 extension SQLiteDatabase {
-    /// Keeps the database open, as the source of a move, while `body` runs.
+    /// Keeps the database open as the source of a move while `body` runs.
     ///
-    /// Migrates its schema first. Throws `StoreError` if the file does not exist, if a process has
-    /// it open, or if it cannot be opened with the keyring; also throws the errors of `body`.
+    /// First migrates the schema. Throws `StoreError` if the file does not exist, if another
+    /// process has it open, or if it cannot be opened with the keyring. Rethrows the errors of
+    /// `body`.
     package func asMoveSource<Value>(
         _ keyring: Keyring,
         _ body: (SQLiteMoveSource) async throws -> Value
@@ -27,7 +28,7 @@ extension SQLiteDatabase {
     }
 }
 
-/// The place to which the database was moved, and when.
+/// The mark of a database that was moved: the other database, and the time of the move.
 struct MovedTo: Sendable {
     let place: String
     let at: Date
@@ -36,8 +37,8 @@ struct MovedTo: Sendable {
         (self.place, self.at) = (place, at)
     }
 
-    /// Reads the mark that the database was moved; `nil` without a mark, as in a database of a
-    /// version that made none.
+    /// Reads the mark. `nil` if there is no mark, or no table for it, as in a database of an older
+    /// version.
     init?(_ db: Database) throws {
         let table = "select 1 from sqlite_schema where type = 'table' and name = 'moved'"
         guard try db.first(prepared: table, decode: { _ in true }) == true else { return nil }

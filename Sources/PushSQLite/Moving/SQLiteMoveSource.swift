@@ -5,9 +5,9 @@ internal import PushCore
 package import PushStore
 internal import SQLite
 
-/// A store whose rows are moved to another one.
+/// A store in SQLite whose rows are moved into another database.
 ///
-/// The store stays open during the move, so that no other process can open the store; a separate
+/// The store stays open during the move, so that no other process can open it. A separate
 /// connection reads the rows.
 package struct SQLiteMoveSource: MoveSource {
     package let identity: Data
@@ -17,7 +17,7 @@ package struct SQLiteMoveSource: MoveSource {
 
     private let store: SQLiteStore
     private let connection: Connection
-    /// All numbers that may have been assigned to changes are lower than this one.
+    /// A number that is higher than all change numbers that may have been assigned.
     private let reserved: Int64
 
     init(_ store: SQLiteStore) throws(StoreError) {
@@ -44,7 +44,7 @@ package struct SQLiteMoveSource: MoveSource {
         try self.store.makeSQLiteReader().auditFault()
     }
 
-    /// The number of rows of the table with that name.
+    /// The number of rows in the table with this name.
     package func count(of table: String) throws -> Int {
         guard let selection = MovedTable.all.first(where: { $0.name == table })?.selection else { return 1 }
         return try self.connection.read { db in
@@ -102,19 +102,20 @@ package struct SQLiteMoveSource: MoveSource {
         }
     }
 
-    /// The value of the only parameter that a selection may have, `:reserved`.
+    /// The values of a selection's parameters. The only possible parameter is `:reserved`.
     private func arguments(of selection: String) -> [any Bindable] {
         selection.contains(":reserved") ? [self.reserved] : []
     }
 
-    /// The row of the audit's only hash chain: the chain's start and end, and the keyed hashes of
-    /// both.
+    /// The row of the audit's only hash chain: the start and the end of the chain, and the keyed
+    /// hashes of these two.
     private func auditChain() throws -> MovedRow {
         try self.connection.read { db in
             let start = try AuditTrail.start(db)
             let end = try AuditTrail.last(db) ?? start
             return [
-                // No process has the number 0: the first process that writes takes over the chain.
+                // No process has the number 0. So the first process that writes takes the chain
+                // over.
                 .integer(0), .integer(0), .integer(end.number), .integer(start.number), .bytes(end.code),
                 .bytes(start.code), .bytes(self.audit.mac(ofStart: start)), .bytes(self.audit.mac(ofEnd: end)),
             ]
@@ -123,7 +124,8 @@ package struct SQLiteMoveSource: MoveSource {
 }
 
 extension DirectRow {
-    /// The row's values; throws `StoreError.damaged` if a value is not of its column's type.
+    /// The values of the row. Throws `StoreError.damaged` if the type of a value differs from that
+    /// of its column.
     fileprivate borrowing func values(of table: MovedTable) throws -> MovedRow {
         var row: MovedRow = []
         row.reserveCapacity(table.columns.count)

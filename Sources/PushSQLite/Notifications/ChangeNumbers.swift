@@ -3,23 +3,23 @@ internal import PushStore
 internal import SQLite
 internal import Synchronization
 
-/// Numbers the changes that users see, so that a reader that has a change's number finds all later
-/// changes.
+/// Assigns numbers to the changes that users see. A reader that knows the number of a change can
+/// thus find all later changes.
 ///
-/// Each number is higher than all before it, including the numbers of earlier processes. Only the
-/// writer draws numbers, within its transactions, so that changes become visible in the order of
-/// their numbers. A number whose transaction is rolled back is not drawn again.
+/// Each number is higher than all earlier numbers, even those of earlier processes. Only the
+/// writer draws numbers, within its transactions, so changes become visible in the order of their
+/// numbers. If a transaction is rolled back, its numbers are not drawn again.
 final class ChangeNumbers: Sendable {
-    /// The numbers that are reserved for one process.
+    /// How many numbers one process reserves at its start.
     private static let block: Int64 = 1 << 36
-    /// The binary logarithm of how many numbers each second since 1970 has. No process uses that
-    /// many, so a database that was restored from a backup draws no number that was drawn after
-    /// the backup.
+    /// The binary logarithm of the number of change numbers for each second since 1970. No process
+    /// uses that many. So a database that was restored from a backup draws no number that was
+    /// already drawn after that backup.
     private static let perSecond = 30
 
     private let last: Atomic<Int64>
 
-    /// Reserves the numbers of this process, so that a change writes no row for its number.
+    /// Reserves the numbers for this process. So a change need not write a row to draw its number.
     init(_ db: Database, now: Date) throws {
         let reserved = try db.first("select reserved from change_number") { $0.integer(0) } ?? 0
         let seconds = Int64(min(max(now.timeIntervalSince1970, 0), Double(UInt32.max)))
@@ -35,11 +35,11 @@ final class ChangeNumbers: Sendable {
         self.last = Atomic(start)
     }
 
-    /// Draws the next number, higher than all before.
+    /// Draws the next number, which is higher than all earlier numbers.
     func next() -> Int64 {
         self.last.wrappingAdd(1, ordering: .relaxed).newValue
     }
 
-    /// The last number drawn.
+    /// The number that was drawn last.
     var newest: Int64 { self.last.load(ordering: .relaxed) }
 }

@@ -3,10 +3,10 @@ internal import PushCore
 internal import PushStore
 internal import SQLite
 
-/// The facts about posts, each read on demand.
+/// Finds the facts that the decisions about posts need, each when it is needed.
 struct PostSearch: PostFacts {
     private let db: Database
-    /// The users that were read so far: the posts of a batch often have the same recipients.
+    /// The users that were read so far, since the posts of a batch often have the same recipients.
     private var users: [Data: NamedUser] = [:]
     private let now: Date
 
@@ -22,7 +22,7 @@ struct PostSearch: PostFacts {
         ) { try StoredRequest($0) }
     }
 
-    /// Reads one row, which the post changes anyway (see `usage` in the schema).
+    /// Reads a single row, which the post changes anyway (see `usage` in the schema).
     func usage(of sender: Int64) throws -> Usage {
         try self.db.first(prepared: "select notifications, bytes from usage where user_id = ?", sender) {
             Usage(notifications: $0.integer(0), bytes: $0.integer(1))

@@ -17,8 +17,8 @@ extension SQLiteReader {
                 try builder.take($0, for: user, self.sealing.rows)
             }
             var page = builder.page
-            // The time of the last deletion is read after the rows, since a deletion records its
-            // time before its commit.
+            // The time of the last deletion is read after the rows: a deletion records its time
+            // before its commit.
             page.removedAt = self.removals.latest
             if !page.isBeyondBudget, needsPayloads(page) { try Self.readPayloads(of: &page, reads) }
             return page
@@ -61,7 +61,8 @@ extension SQLiteReader {
         }
     }
 
-    /// The query merges in recalls from many recipients, which are stored with the notification.
+    /// Selects a user's next changes. They include recalls that had many recipients, whose change
+    /// number is stored with the notification.
     static let changes = DirectQuery(
         name: .changes,
         sql: """

@@ -21,16 +21,15 @@ extension SQLiteStore {
     }
 
     static func state(of id: NotificationID, for user: Int64, _ db: Database, now: Date) throws -> RecipientState? {
-        try db.first(
-            """
-            select \(sql: RecipientState.Column.list)
-            from notification n cross join recipient r on r.notification_id = n.id and r.user_id = \(user)
-            left join untaken w on w.notification_id = n.id and w.user_id = \(user)
-            where n.id = \(id.rawValue) and n.expires_at > \(now.milliseconds)
-            """,
-            decode: RecipientState.init
-        )
+        try db.first(prepared: Self.state, id.rawValue, user, now.milliseconds, decode: RecipientState.init)
     }
+
+    private static let state = """
+        select \(RecipientState.Column.list)
+        from notification n cross join recipient r on r.notification_id = n.id and r.user_id = ?2
+        left join untaken w on w.notification_id = n.id and w.user_id = ?2
+        where n.id = ?1 and n.expires_at > ?3
+        """
 
     /// Dismisses a notification for a recipient who sees it, and cancels its pushes to that user.
     /// If the notification was recalled or has expired meanwhile, the user sees the recall or the
@@ -98,8 +97,8 @@ extension SQLiteStore {
         }
     }
 
-    /// The largest number of recipients whose rows a recall changes one by one; for more, one
-    /// number in the notification's row stands for all.
+    /// The maximum number of recipients whose rows a recall changes one by one. If there are more,
+    /// a single number in the notification's row counts for all of them.
     static let recallPage = 1000
 
     private static func recordRecall(

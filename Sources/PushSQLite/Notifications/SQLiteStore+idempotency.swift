@@ -17,8 +17,8 @@ extension SQLiteStore {
         }
     }
 
-    /// Stores a request in the transaction of its notification, so that neither is stored without
-    /// the other.
+    /// Stores an idempotency key in the same transaction as its notification. So neither is stored
+    /// without the other.
     static func record(
         _ db: Database,
         _ request: IdempotentRequest,

@@ -3,8 +3,8 @@ package import PushCore
 package import PushStore
 internal import SQLite
 
-/// Read-once payloads: the first fetch leases them, and they are erased when no recipient waits
-/// for them.
+/// The leases of read-once payloads. A recipient's first fetch leases the payload; it is erased
+/// when no recipient waits for it any more.
 extension SQLiteStore {
     package func lease(
         _ id: NotificationID,
@@ -55,7 +55,8 @@ extension SQLiteStore {
 
     package func endLeases(now: Date, limit: Int) async throws -> Date? {
         let (next, users) = try await self.writer.write(.housekeeping) { [writer, changes] db in
-            // The query reads one row more than `limit`, for the end of the next lease.
+            // The query requests one row more than `limit`: the end of that lease says when this
+            // function must be called again.
             let leases = try db.all(prepared: Self.nextLeases, limit + 1) {
                 (notification: $0.integer(0), user: $0.integer(1), end: $0.integer(2))
             }
@@ -75,14 +76,15 @@ extension SQLiteStore {
         order by leased_until limit ?
         """
 
-    /// Records that a recipient no longer waits for a payload; `true` if this erases the payload.
+    /// Records that a recipient no longer waits for a payload. Returns whether this has erased the
+    /// payload.
     static func recordTaken(_ db: Database, _ id: Int64, by user: Int64) throws -> Bool {
         let noted = try db.run("delete from untaken where notification_id = \(id) and user_id = \(user)")
         return try noted > 0 && Self.eraseIfTaken(db, id)
     }
 
-    /// Erases a read-once payload if no recipient waits for it and no fan-out is left; `true` if
-    /// the payload was erased.
+    /// Erases a read-once payload if no recipient waits for it and its fan-out has ended. Returns
+    /// whether the payload was erased.
     @discardableResult
     static func eraseIfTaken(_ db: Database, _ id: Int64) throws -> Bool {
         try db.run(
@@ -95,8 +97,8 @@ extension SQLiteStore {
         ) > 0
     }
 
-    /// The notifications with a payload that a user has not fetched. The caller is about to delete
-    /// the user.
+    /// The notifications whose read-once payloads a user has not collected. The caller is about to
+    /// delete this user.
     static func untaken(by user: Int64, _ db: Database) throws -> [Int64] {
         try db.all(prepared: Self.untakenByUser, user) { $0.integer(0) }
     }
@@ -109,7 +111,7 @@ extension SQLiteStore {
 
     // MARK: - Private
 
-    /// Ends a lease; returns `true` if this erases the payload.
+    /// Ends a lease. Returns whether this has erased the payload.
     private static func endLease(
         of id: NotificationID,
         by user: Int64,

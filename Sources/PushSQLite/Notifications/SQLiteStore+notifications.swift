@@ -16,7 +16,8 @@ extension SQLiteStore {
     ) async throws -> [PostOutcome] {
         let (pusher, page) = (self.pusher, page ?? AudienceWalk.page)
         guard let now = posts.first?.createdAt else { return [] }
-        // For the usual single post, the text of its audit entry is made before the writer runs.
+        // For a single post, which is the usual case, the text of the audit entry is made before
+        // the transaction begins.
         let draft = posts.count == 1 ? posts.first?.record.map(self.audit.draft) : nil
         let bytes = posts.reduce(0) { $0 + $1.sealedPayload.count }
         return try await self.writer.write(bytes: bytes) { [audit] db -> [PostOutcome] in
@@ -90,7 +91,8 @@ extension SQLiteStore {
         return inserted == 1
     }
 
-    /// Makes a user a recipient; `false` if the user was one before, or may not get the payload.
+    /// Makes a user a recipient. Returns `false` if the user already was one, or may not get the
+    /// payload.
     static func insertRecipient(
         _ user: Int64,
         of target: PushTarget,

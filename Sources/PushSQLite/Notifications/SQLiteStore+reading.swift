@@ -13,50 +13,53 @@ extension SQLiteStore {
     ) async throws -> MarkOutcome {
         try await self.writer.write { [changes] db in
             let old = try Self.state(of: id, for: user, db, now: now)?.mark
-            return try Self.mark(db, id, as: mark, replacing: old, by: user, ifStill: expected, changes, now: now)
+            if let outcome = mark.outcome(replacing: old, ifStill: expected) { return outcome }
+            try Self.set(mark, of: id, for: user, db, changes, now: now)
+            return .marked
         }
     }
 
     package func markRead(
         _ ids: [NotificationID],
-        by user: Int64,
+        by user: User,
         now: Date
     ) async throws -> (read: [NotificationID], hasChanged: Bool) {
         try await self.writer.write { [changes] db in
-            var seen: Set<NotificationID> = []
+            var marks: [Int64: ReadMark] = [:]
+            // One statement for all ids, since other users' posts wait for this transaction.
+            let list = "[" + ids.map(\.description).joined(separator: ",") + "]"
+            try db.each(prepared: Self.marks, values: [list, user.id, now.milliseconds]) { row in
+                guard user.mayUse(AppName(stored: row.optionalText(2))) else { return }
+                marks[row.integer(0)] = row.isNull(1) ? .unread : .read
+            }
             var hasChanged = false
             let read = try ids.filter { id in
-                guard seen.insert(id).inserted else { return false }
-                let old = try Self.state(of: id, for: user, db, now: now)?.mark
-                let outcome = try Self.mark(
-                    db,
-                    id,
-                    as: .read,
-                    replacing: old,
-                    by: user,
-                    ifStill: nil,
-                    changes,
-                    now: now
-                )
-                guard outcome == .marked else { return false }
-                if old == .unread { hasChanged = true }
+                guard let old = marks.removeValue(forKey: id.rawValue) else { return false }
+                guard old == .unread else { return true }
+                try Self.set(.read, of: id, for: user.id, db, changes, now: now)
+                hasChanged = true
                 return true
             }
             return (read: read, hasChanged: hasChanged)
         }
     }
 
-    private static func mark(
+    /// The visible notifications among the ids, which are a JSON array.
+    private static let marks = """
+        select n.id, r.read_at, n.app
+        from json_each(?1) k cross join notification n on n.id = k.value
+        cross join recipient r on r.notification_id = n.id and r.user_id = ?2
+        where n.expires_at > ?3 and n.payload is not null and r.dismissed_at is null
+        """
+
+    private static func set(
+        _ mark: ReadMark,
+        of id: NotificationID,
+        for user: Int64,
         _ db: Database,
-        _ id: NotificationID,
-        as mark: ReadMark,
-        replacing old: ReadMark?,
-        by user: Int64,
-        ifStill expected: ReadMark?,
         _ changes: ChangeNumbers,
         now: Date
-    ) throws -> MarkOutcome {
-        if let outcome = mark.outcome(replacing: old, ifStill: expected) { return outcome }
+    ) throws {
         let readAt = mark == .read ? now.milliseconds : nil
         try db.run(
             """
@@ -64,6 +67,5 @@ extension SQLiteStore {
             where notification_id = \(id.rawValue) and user_id = \(user)
             """
         )
-        return .marked
     }
 }

@@ -12,7 +12,7 @@ extension SQLiteStore {
         try await self.writer.writeReceipts()
     }
 
-    /// Writes one receipt.
+    /// Writes the receipt of one fetch.
     static func write(_ receipt: ReceiptBook.Receipt, _ db: Database) throws {
         let (id, user) = (receipt.key.notification, receipt.key.user)
         let written = try db.run(
@@ -30,10 +30,11 @@ extension SQLiteStore {
         }
     }
 
-    /// The user's devices whose push waits until the interval between two pushes has passed.
-    /// Devices that share their lane with another device of the user are left out.
+    /// Selects those devices of a user whose push waits for the minimum interval between two
+    /// pushes. A device is left out if the user has another device in the same lane.
     ///
-    /// The query starts at `device`: a user has few devices, a broadcast has very many pushes.
+    /// The query begins with `device`: a user has few devices, but a broadcast has very many
+    /// pushes.
     static let pacedDevices = """
         select x.device from device d indexed by device_by_user
         cross join delivery x on x.notification_id = ?1 and x.device = d.number

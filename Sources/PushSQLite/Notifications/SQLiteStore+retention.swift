@@ -18,16 +18,16 @@ extension SQLiteStore {
             }
             return (expired.count == page, shown)
         }
-        // The devices of these users may still show the notification.
+        // The devices of these users may still show the notification, so they must sync.
         for user in shown { self.lookBook.record(LookOrder(user: user)) }
         return hasMore
     }
 
     static let expired = "select id from notification where expires_at <= ? order by expires_at limit ?"
 
-    /// Deletes a notification's rows, at most `limit`, and after the last of them the notification
-    /// itself; returns the number of deleted rows. Adds recipients who have neither read nor
-    /// dismissed it to `shown`.
+    /// Deletes at most `limit` rows of a notification, and after the last of them the notification
+    /// itself. Returns the number of deleted rows. Adds to `shown` the recipients who have neither
+    /// read nor dismissed the notification.
     private static func delete(
         _ db: Database,
         _ id: Int64,
@@ -44,8 +44,8 @@ extension SQLiteStore {
             """
         ) { (lane: $0.text(0), isSettled: !$0.isNull(1), device: $0.integer(2)) }
         var tally = TallyCount()
-        // The query does not test whether a push is settled: in SQLite 3.40, `is null` is never
-        // true in the columns that a DELETE returns.
+        // This code tests whether a push is settled, since the query cannot: in SQLite 3.40, `is
+        // null` is never true in the columns that a `delete` returns.
         for row in rows where !row.isSettled { tally.add(.expired, lane: row.lane) }
         try tally.write(db)
         try Self.forgetCollapsing(db, id, devices: rows.map(\.device))
@@ -64,8 +64,8 @@ extension SQLiteStore {
         return rows.count + recipients.count + 1
     }
 
-    /// Deletes the rows in which a notification is the newest of its collapse key for these
-    /// devices.
+    /// Deletes the rows which say that a notification is the newest one with its collapse key for
+    /// these devices.
     private static func forgetCollapsing(_ db: Database, _ id: Int64, devices: [Int64]) throws {
         let key = try db.first("select collapse_id from notification where id = \(id) and collapse_id is not null") {
             $0.text(0)

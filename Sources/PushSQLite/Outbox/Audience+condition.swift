@@ -2,13 +2,13 @@ internal import PushCore
 internal import PushStore
 internal import SQLite
 
-/// Makes the SQL conditions of tag expressions.
+/// Makes SQL conditions from the tag expressions of an audience.
 struct TagConditions {
     let index: BlindIndex
     let policy: TagPolicy
 
-    /// A condition on a row of `device`, here called `d`, that holds for the devices of the
-    /// audience that are not retired.
+    /// The SQL condition on a row of `device` (alias `d`): the device is not retired, and belongs
+    /// to the audience.
     func onDevice(_ audience: Audience) -> SQL {
         let meant: SQL
         switch audience.aim {
@@ -21,8 +21,8 @@ struct TagConditions {
         return "\(living) and d.platform in \(platforms.map(\.description))"
     }
 
-    /// A condition on a row of `user`, here called `u`. It holds if an expression holds for the
-    /// tags given to the user and the user's name, regardless of the tags of its devices.
+    /// The SQL condition on a row of `user` (alias `u`): one of the audience's expressions matches
+    /// the user's name and assigned tags. The tags of the user's devices do not matter.
     func onUser(_ audience: Audience) -> SQL {
         "\(Self.any(audience.expressions.map { self.condition($0, onTag: self.onUser) })) and \(audience.app.hasUser)"
     }
@@ -60,7 +60,7 @@ struct TagConditions {
 }
 
 extension AppName {
-    /// A condition on a row of `user`, here called `u`, that holds for the users of the app.
+    /// The SQL condition on a row of `user` (alias `u`): the user belongs to the app.
     var hasUser: SQL {
         let isListed: SQL = "instr(' ' || u.apps || ' ', \(" \(self) ")) > 0"
         return self == .usual ? "(u.apps is null or \(isListed))" : isListed

@@ -4,10 +4,10 @@ internal import PushStore
 internal import SQLite
 
 extension AudienceWalk {
-    /// Reads the next rows, at most a page, and moves past all of them.
+    /// Reads the next rows, at most `page`, and moves past them.
     ///
-    /// Returns the devices and users of the audience among them, and whether that was the last
-    /// page. A page of users may have more devices than rows.
+    /// Returns the audience's devices and users among these rows. Also returns whether this was
+    /// the last page. If the rows are users, they may have more devices than rows.
     mutating func take(
         _ page: Int,
         of audience: HashedAudience,
@@ -35,8 +35,8 @@ extension AudienceWalk {
         } while try self.branch < audience.branches.count && audience.branches[self.branch].isEmpty(db)
     }
 
-    /// The devices that are not retired among the next rows with a tag, and the last of these rows
-    /// if they fill a page.
+    /// The next rows of a tag: their devices, without the retired ones. If these rows fill a page,
+    /// also returns the last row.
     private static func page(
         ofTag tag: Data,
         after start: Int64,
@@ -96,7 +96,7 @@ extension AudienceDevice {
 }
 
 extension AudienceBranch {
-    /// Whether the branch certainly has no rows; reads one row at most.
+    /// Whether this branch of an audience certainly has no rows. Reads at most one row.
     func isEmpty(_ db: Database) throws -> Bool {
         switch self {
         case .nothing: true
@@ -105,13 +105,13 @@ extension AudienceBranch {
         }
     }
 
-    /// The number of the branch's rows, counted up to a limit.
+    /// The number of the branch's rows; counting stops at a limit.
     func count(_ db: Database, atMost limit: Int) throws -> Int {
         guard let (rows, _) = self.source else { return 0 }
         return try db.first("select count(*) from (select 1 from \(rows) limit \(limit))") { Int($0.integer(0)) } ?? 0
     }
 
-    /// The last row of the page after `start`; `nil` if fewer rows than a page are left.
+    /// The last row of the page that begins after `start`; `nil` if fewer rows than a page remain.
     func end(_ db: Database, from start: Int64, page: Int) throws -> Int64? {
         guard let (rows, column) = self.source else { return nil }
         return try db.first(
@@ -131,7 +131,7 @@ extension AudienceBranch {
 }
 
 extension HashedAudience {
-    /// Whether the audience may have more than `page` devices and users.
+    /// Whether the audience may have more than `page` devices and users together.
     func isLarger(than page: Int, _ db: Database) throws -> Bool {
         if self.isOneDevice { return false }
         var sum = 0
@@ -139,7 +139,7 @@ extension HashedAudience {
         return sum > page
     }
 
-    /// The devices of the audience in a part of the table `device`, which is called `d`.
+    /// The devices of the audience among those rows of `device` (alias `d`) that satisfy `range`.
     func devices(where range: SQL, _ db: Database) throws -> [AudienceDevice] {
         let request: SQL = """
             select d.number, d.user_id, d.lane, d.id from device d
@@ -148,7 +148,7 @@ extension HashedAudience {
         return try db.all(composed: request, decode: AudienceDevice.init)
     }
 
-    /// The users of the audience in a part of the table `user`, which is called `u`.
+    /// The users of the audience among those rows of `user` (alias `u`) that satisfy `range`.
     func users(where range: SQL, _ db: Database) throws -> [Int64] {
         let request: SQL = """
             select u.id from user u where \(range) and \(self.conditions.onUser(self.audience))

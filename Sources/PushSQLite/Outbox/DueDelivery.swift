@@ -3,16 +3,16 @@ internal import PushCore
 internal import PushStore
 internal import SQLite
 
-/// A due push, with the facts that pace the pushes to its device.
+/// A due push, with the facts that decide about the interval between pushes to its device.
 struct DuePushRow {
     let delivery: DueDelivery
-    /// When a provider last accepted a push to the device's address.
+    /// The time when a provider last accepted a push to the device's present address.
     let acceptedAt: Date?
-    /// Whether this is the device's only push that is not settled.
+    /// Whether the device has no other push that is not settled yet.
     private let isAlone: Bool
 
-    /// Reads a row; `nil` if its device or its notification does not exist. `needsAcceptance`:
-    /// also reads the facts that `pace` needs.
+    /// Reads a push; `nil` if its device or its notification does not exist. With
+    /// `needsAcceptance`, also reads the facts that `pace` needs.
     init?(
         _ db: Database,
         _ key: DuePush,
@@ -49,7 +49,7 @@ struct DuePushRow {
         (self.delivery, self.acceptedAt, self.isAlone) = (delivery, acceptedAt, isAlone)
     }
 
-    /// Decides whether the push is sent now.
+    /// Decides whether the push is sent now, waits, or is replaced.
     func pace(_ interval: Duration?, _ db: Database, now: Date) throws -> Pace {
         guard let interval else { return .send }
         return try Pace.decide(
@@ -61,7 +61,7 @@ struct DuePushRow {
         )
     }
 
-    /// Whether the device has a newer push. For a device's only push, no query is needed.
+    /// Whether the device has a newer push. If this is the device's only push, no query is needed.
     private func hasNewer(_ db: Database) throws -> Bool {
         if self.isAlone { return false }
         let (key, sequence) = (self.delivery.key, self.delivery.sequence)
@@ -76,7 +76,7 @@ struct DuePushRow {
 }
 
 extension DueDelivery {
-    /// The keys of a queue's due pushes, oldest first.
+    /// The keys of a queue's due pushes, the oldest first.
     static func keys(_ db: Database, _ request: LeaseRequest, now: Date) throws -> [DuePush] {
         try db.all(
             prepared: Self.due,
@@ -94,14 +94,14 @@ extension DueDelivery {
         where lane = ? and is_bulk = ? and state = 'queued' and due_at <= ? order by due_at limit ?
         """
 
-    /// `?3`: `needsAcceptance`.
+    /// Selects a push with its facts. `?3` is `needsAcceptance`.
     static let row = """
         select \(Column.list), \(DueColumn.list)
         from delivery c join device v on v.number = c.device join notification n on n.id = c.notification_id
         where c.notification_id = ?1 and c.device = ?2
         """
 
-    /// A newer push that waits for the same device.
+    /// Selects a newer push that waits for the same device.
     static let newer = """
         select 1 from delivery x join notification m on m.id = x.notification_id
         where x.device = ?1 and x.settled_at is null and x.due_at is not null and x.is_withdrawn = 0
@@ -110,7 +110,7 @@ extension DueDelivery {
         limit 1
         """
 
-    /// Another push to the same device that is being sent.
+    /// Selects another push to the same device that is being sent.
     static let underWay = """
         select 1 from delivery
         where device = ?1 and settled_at is null and due_at is not null and state = 'sending' and notification_id <> ?2
@@ -119,7 +119,7 @@ extension DueDelivery {
         """
 }
 
-/// The other columns of `DueDelivery.row`, which follow those of `DueDelivery`.
+/// The columns that `DueDelivery.row` selects after those of `DueDelivery`.
 private enum DueColumn: Int32, SelectedColumn {
     case senderID = 12
     case isRecalled, seed, sequence, expiresAt, priority, collapseID, alert, acceptedAt, unsettled
@@ -139,9 +139,8 @@ private enum DueColumn: Int32, SelectedColumn {
     }
 }
 
-/// The alert that was decrypted last within a transaction. The pushes of a broadcast have one
-/// alert and are leased one after the other, and reading its JSON takes longer than the rest of a
-/// lease.
+/// The alert that a transaction has decrypted last. The pushes of a broadcast have the same alert,
+/// and are leased one after the other. Parsing its JSON takes longer than the rest of a lease.
 final class OpenedAlerts {
     private var last: (notification: Int64, alert: Result<PushAlert, VaultError>)?
 

@@ -4,8 +4,8 @@ package import PushStore
 internal import SQLite
 
 extension SQLiteReader {
-    /// The search steps over all older pushes that do not fit, and one user can have a million of
-    /// those. So the search runs on a reader, and does not block the writer.
+    /// Searches on a reader, so that the writer is not blocked. The search steps over older pushes
+    /// that do not satisfy the choice, and a single user can have a million of these.
     package func probe(in lane: Lane, _ choice: ProbeChoice, now: Date) throws(StoreError) -> DuePush? {
         let (lane, now) = (lane.description, now.milliseconds)
         return try self.read { db in
@@ -28,9 +28,10 @@ extension SQLiteReader {
     }
 }
 
-/// Searches the due pushes for the best probe.
+/// The search for the due push that suits a probe best.
 enum ProbeSearch {
-    /// `cross join` makes SQLite scan the due pushes in order and stop at the first that fits.
+    /// Selects the first due push that satisfies the choice. Because of `cross join`, SQLite scans
+    /// the due pushes in their order, and stops at the first that satisfies it.
     static let search = """
         select d.notification_id, d.device from delivery d cross join device v on v.number = d.device
         where d.lane = ?1 and d.is_bulk = ?2 and d.state = 'queued' and d.due_at <= ?3
@@ -39,7 +40,7 @@ enum ProbeSearch {
         order by d.due_at limit 1
         """
 
-    /// Whether a push is still due in the lane.
+    /// Whether a push is still due in this lane.
     static func isDue(_ push: DuePush, in lane: Lane, _ db: Database, now: Date) throws -> Bool {
         try db.exists(
             """

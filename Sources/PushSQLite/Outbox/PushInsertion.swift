@@ -7,33 +7,36 @@ internal import SQLite
 struct Pusher: Sendable {
     let sealing: Sealing
     let changes: ChangeNumbers
-    /// Decides which of the tags that devices set count.
+    /// Decides which of the tags that devices set have an effect.
     let tags: TagPolicy
     let notes: TransactionNotes
-    /// Whether a device, named by its lane and registration id, cannot be reached until it
-    /// connects by itself.
+    /// Whether a device cannot be reached before it connects. The device is identified by its lane
+    /// and its registration id.
     let isAway: @Sendable (_ lane: String, _ device: String) -> Bool
-    /// The lanes whose devices get looks.
+    /// By lane, the plan that decides when the lane's devices get looks (pushes that tell a device
+    /// to sync).
     let looks: [String: LookPlan]
 }
 
-/// Inserts recipients and outbox rows for devices, one after the other, within one transaction.
+/// Inserts the recipients of a notification, and the pushes to their devices, one after the other,
+/// within one transaction.
 struct PushInsertion {
-    /// How many pushes were inserted, and how many of them are due.
+    /// The number of inserted pushes, and the number of those that are due now.
     private(set) var count = 0
     private(set) var dueCount = 0
-    /// How many users have become recipients in this transaction.
+    /// The number of users who have become recipients in this transaction.
     var recipientCount: Int { self.newRecipients.count }
     private let target: PushTarget
     private let pusher: Pusher
     private let isBulk: Bool
     private let now: Date
-    /// The change number of all recipients of this page. One number is enough, since a user
-    /// becomes a recipient only once.
+    /// The change number that all recipients of this transaction get. A single number is enough,
+    /// since a user becomes a recipient only once.
     private let change: Int64
-    /// Users who have become recipients in this transaction.
+    /// The users who have become recipients in this transaction.
     private var newRecipients: Set<Int64>
-    /// Users who were recipients before this transaction, and have not dismissed the notification.
+    /// The users who were recipients before this transaction and have not dismissed the
+    /// notification.
     private var earlierRecipients: Set<Int64> = []
 
     init(_ target: PushTarget, by pusher: Pusher, isBulk: Bool, newRecipients: Set<Int64> = [], now: Date) {
@@ -45,7 +48,7 @@ struct PushInsertion {
         self.change = pusher.changes.next()
     }
 
-    /// Makes the users of the page recipients, and inserts pushes to its devices.
+    /// Makes the users of a page recipients, and inserts pushes to the page's devices.
     mutating func insert(_ page: AudiencePage, _ db: Database) throws {
         for device in page.devices { try self.insert(device, db) }
         for user in page.users { _ = try self.addRecipient(user, db) }
@@ -54,8 +57,8 @@ struct PushInsertion {
     // MARK: - Private
 
     /// Makes the device's user a recipient, and inserts a push into the outbox. Inserts no push if
-    /// the device already has one, the user has dismissed the notification, or the device has a
-    /// newer notification with the same collapse key.
+    /// the device already has one, or has a newer notification with the same collapse key. Also
+    /// inserts no push if the user has dismissed the notification.
     private mutating func insert(_ device: AudienceDevice, _ db: Database) throws {
         guard try self.addRecipient(device.user, db), try self.isNewest(for: device, db) else { return }
         let schedule = self.schedule(of: device)
@@ -65,17 +68,17 @@ struct PushInsertion {
         if case .now = schedule { self.dueCount += 1 }
     }
 
-    /// When the delivery examines a push.
+    /// When the delivery next handles a push.
     private enum Schedule {
         case now
-        /// The device is away; the delivery examines the push when the notification expires, if
-        /// the device has not connected before.
+        /// The device cannot be reached. The delivery handles the push when the notification
+        /// expires, unless the device connects before.
         case awayUntilExpiry
-        /// The device is away; the push waits until the device connects.
+        /// The device cannot be reached, and the push waits without a due time until it connects.
         ///
-        /// A device that connects finds parked pushes by its user's recipient rows that are newer
-        /// than its last connection. So only a push whose recipient was inserted in this
-        /// transaction can be parked.
+        /// When a device connects, it finds such pushes through those recipient rows of its user
+        /// that are newer than its last connection. So a push can wait in this way only if this
+        /// transaction has inserted the row of its recipient.
         case parked
     }
 
@@ -84,7 +87,8 @@ struct PushInsertion {
         return self.newRecipients.contains(device.user) ? .parked : .awayUntilExpiry
     }
 
-    /// Inserts the push into the outbox; `false` if the device already has one.
+    /// Inserts the push into the outbox; `false` if the device already has a push of this
+    /// notification.
     private func enqueue(_ device: AudienceDevice, _ schedule: Schedule, _ db: Database) throws -> Bool {
         let (dueAt, reason): (Int64?, String?) =
             switch schedule {
@@ -107,8 +111,8 @@ struct PushInsertion {
         ) == 1
     }
 
-    /// Makes the user a recipient; `false` if the user was one before and has dismissed the
-    /// notification, or may not get its payload.
+    /// Makes the user a recipient. Returns `false` if the user already was a recipient and has
+    /// dismissed the notification, or if the user may not get its payload.
     private mutating func addRecipient(_ user: Int64, _ db: Database) throws -> Bool {
         if self.newRecipients.contains(user) || self.earlierRecipients.contains(user) { return true }
         let isNew = try SQLiteStore.insertRecipient(
@@ -133,9 +137,9 @@ struct PushInsertion {
         return true
     }
 
-    /// Stores the notification as the device's newest one with its collapse key, and cancels the
-    /// push of the one before. Returns `false` if the device already has a newer notification with
-    /// the key.
+    /// Stores the notification as the device's newest with its collapse key, and cancels the push
+    /// of the previous notification. Returns `false` if the device already has a newer
+    /// notification with this key.
     private func isNewest(for device: AudienceDevice, _ db: Database) throws -> Bool {
         guard let collapseID = self.target.collapseID else { return true }
         let last = try db.first(

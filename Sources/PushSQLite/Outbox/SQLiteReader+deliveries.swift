@@ -37,10 +37,10 @@ extension SQLiteReader {
         where r.notification_id = ?1 and r.user_id > ?2 order by r.user_id limit ?3
         """
 
-    package static let times = "select \(NotificationTimes.Column.list) from notification n where n.id = ?"
+    package static let summary = "select \(NotificationSummary.Column.list) from notification n where n.id = ?"
 
     package static let latestNotifications = """
-        select \(NotificationTimes.Column.list)
+        select \(NotificationSummary.Column.list)
         from recipient r indexed by recipient_by_user cross join notification n on n.id = r.notification_id
         where r.user_id = ?1 order by r.change desc limit ?2
         """

@@ -19,15 +19,15 @@ extension SQLiteReader {
 
     package func oldestWaiting(in lane: Lane, _ queue: Queue) throws(StoreError) -> Date? {
         try self.read { db in
-            // Without pushes the minimum is null.
+            // If there are no pushes, the minimum is null.
             let most = OldestPush.maximumExamined
             return try db.first(prepared: Self.oldestWaiting, lane.description, queue.rawValue, most) { $0.date(0) }
                 ?? nil
         }
     }
 
-    /// The cross join makes SQLite start at the pushes, which are few. A common table expression
-    /// for both ends of the queue would contain the whole queue.
+    /// Because of the cross join, SQLite begins with the pushes, which are few. A common table
+    /// expression for both ends of the queue would contain the whole queue.
     static let oldestWaiting = """
         select min(n.created_at) from (
             select * from (

@@ -4,10 +4,10 @@ internal import PushStore
 internal import SQLite
 
 extension SQLiteStore {
-    /// Cancels the pushes that meet the condition and are not settled.
+    /// Cancels the pushes that satisfy the condition and are not settled.
     ///
-    /// A push that is being sent cannot be stopped: it is not retried, and the provider's answer
-    /// decides how it counts.
+    /// A push that is being sent cannot be stopped. It is not retried, and the provider's answer
+    /// decides whether it counts as accepted.
     static func cancel(_ db: Database, where condition: SQL, reason: String, now: Date) throws {
         try db.run(
             """
@@ -26,8 +26,8 @@ extension SQLiteStore {
         )
     }
 
-    /// Cancels one push, as `cancel(_:where:reason:now:)` does; returns its lane if it was still
-    /// waiting.
+    /// Cancels one push in the same way as `cancel(_:where:reason:now:)`. If the push was still
+    /// waiting, returns its lane.
     static func cancel(
         _ notification: Int64,
         device: Int64,
@@ -52,8 +52,8 @@ extension SQLiteStore {
         return nil
     }
 
-    /// Runs a statement that returns the lane of each row whose state it has changed, and counts
-    /// these rows; returns their number.
+    /// Runs a statement that changes the state of pushes, and returns their lanes. Counts these
+    /// pushes in the tally, and returns their number.
     @discardableResult
     static func count(_ state: TallyState, _ db: Database, _ statement: SQL) throws -> Int {
         let lanes = try db.all(statement) { $0.text(0) }

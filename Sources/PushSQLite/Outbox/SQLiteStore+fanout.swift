@@ -27,7 +27,8 @@ extension SQLiteStore {
             try pushes.insert(found, db)
             if isLast {
                 try Self.endFanout(db, id)
-                // All recipients may have taken the payload before the broadcast ended.
+                // All recipients may have collected the read-once payload before the broadcast
+                // ended.
                 if target.isReadOnce { try Self.eraseIfTaken(db, id) }
                 writer.recordErasure()
             } else {
@@ -42,11 +43,11 @@ extension SQLiteStore {
         }
     }
 
-    /// Enqueues a new notification's pushes: all of them, or the first page and a row of `fanout`
-    /// for the remaining ones.
+    /// Enqueues the pushes of a new notification. If there are many, enqueues only the first page,
+    /// and inserts a row of `fanout`, which continues later.
     ///
-    /// `recipients` are the users who have become recipients in this transaction. Returns how many
-    /// users and pushes there are, and whether the delivery has work now.
+    /// `recipients` are the users who have become recipients in this transaction. Returns the
+    /// number of users and pushes. Also returns whether the delivery has work now.
     static func enqueue(
         _ db: Database,
         _ target: PushTarget,
@@ -57,8 +58,8 @@ extension SQLiteStore {
     ) throws -> (reach: Reach, hasWork: Bool) {
         var walk = AudienceWalk()
         var (found, isLast) = try walk.take(page, of: target.audience, db)
-        // A small audience may still have several branches; the usual audience ends with its first
-        // page, and is not counted.
+        // An audience that does not end with its first page is counted: a small audience may have
+        // several branches.
         let isBulk = try !isLast && target.audience.isLarger(than: page, db)
         var pushes = PushInsertion(target, by: pusher, isBulk: isBulk, newRecipients: recipients, now: now)
         try pushes.insert(found, db)
@@ -72,7 +73,7 @@ extension SQLiteStore {
     }
 
     private static func oldestBroadcast(_ db: Database) throws -> RunningBroadcast? {
-        // Few broadcasts run at a time.
+        // The query needs no index, since only few broadcasts run at the same time.
         try db.first(
             prepared: """
                 select \(RunningBroadcast.columns) from fanout t join notification n on n.id = t.notification_id
@@ -81,7 +82,7 @@ extension SQLiteStore {
         ) { try RunningBroadcast($0) }
     }
 
-    /// Inserts a row, with the position from which the walk continues.
+    /// Inserts the row of a fan-out, with the position at which the walk continues.
     private static func insertFanout(
         _ db: Database,
         of target: PushTarget,

@@ -3,9 +3,10 @@ internal import PushCore
 internal import PushStore
 internal import SQLite
 
-/// Moves pushes to the lanes of their devices, as `DeviceStore.move` says.
+/// Moves pushes to the present lanes of their devices, for `DeviceStore.move`.
 extension SQLiteStore {
-    /// Moves queued pushes of a device to its lane; returns how many, at most `page`.
+    /// Moves queued pushes of a device to the device's present lane, at most `page`. Returns the
+    /// number of moved pushes.
     static func moveQueued(_ db: Database, ofDevice device: Int64, page: Int, now: Date) throws -> Int {
         let lane = try db.first(prepared: "select lane from device where number = ?", device) { $0.optionalText(0) }
         guard let lane = lane ?? nil else { return 0 }
@@ -35,8 +36,9 @@ extension SQLiteStore {
         return rows.count
     }
 
-    /// Moves a queued push to another lane of devices, where it is due at once. A look moves to
-    /// the lane of looks that belongs to that lane.
+    /// Moves a queued push to another lane of devices, and makes it due at once. A look (a push
+    /// that only tells a device to sync) moves to the lane of looks that belongs to the other
+    /// lane.
     static func move(
         _ db: Database,
         notification: Int64,
@@ -47,7 +49,7 @@ extension SQLiteStore {
         _ tally: inout TallyCount
     ) throws {
         let new = Lane(stored: old).isOfLooks ? Lane(stored: new).ofLooks.description : new
-        // The retry times that the old provider asked for do not apply to the new provider.
+        // The old provider's retry times do not apply to the new provider.
         try db.run(
             prepared: """
                 update delivery set lane = ?, due_at = ?, attempts = 0,

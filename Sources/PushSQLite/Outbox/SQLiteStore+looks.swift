@@ -3,12 +3,12 @@ package import PushCore
 package import PushStore
 internal import SQLite
 
-/// Looks: pushes that show nothing and tell a device to sync, since another device of its user has
-/// changed something.
+/// Enqueues looks: pushes that show nothing and tell a device to sync. A look is enqueued when
+/// another device of the same user has changed something.
 ///
-/// A look is a push of a notification without payload and recipients, in the lane of looks that
-/// belongs to the device's lane. The device's row names its last look, whose rows the next look
-/// deletes. So a device has one look at a time, however often its user changes something.
+/// A look is the push of a notification that has no payload and no recipients. Its lane belongs to
+/// the device's lane. The device's row names its last look, whose rows the next look deletes. So a
+/// device has only one look at a time, however often its user changes something.
 extension SQLiteStore {
     package func enqueueLooks(
         _ orders: [LookOrder],
@@ -17,8 +17,8 @@ extension SQLiteStore {
     ) async throws -> Bool {
         let pusher = self.pusher
         if pusher.looks.isEmpty || orders.isEmpty { return false }
-        // Looks that are not urgent may be many, as when a broadcast expires; they must not delay
-        // posts.
+        // There may be many looks that are not urgent, for example when a broadcast expires. These
+        // looks must not delay posts.
         let lane: WriterLane = orders.contains(where: \.isUrgent) ? .delivery : .housekeeping
         return try await self.writer.write(lane) { db in
             var count = 0
@@ -48,7 +48,7 @@ extension SQLiteStore {
 
     // MARK: - Private
 
-    /// Enqueues the looks of one order; returns the number of pushes.
+    /// Enqueues the looks (pushes that tell a device to sync) of one order. Returns their number.
     private static func enqueue(
         _ order: LookOrder,
         by pusher: Pusher,
@@ -89,14 +89,14 @@ extension SQLiteStore {
         return count
     }
 
-    /// A device, with its last look.
+    /// A device, with the notification of its last look (a push that only tells it to sync).
     private struct LookDevice {
         let number: Int64
         let id: String
         let lane: String
         let last: Int64?
         let dueAt: Date?
-        /// `nil` if the last look's push is deleted.
+        /// The state of the last look's push; `nil` if that push was deleted.
         let state: String?
 
         init(_ row: borrowing DirectRow) {
@@ -121,7 +121,8 @@ extension SQLiteStore {
         )
     }
 
-    /// Inserts the notification, which has no sender, so it counts for nobody's storage.
+    /// Inserts the notification of a look. This notification has no sender, so it counts towards
+    /// nobody's storage.
     private static func insertLook(
         _ order: LookOrder,
         _ pusher: Pusher,
@@ -170,8 +171,9 @@ extension SQLiteStore {
         if let lane { pusher.notes.count(.cancelled, lane: lane) }
     }
 
-    /// Deletes an ended look. A look that is still being sent expires now, so that the next
-    /// cleanup deletes it. A stream that nobody reads must not fill the database.
+    /// Deletes a look that has ended. A look that is being sent expires now, so that the next
+    /// cleanup deletes it. Otherwise the looks of a stream that nobody reads would fill the
+    /// database.
     private static func deleteEnded(_ push: DuePush, _ db: Database, now: Date) throws {
         try db.run(
             """

@@ -4,7 +4,7 @@ package import PushStore
 internal import SQLite
 
 extension SQLiteStore {
-    /// Always `true`, since no other process has the file open.
+    /// Always `true`, since no other process can open the file.
     package var maySend: Bool { true }
 
     package func lease(_ request: LeaseRequest, now: Date) async throws -> [LeasedDelivery] {
@@ -35,7 +35,7 @@ extension SQLiteStore {
         now: Date
     ) async throws -> LeasedDelivery? {
         try await self.writer.write(.delivery) { [writer, sealing] db in
-            // A reader found the push, which may have been cancelled since.
+            // Since a reader found this push, it may have been cancelled.
             guard try ProbeSearch.isDue(push, in: lane, db, now: now) else { return nil }
             var tally = TallyCount()
             let leasing = Leasing(
@@ -58,7 +58,7 @@ extension SQLiteStore {
         }
     }
 
-    /// The number of the user's unread notifications of the push's app.
+    /// The number of unread notifications that the user of a push has in the push's app.
     private static func countUnread(_ delivery: LeasedDelivery, _ db: Database, now: Date) throws -> Int? {
         try db.first(
             prepared: Self.unread,
@@ -69,7 +69,8 @@ extension SQLiteStore {
         ) { Int(clamping: $0.integer(0)) }
     }
 
-    /// The cross join makes SQLite start at the newest changes, which are few.
+    /// Counts unread notifications. Because of the cross join, SQLite begins with the user's
+    /// newest changes, which are few.
     static let unread = """
         select count(*) from (
             select notification_id, read_at, dismissed_at from recipient
@@ -84,7 +85,7 @@ extension SQLiteStore {
         """
 }
 
-/// Leases the pushes of a lane.
+/// Decides about due pushes of one lane, and leases those that are to be sent.
 private struct Leasing {
     let writer: Writer
     let sealing: Sealing
@@ -101,7 +102,7 @@ private struct Leasing {
             let due = try DuePushRow(db, key, needsAcceptance: needsAcceptance, self.sealing, self.alerts)
             return try due.flatMap { try self.lease($0, db, &tally) }
         } catch let error as DatabaseError where !error.concernsAll {
-            // A damaged row must not block the others, nor fail the next lease again.
+            // A damaged row must not block the other rows, and must not fail the next lease again.
             try self.settle(key, as: .failed, reason: PushReason.damaged, db, &tally)
             self.writer.condition.record(.push(notification: key.notification, device: key.device))
             return nil
@@ -124,8 +125,8 @@ private struct Leasing {
                 )
                 return delivery.leased(push, isAddressKnown: self.isProbe && due.acceptedAt != nil)
             case .wait(let date):
-                // The stored reason marks such a push, which is no longer needed once the device
-                // has fetched.
+                // The stored reason marks a push that waits for the minimum interval. Once the
+                // device has fetched the notification, this push is cancelled.
                 try self.postpone(key, until: date, db)
             case .replace: try self.settle(key, as: .cancelled, reason: PushReason.replaced, db, &tally)
             }

@@ -46,7 +46,7 @@ extension SQLiteStore {
         where t.is_set_aside = 0 and t.due_at <= ? order by t.due_at, t.sequence limit ?
         """
 
-    /// When the next notification is due; `nil`: no notification is scheduled.
+    /// The time when the next notification is due; `nil` if no notification is scheduled.
     static func nextRelease(_ db: Database) throws -> Date? {
         try db.first(prepared: Self.firstDue) { Date(milliseconds: $0.integer(0)) }
     }
@@ -70,12 +70,12 @@ extension SQLiteStore {
         )
     }
 
-    /// Deletes the row of a scheduled notification, if there is one.
+    /// Deletes the row of the schedule for a notification, if there is one.
     static func unschedule(_ db: Database, _ id: Int64) throws {
         try db.run("delete from scheduled where notification_id = \(id)")
     }
 
-    /// Sends a scheduled notification as a post of this moment would be sent.
+    /// Sends a scheduled notification in the same way as a post that is made now.
     private static func send(
         _ target: PushTarget,
         by pusher: Pusher,
@@ -106,7 +106,7 @@ extension SQLiteStore {
         } ?? .nothing
     }
 
-    /// Recalls a notification that was never sent.
+    /// Recalls a scheduled notification that was never sent.
     private static func recallUnsent(_ db: Database, _ id: Int64, now: Date) throws {
         try db.run(
             """

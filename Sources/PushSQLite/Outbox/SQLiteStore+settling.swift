@@ -11,8 +11,8 @@ extension SQLiteStore {
                 do {
                     try batch.settle(db, delivery, as: settlement)
                 } catch let error as DatabaseError where !error.concernsAll {
-                    // A damaged row: it stays leased until the next start, and the others are
-                    // stored.
+                    // The row is damaged. It stays leased until the next start, and the outcomes
+                    // of the other pushes are stored.
                     let id = delivery.push.notification.rawValue
                     writer.condition.record(.settlement(notification: id, device: delivery.device))
                 }
@@ -34,12 +34,13 @@ private struct Batch {
     mutating func settle(_ db: Database, _ delivery: LeasedDelivery, as settlement: Settlement) throws {
         switch settlement {
         case .accepted(let providerID):
-            // The id is stored only if it is the provider's own, and not the id of this attempt.
+            // The provider's id of the push is stored only if it differs from the `attemptID` that
+            // this server has sent.
             let isOurs = providerID == delivery.push.attemptID.text
             let lane = try self.end(db, delivery, .accepted, reason: nil, providerID: isOurs ? nil : providerID)
-            // If the device was deleted, its push was settled then, and no new row may be stored
-            // for the device. The time of a look is not stored, since a look does not delay the
-            // next notification.
+            // If the device was deleted, its push was settled at that moment, and the device may
+            // get no new row. The time of a look (a push that only tells the device to sync) is
+            // not stored, because a look does not delay the next notification.
             guard let lane, !Lane(stored: lane).isOfLooks else { return }
             try db.run(
                 prepared: """
@@ -59,8 +60,8 @@ private struct Batch {
         case .retried(let due, let reason):
             try self.requeue(db, delivery, dueAt: due, reason: reason, attempts: delivery.state.attempts)
         case .away(let reason):
-            // A device that connects makes the push due. If the push is settled only after that,
-            // `isAnythingWaiting` finds it.
+            // If the device connects, its pushes become due. If it connects before this push is
+            // settled, `isAnythingWaiting` finds the push afterwards.
             let end = delivery.state.expiresAt
             try self.requeue(db, delivery, dueAt: end, reason: reason, attempts: delivery.state.attempts)
         case .moved(let reason):
@@ -72,7 +73,8 @@ private struct Batch {
 
     // MARK: - Private
 
-    /// Whether the device now has another address than the push's; `false` for a claim.
+    /// Whether the device now has another address than the push's address; `false` for a claim to
+    /// a handle.
     private func hasMoved(_ db: Database, _ delivery: LeasedDelivery) throws -> Bool {
         guard let handle = DeviceHandle(delivery.push.handle) else { return false }
         let hasMoved = try db.first(
@@ -88,7 +90,7 @@ private struct Batch {
         return hasMoved == true
     }
 
-    /// Settles a push; returns its lane if it was not settled before.
+    /// Settles a push. Returns its lane, or `nil` if it was already settled.
     @discardableResult
     private mutating func end(
         _ db: Database,

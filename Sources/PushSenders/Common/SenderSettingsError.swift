@@ -6,12 +6,24 @@ package enum SenderSettingsError: Error, Sendable, Hashable, CustomStringConvert
     case missingField(String)
     /// The key cannot be read, or is of the wrong kind.
     case badKey(field: String, expected: String)
+    /// A field of the file that the configuration's key names.
+    indirect case inFile(key: String, SenderSettingsError)
 
-    package var description: String {
+    package var description: String { "\(self.field): \(self.fault)" }
+
+    package var field: String {
         switch self {
-        case .badValue(let field, let expected): "\(field): must be \(expected)"
-        case .missingField(let field): "\(field): missing"
-        case .badKey(let field, let expected): "\(field): not \(expected)"
+        case .badValue(let field, _), .missingField(let field), .badKey(let field, _), .inFile(let field, _): field
+        }
+    }
+
+    /// The fault of the field.
+    package var fault: String {
+        switch self {
+        case .badValue(_, let expected): "must be \(expected)"
+        case .missingField: "missing"
+        case .badKey(_, let expected): "not \(expected)"
+        case .inFile(_, let error): "the file's \(error)"
         }
     }
 }

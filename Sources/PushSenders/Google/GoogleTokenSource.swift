@@ -28,14 +28,14 @@ struct GoogleTokenSource: Sendable {
         var projectID: String?
         switch settings.credentials {
         case .file(let text) where text.isExternalAccount:
-            let account = try ExternalAccount(
-                text,
-                tokenEndpoint: settings.tokenEndpoint,
-                allowedHosts: settings.allowedHosts
-            )
+            let account = try Self.namingFile { () throws(SenderSettingsError) in
+                try ExternalAccount(text, tokenEndpoint: settings.tokenEndpoint, allowedHosts: settings.allowedHosts)
+            }
             self.kind = .federation(account)
         case .file(let text):
-            let account = try ServiceAccount(text, tokenEndpoint: settings.tokenEndpoint)
+            let account = try Self.namingFile { () throws(SenderSettingsError) in
+                try ServiceAccount(text, tokenEndpoint: settings.tokenEndpoint)
+            }
             let url = try ConnectionSettings.endpoint(account.tokenEndpoint, field: "tokenEndpoint")
             projectID = account.projectID
             self.kind = .key(account, at: url)
@@ -45,6 +45,19 @@ struct GoogleTokenSource: Sendable {
         guard let projectID = settings.projectID ?? projectID else { throw .missingField("projectID") }
         self.projectID = try GoogleProject.checked(projectID, field: "projectID")
         self.timeout = settings.connection.timeout
+    }
+
+    /// Rethrows errors of the file's fields with the key that names the file. All fields are the
+    /// file's, except for keys of the configuration.
+    private static func namingFile<Value>(
+        _ read: () throws(SenderSettingsError) -> Value
+    ) throws(SenderSettingsError) -> Value {
+        do throws(SenderSettingsError) {
+            return try read()
+        } catch {
+            let isKey = ["serviceAccount", "allowedHosts", "tokenEndpoint"].contains(error.field)
+            throw isKey ? error : .inFile(key: "serviceAccount", error)
+        }
     }
 
     /// Whether `fetch` calls a metadata server, and so needs its argument `metadata`.

@@ -20,7 +20,9 @@ package final class WNSSender: PushSender {
         now: @escaping @Sendable () -> Date = { Date() }
     ) throws(SenderSettingsError) {
         guard !settings.clientID.isEmpty else { throw .missingField("clientID") }
-        guard !settings.clientSecret.exposed.isEmpty else { throw .missingField("clientSecret") }
+        guard !settings.clientSecret.exposed.isEmpty else {
+            throw .badValue(field: "clientSecretFile", expected: "a file with the client secret, and is empty")
+        }
         let tokenURL = try ConnectionSettings.endpoint(settings.tokenEndpoint, field: "tokenEndpoint")
         let handles = try WNSHandleRule(allowedHosts: settings.allowedHosts)
         let timeout = settings.connection.timeout

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import CurlHTTP
 
 /// The notification that Safari shows if the page's worker does not replace it: the declarative
@@ -11,12 +12,16 @@ package struct WebPushPlaceholder: Sendable, Hashable {
     private let body: String
 
     /// `page` is the page that a click opens; `{id}` in it stands for the notification's id.
-    /// Without a `title`, the title is the page's host. Returns `nil` unless `page` is an https
-    /// URL.
-    package init?(page: String, title: String? = nil, body: String? = nil) {
-        guard page.utf8.count <= Self.longestPage, page.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else { return nil }
+    /// Without a `title`, the title is the page's host. Throws unless `page` is an https URL.
+    package init(page: String, title: String? = nil, body: String? = nil) throws(SenderSettingsError) {
+        func fault(_ expected: String) -> SenderSettingsError { .badValue(field: "page", expected: expected) }
+        guard page.utf8.count <= Self.longestPage else {
+            throw fault("at most \(Self.longestPage) bytes long, and has \(page.utf8.count)")
+        }
+        guard page.utf8.allSatisfy(\.isVisible) else { throw fault("ASCII without blanks; use escapes such as %20") }
         let address = Self.page(page, id: "0").prefix { $0 != "#" }
-        guard let url = OutboundURL(String(address)), url.isSecure else { return nil }
+        guard let url = OutboundURL(String(address)) else { throw fault("an https URL with a host") }
+        guard url.isSecure else { throw fault("an https URL, and not http") }
         self.page = page
         self.title = title ?? url.host
         self.body = body ?? "New message. Open to read."

@@ -31,7 +31,9 @@ struct WebhookSecret: Sendable {
             }
             keys.append(Secret(SymmetricKey(data: bytes)))
         }
-        guard !keys.isEmpty else { throw .missingField("secretFile") }
+        guard !keys.isEmpty else {
+            throw .badValue(field: "secretFile", expected: "a file with a secret, and is empty")
+        }
         self.keys = keys
     }
 

@@ -10,6 +10,7 @@ struct UserHandler: Handler {
     let reports: ReportReader
     let authenticator: Authenticator
     let settings: ServerSettings
+    let scope: AppScope
 
     var routes: [Route] {
         [
@@ -17,7 +18,7 @@ struct UserHandler: Handler {
                 .post,
                 Paths.users,
                 .atLeast(.admin, .manage),
-                body: ["Name", "Password", "WithoutPassword", "Role", "Apps"]
+                body: ["Name", "Password", "WithoutPassword", "Role", "Apps", "RequiresEncryption"]
             ) {
                 try await self.addUser($0)
             },
@@ -54,12 +55,17 @@ struct UserHandler: Handler {
         }
         let role = try self.role(body) ?? .device
         let apps = try self.apps(body)
+        let requiresEncryption = try body.bool("RequiresEncryption") ?? false
         let hash = try await self.newHash(body, of: name, context)
-        let detail = [role.rawValue, apps.map { "apps \($0.text)" }].compactMap(\.self).joined(separator: ", ")
+        let detail = [
+            role.rawValue, apps.map { "apps \($0.text)" },
+            requiresEncryption ? UserEntry.encryption(isRequired: true) : nil,
+        ].compactMap(\.self).joined(separator: ", ")
         let isAdded = try await self.store.addUser(
             name,
             role: role,
             apps: apps ?? [.usual],
+            requiresEncryption: requiresEncryption,
             password: hash,
             by: context.record(.addUser, of: name.description, detail: detail),
             now: context.now
@@ -71,16 +77,21 @@ struct UserHandler: Handler {
                 .init("Name", .string(name.description)),
                 .init("Role", .string(role.rawValue)),
                 .init("Apps", (apps ?? [.usual]).json),
+                .init("RequiresEncryption", .bool(requiresEncryption)),
             ])
         )
     }
 
-    /// Lists users, a page at a time; a cursor is the last name.
+    /// Lists users, a page at a time; a cursor is the last name that was searched.
     private func listUsers(_ context: RequestContext) async throws -> Response {
         let query = try Query(context.request.head.query)
-        let last = try query.start({ Username($0) }, older: "after", "a user name")
+        let apps = self.scope.limit(of: try context.user)
+        let last = try query.start(
+            { self.scope.text(ofCursor: $0, within: apps).flatMap { Username($0) } },
+            older: "after",
+            "a user name"
+        )
         let size = try query.limit
-        let apps = AppScope(self.settings).limit(of: try context.user)
         var scan = ListScan<UserEntry, Username>(
             after: last,
             limit: size,
@@ -91,15 +102,15 @@ struct UserHandler: Handler {
         try await scan.run { last, count in
             try await self.reports.run { try await $0.users(after: last, limit: count) }
         }
-        let end = scan.end(hidingOthers: apps != nil)
-        return Response(page: "Users", scan.found.map(\.json), cursor: end?.description, hasMore: scan.hasMore)
+        let cursor = try self.scope.cursor(scan.last?.description, within: apps)
+        return Response(page: "Users", scan.found.map(\.json), cursor: cursor, hasMore: scan.hasMore)
     }
 
     private func showUser(_ context: RequestContext) async throws -> Response {
         guard
             let name = Username(context.parameter),
             let user = try await context.reader.userEntry(named: name),
-            AppScope(self.settings).sees(user.apps, try context.user)
+            self.scope.sees(user.apps, try context.user)
         else { throw Problem(.notFound) }
         return Response(uncached: user.json)
     }

@@ -13,10 +13,12 @@ struct ConsoleHandler: Handler {
     private static let folder = "/console/"
 
     var routes: [Route] {
-        [
-            Route(.get, "/console", .anybody) { _ in
+        // A person who opens the server's address in a browser looks for its page.
+        ["/", "/console"].map { path in
+            Route(.get, path, .anybody) { _ in
                 Response(status: .permanentRedirect, fields: [.location: Self.folder, .cacheControl: "no-cache"])
-            },
+            }
+        } + [
             Route(.get, Self.folder, .anybody) { try self.show("index.html", $0) },
             Route(.get, Self.folder + "{id}", .anybody) { try self.show($0.parameter, $0) },
         ]

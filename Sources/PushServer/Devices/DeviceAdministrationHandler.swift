@@ -20,27 +20,27 @@ struct DeviceAdministrationHandler: Handler {
         ]
     }
 
-    /// Lists registrations of one user or of all, a page at a time.
+    /// Lists registrations of one user or of all, a page at a time. Throws a `not-found` problem
+    /// for a user whom the caller does not see.
     private func listDevices(_ context: RequestContext) async throws -> Response {
         let query = try Query(context.request.head.query)
         let user = try query["user"].map { text in
             guard let name = Username(text) else { throw Problem(.invalidParameter, "user must be a user name") }
             return name
         }
-        let last = try query.start { DevicePlace(cursor: $0) }
-        let size = try query.limit
         let apps = self.scope.limit(of: try context.user)
-        var seesUser = false
-        if let user, apps != nil {
-            let entry = try await context.reader.userEntry(named: user)
-            seesUser = entry.map { AppScope.sees($0.apps, within: apps) } ?? false
+        let last = try query.start { self.scope.text(ofCursor: $0, within: apps).flatMap(DevicePlace.init(cursor:)) }
+        let size = try query.limit
+        if let user {
+            guard let found = try await context.reader.user(named: user), AppScope.sees(found.apps, within: apps)
+            else { throw Problem(.notFound, "you see no user \(user)") }
         }
         var scan = ListScan<DeviceEntry, DevicePlace>(
             after: last,
             limit: size,
             step: apps == nil ? size : ListScanLimits.step,
             place: \.place,
-            where: { [seesUser] in $0.isSeen(within: apps, seesUser: seesUser) }
+            where: { $0.isSeen(within: apps, seesUser: user != nil) }
         )
         try await scan.run { last, count in
             try await self.reports.run { try await $0.deviceEntries(of: user, after: last, limit: count) }
@@ -49,7 +49,7 @@ struct DeviceAdministrationHandler: Handler {
         return Response(
             page: "Devices",
             scan.found.map { $0.json(showsHandle: showsHandles) },
-            cursor: scan.end(hidingOthers: apps != nil)?.cursor,
+            cursor: try self.scope.cursor(scan.last?.cursor, within: apps),
             hasMore: scan.hasMore
         )
     }

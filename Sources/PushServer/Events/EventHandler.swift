@@ -25,15 +25,15 @@ struct EventHandler: Handler {
     private func listEvents(_ context: RequestContext) async throws -> Response {
         let query = try Query(context.request.head.query)
         let limit = try query.limit
+        let user = try context.user
+        let sender = user.role.seesAll ? nil : user
+        let apps = sender == nil ? self.scope.limit(of: user) : nil
         let start: Int64? = try query.start(
-            { text in Int64(text).flatMap { $0 >= 0 ? $0 : nil } },
+            { self.scope.text(ofCursor: $0, within: apps).flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil } },
             older: "since",
             "the number of an event"
         )
         guard self.isOn else { throw Problem(.notFound, "events are not configured; set events.keep") }
-        let user = try context.user
-        let sender = user.role.seesAll ? nil : user
-        let apps = sender == nil ? self.scope.limit(of: user) : nil
         let now = context.now
         let (page, shown) = try await self.reports.run { reader in
             let page = try await reader.events(after: start, ofSender: sender, limit: limit)
@@ -43,7 +43,7 @@ struct EventHandler: Handler {
         return Response(
             uncached: .object([
                 .init("Events", .array(shown.map(\.json))),
-                .init("Cursor", .string(String(page.end))),
+                .init("Cursor", try self.scope.cursor(String(page.end), within: apps).map { .string($0) } ?? .null),
                 .init("More", .bool(page.hasMore)),
                 .init("Truncated", .bool(page.isTruncated)),
             ])

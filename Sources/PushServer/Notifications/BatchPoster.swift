@@ -134,6 +134,13 @@ struct BatchPoster: Sendable {
         in batch: IdempotentRequest?,
         besides ids: Set<NotificationID>
     ) throws -> Draft {
+        if let most = [origin.quota, origin.changes].compactMap({ $0?.most }).min(), number >= most {
+            // A repeated batch pays for its elements again, so it would never get to this one.
+            throw Problem(
+                .invalidMember,
+                "Notifications has more elements than the \(most) that the quota admits at once; send this one in another request"
+            )
+        }
         // The quota was charged for the first element when the request was admitted.
         if number > 0, let quota = origin.quota?.take(now: origin.now), quota.isExceeded {
             throw Problem(.rateLimited, "the next request is available in \(quota.seconds) seconds")

@@ -39,7 +39,7 @@ struct FailureHandler: Handler {
         let since = try query.beginning("since", now: context.now) ?? .distantPast
         let apps = self.scope.limit(of: try context.user)
         let filter = try FailureFilter(query, within: apps)
-        let start = try query.start { FailurePlace(cursor: $0) }
+        let start = try query.start { self.scope.text(ofCursor: $0, within: apps).flatMap(FailurePlace.init(cursor:)) }
         var scan = ListScan<FailedPush, FailurePlace>(
             after: start,
             limit: limit,
@@ -55,7 +55,7 @@ struct FailureHandler: Handler {
         return Response(
             page: "Deliveries",
             scan.found.map(\.json),
-            cursor: scan.end(hidingOthers: apps != nil)?.cursor,
+            cursor: try self.scope.cursor(scan.last?.cursor, within: apps),
             hasMore: scan.hasMore
         )
     }

@@ -66,8 +66,7 @@ struct ReadStateHandler: Handler {
         }
         let ids = numbers.compactMap { NotificationID(rawValue: Int64($0)) }
         guard ids.count == numbers.count else { throw Problem(.invalidMember, "Ids must be notification ids") }
-        let usable = try await self.visible.usable(ids, context)
-        let (read, hasChanged) = try await self.store.markRead(usable, by: context.user.id, now: context.now)
+        let (read, hasChanged) = try await self.store.markRead(ids, by: context.user, now: context.now)
         if hasChanged { self.looks.record(try LookOrder(context)) }
         return Response(uncached: .object([.init("Read", .array(read.map { .number($0.rawValue) }))]))
     }

@@ -33,8 +33,10 @@ struct VisibleNotifications: Sendable {
     /// The id in the path, for an action on the notification. Throws a `not-found` problem if the
     /// caller does not belong to its app.
     func actionable(_ context: RequestContext) async throws -> NotificationID {
-        let id = try self.id(in: context)
-        guard try await self.usable([id], context) == [id] else { throw Problem(.notFound) }
+        let (id, user) = (try self.id(in: context), try context.user)
+        if user.role == .admin { return id }
+        let app = try await context.reader.apps(of: [id], now: context.now)[id]
+        guard let app, user.mayUse(app) else { throw Problem(.notFound) }
         return id
     }
 
@@ -46,14 +48,6 @@ struct VisibleNotifications: Sendable {
         let sender = user.role.seesAll ? nil : user.id
         guard try await context.reader.isThere(id, from: sender, now: context.now) else { throw Problem(.notFound) }
         return id
-    }
-
-    /// The notifications among `ids` whose app the caller may use, without expired ones.
-    func usable(_ ids: [NotificationID], _ context: RequestContext) async throws -> [NotificationID] {
-        let user = try context.user
-        if user.role == .admin { return ids }
-        let apps = try await context.reader.apps(of: ids, now: context.now)
-        return ids.filter { apps[$0].map(user.mayUse) ?? false }
     }
 
     /// The notification that the store has found. Throws a `not-found` problem if it is missing or

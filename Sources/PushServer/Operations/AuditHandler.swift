@@ -27,15 +27,16 @@ struct AuditHandler: Handler {
     private func listAudit(_ context: RequestContext) async throws -> Response {
         let query = try Query(context.request.head.query)
         let limit = try query.limit
+        let apps = self.scope.limit(of: try context.user)
         let before = try query.start(
-            { text in Int64(text).flatMap { $0 > 0 ? $0 : nil } },
+            { self.scope.text(ofCursor: $0, within: apps).flatMap { Int64($0) }.flatMap { $0 > 0 ? $0 : nil } },
             older: "before",
             "the number of an audit entry"
         )
         if let filter = try AuditFilter(query) {
-            return try await self.searchAudit(filter.scan(before: before, limit: limit), context)
+            return try await self.searchAudit(filter.scan(before: before, limit: limit), within: apps)
         }
-        if self.scope.limit(of: try context.user) != nil {
+        if apps != nil {
             let all = ListScan<AuditEntry, Int64>(
                 after: before,
                 limit: limit,
@@ -43,7 +44,7 @@ struct AuditHandler: Handler {
                 size: \.subject.utf8.count,
                 where: { _ in true }
             )
-            return try await self.searchAudit(all, context)
+            return try await self.searchAudit(all, within: apps)
         }
         // Reading one more than the limit reveals whether there are more.
         let entries = try await self.reports.run { try await $0.auditEntries(before: before, limit: limit + 1) }
@@ -59,21 +60,24 @@ struct AuditHandler: Handler {
     /// The entries that a search finds, in short reads, so that other reports come in between.
     private func searchAudit(
         _ search: ListScan<AuditEntry, Int64>,
-        _ context: RequestContext
+        within apps: Set<AppName>?
     ) async throws -> Response {
         var scan = search
         try await scan.run { last, count in
             try await self.reports.run { try await $0.auditEntries(before: last, limit: count) }
         }
         var shown = scan.found
-        if let apps = self.scope.limit(of: try context.user) {
+        if let apps {
             shown = try await self.reports.run { [shown] in try await Self.entries(shown, of: apps, $0) }
         }
         return Response(
             uncached: .object([
                 .init("Entries", .array(shown.map(\.json))),
                 .init("Searched", .number(scan.searched)),
-                .init("Cursor", scan.last.map { .string(String($0)) } ?? .null),
+                .init(
+                    "Cursor",
+                    try self.scope.cursor(scan.last.map(String.init), within: apps).map { .string($0) } ?? .null
+                ),
                 .init("More", .bool(scan.hasMore)),
             ])
         )

@@ -9,6 +9,7 @@ struct Diagnosis: Sendable {
     enum Cause: String, Sendable, CaseIterable {
         // The causes that concern the user or a device.
         case userDisabled = "user-disabled"
+        case encryptionRequired = "encryption-required"
         case noDevice = "no-device"
         case notRegistered = "not-registered"
         case unconfirmed, retired
@@ -40,8 +41,8 @@ struct Diagnosis: Sendable {
     /// The stored state of a notification, for one user or for all.
     struct Sent: Sendable {
         let id: NotificationID
-        /// The notification's times; `nil` if it is no longer stored.
-        let times: NotificationTimes?
+        /// The summary; `nil` if it is no longer stored.
+        let summary: NotificationSummary?
         var sendAt: Date?
         var isFindingDevices = false
         /// The row of the user among the recipients, or any recipient's row if the explanation is
@@ -50,6 +51,8 @@ struct Diagnosis: Sendable {
         /// The notification's pushes to the user, or its first pushes if the explanation is for
         /// all.
         var pushes: [DeliveryEntry] = []
+
+        var isClear: Bool { self.summary?.isEndToEnd == false }
     }
 
     let now: Date
@@ -58,6 +61,11 @@ struct Diagnosis: Sendable {
     let platforms: Set<String>
     /// The hosts of the platforms whose pushes all go to one URL of the operator's.
     let receivers: [String: String]
+    /// Whether the caller sees only some apps: a text for this caller must be true whatever the
+    /// other apps have.
+    var isLimited = false
+    /// Whether the explained user gets end-to-end payloads only.
+    var requiresEncryption = false
     /// The pushes of codes by the numbers of the devices that wait for them.
     var codes: [Int64: DeliveryEntry] = [:]
     /// The number of pushes that are explained one by one.
@@ -66,7 +74,7 @@ struct Diagnosis: Sendable {
     static let maximumRetired = 3
 
     /// Explains a user, or one device of the user. `sent` is `nil` if no notification is for the
-    /// user.
+    /// user, or none that the caller sees.
     func explain(_ user: User, _ allDevices: [DeviceEntry], _ sent: Sent?) -> [Sentence] {
         let name = user.name.description
         let devices = Self.relevant(allDevices)
@@ -76,13 +84,23 @@ struct Diagnosis: Sendable {
                 Sentence(cause: .userDisabled, text: "The user \(name) is disabled, and cannot fetch anything.")
             )
         }
+        if self.requiresEncryption {
+            let text = "\(name) requires end-to-end encryption: the server sends \(name) no clear payload."
+            sentences.append(Sentence(cause: .encryptionRequired, text: text))
+        }
         if devices.isEmpty {
-            sentences.append(
-                Sentence(cause: .noDevice, text: "\(name) has no device: no app has registered one for this user.")
-            )
+            let text =
+                self.isLimited
+                ? "No device of \(name) is visible to you: your apps have registered none for this user."
+                : "\(name) has no device: no app has registered one for this user."
+            sentences.append(Sentence(cause: .noDevice, text: text))
         }
         guard let sent else {
-            let text = "No stored notification is for \(name): none was sent, or all have expired."
+            let encrypted = self.requiresEncryption ? " with end-to-end encryption" : ""
+            let text =
+                self.isLimited
+                ? "None of the latest notifications for \(name) is visible to you: there are none, or they belong to other apps."
+                : "No stored notification is for \(name): none\(encrypted) was sent, or all have expired."
             return sentences + devices.flatMap(self.explain) + [Sentence(cause: .noNotification, text: text)]
         }
         let states = self.explain(sent)
@@ -92,9 +110,14 @@ struct Diagnosis: Sendable {
             return sentences + devices.flatMap(self.explain)
         }
         guard let recipient = sent.recipient else {
-            let text =
-                "\(name) is not a recipient of notification \(sent.id): its tags match neither the user nor a device of the user."
-            return sentences + devices.flatMap(self.explain) + [Sentence(cause: .notRecipient, text: text)]
+            let isRefused = self.requiresEncryption && sent.isClear
+            let reason =
+                isRefused
+                ? "payload is clear, and \(name) requires end-to-end encryption. Its tags may not match, either"
+                : "tags match neither the user nor a device of the user"
+            let text = "\(name) is not a recipient of notification \(sent.id): its \(reason)."
+            let cause = isRefused ? Cause.encryptionRequired : .notRecipient
+            return sentences + devices.flatMap(self.explain) + [Sentence(cause: cause, text: text)]
         }
         for device in devices {
             sentences += self.explain(device)
@@ -115,7 +138,8 @@ struct Diagnosis: Sendable {
             return states + [
                 Sentence(
                     cause: .noRecipient,
-                    text: "Notification \(sent.id) has no recipients: its tags match no user and no device."
+                    text:
+                        "Notification \(sent.id) has no recipients: its tags match no user and no device\(sent.isClear ? " that may get a clear payload" : "")."
                 )
             ]
         }
@@ -147,16 +171,19 @@ struct Diagnosis: Sendable {
     /// The reason why a notification has no pushes yet, or none that count; empty if it is sent
     /// and valid.
     private func explain(_ sent: Sent) -> [Sentence] {
-        guard let times = sent.times else {
-            let text = "Notification \(sent.id) is not stored: it never existed, or has expired and is deleted."
+        guard let summary = sent.summary else {
+            let text =
+                self.isLimited
+                ? "Notification \(sent.id) is not visible to you: it never existed, has expired and is deleted, or belongs to another app."
+                : "Notification \(sent.id) is not stored: it never existed, or has expired and is deleted."
             return [Sentence(cause: .noNotification, text: text)]
         }
-        if let recalledAt = times.recalledAt {
+        if let recalledAt = summary.recalledAt {
             let text = "Notification \(sent.id) was recalled at \(recalledAt.rfc3339)."
             return [Sentence(cause: .recalled, text: text)]
         }
-        if times.expiresAt <= self.now {
-            let text = "Notification \(sent.id) expired at \(times.expiresAt.rfc3339)."
+        if summary.expiresAt <= self.now {
+            let text = "Notification \(sent.id) expired at \(summary.expiresAt.rfc3339)."
             return [Sentence(cause: .notificationExpired, text: text)]
         }
         if let sendAt = sent.sendAt {
@@ -192,8 +219,10 @@ struct Diagnosis: Sendable {
 
     /// The reason why a registered device has no push of a notification that its user received.
     private func missingPush(to device: DeviceEntry, of sent: Sent) -> Sentence? {
-        guard case .registered(let platform, _, _, let tags) = device.state, let times = sent.times else { return nil }
-        if device.createdAt > times.createdAt {
+        guard case .registered(let platform, _, _, let tags) = device.state, let summary = sent.summary else {
+            return nil
+        }
+        if device.createdAt > summary.createdAt {
             let text = "The device \(device.id) was registered after notification \(sent.id) was sent."
             return Sentence(cause: .registeredLater, device: device.id, text: text)
         }

@@ -37,19 +37,21 @@ struct DiagnosisHandler: Handler {
             }
             return id
         }
+        let apps = self.scope.limit(of: try context.user)
         let diagnosis = Diagnosis(
             now: context.now,
             pauses: self.daemon.pauses(),
             platforms: self.platforms,
-            receivers: self.receivers
+            receivers: self.receivers,
+            isLimited: apps != nil
         )
-        let (apps, now) = (self.scope.limit(of: try context.user), context.now)
         let found = try await self.reports.run { reader in
-            try await Self.sentences(about: subject, id, diagnosis, Seen(apps: apps, reader: reader, now: now))
+            try await Self.sentences(about: subject, id, diagnosis, Seen(apps: apps, reader: reader))
         }
         guard let (kind, sentences) = found else {
             // The server cannot distinguish an expired notification from one that never existed.
-            throw Problem(.notFound, "there is no user, no device and no stored notification \(subject)")
+            let start = apps == nil ? "there is no" : "you see no"
+            throw Problem(.notFound, "\(start) user, no device and no stored notification \(subject)")
         }
         return Response(
             uncached: .object([
@@ -64,29 +66,26 @@ struct DiagnosisHandler: Handler {
     private static func sentences(
         about subject: String,
         _ notification: NotificationID?,
-        _ base: Diagnosis,
+        _ diagnosis: Diagnosis,
         _ seen: Seen
     ) async throws -> (kind: String, sentences: [Diagnosis.Sentence])? {
         let reader = seen.reader
-        var diagnosis = base
         if let name = Username(subject), let user = try await reader.user(named: name), seen.admits(user) {
             let all = try await reader.deviceEntries(of: name, after: nil, limit: Self.maximumDevices)
             let devices = all.filter { $0.isSeen(within: seen.apps, seesUser: true) }
             let sent = try await Self.sent(notification, to: user, seen)
-            diagnosis.codes = try await Self.codes(of: user, reader)
-            return ("user", diagnosis.explain(user, devices, sent))
+            return ("user", try await Self.complete(diagnosis, for: user, reader).explain(user, devices, sent))
         }
         if let id = RegistrationID(subject), let device = try await reader.deviceEntry(id),
             let user = try await reader.user(named: device.username),
             device.isSeen(within: seen.apps, seesUser: seen.admits(user))
         {
             let sent = try await Self.sent(notification, to: user, seen)
-            diagnosis.codes = try await Self.codes(of: user, reader)
-            return ("device", diagnosis.explain(user, [device], sent))
+            return ("device", try await Self.complete(diagnosis, for: user, reader).explain(user, [device], sent))
         }
-        if let id = NotificationID(subject), notification == nil, try await seen.notifications([id]) == [id] {
-            var sent = try await Self.sent(id, reader)
-            if sent.times == nil { return nil }
+        if let id = NotificationID(subject), notification == nil {
+            var sent = try await Self.sent(id, seen)
+            if sent.summary == nil { return nil }
             sent.recipient = try await reader.recipients(of: id, after: 0, limit: 1).first
             let pushes = try await reader.deliveries(of: id, after: 0, limit: Self.maximumPushes + 1)
             sent.pushes = Array(pushes.prefix(Self.maximumPushes))
@@ -95,11 +94,21 @@ struct DiagnosisHandler: Handler {
         return nil
     }
 
-    private static func codes(of user: User, _ reader: any StoreReader) async throws -> [Int64: DeliveryEntry] {
-        Dictionary(try await reader.claims(ofUser: user.id).map { ($0.device, $0.push) }) { first, _ in first }
+    /// The diagnosis with the facts about a user.
+    private static func complete(
+        _ diagnosis: Diagnosis,
+        for user: User,
+        _ reader: any StoreReader
+    ) async throws -> Diagnosis {
+        var diagnosis = diagnosis
+        let codes = try await reader.claims(ofUser: user.id).map { ($0.device, $0.push) }
+        diagnosis.codes = Dictionary(codes) { first, _ in first }
+        diagnosis.requiresEncryption = try await reader.userEntry(named: user.name)?.requiresEncryption ?? false
+        return diagnosis
     }
 
-    /// The given notification, or else the newest, to one user; `nil` if none is for the user.
+    /// The given notification, or else the newest that the caller sees, to one user; `nil` if
+    /// there is none.
     private static func sent(
         _ notification: NotificationID?,
         to user: User,
@@ -109,22 +118,26 @@ struct DiagnosisHandler: Handler {
         var id = notification
         if id == nil {
             let latest = try await reader.latestNotifications(ofUser: user.id, limit: Self.latest)
-            let admitted = Set(try await seen.notifications(latest.map(\.id)))
-            id = latest.filter { admitted.contains($0.id) }.max { $0.createdAt < $1.createdAt }?.id
+            id = latest.filter(seen.admits).max { $0.createdAt < $1.createdAt }?.id
         }
-        guard let id, try await seen.notifications([id]) == [id] else { return nil }
-        var sent = try await Self.sent(id, reader)
+        guard let id else { return nil }
+        var sent = try await Self.sent(id, seen)
+        if sent.summary == nil { return sent }
         sent.recipient = try await reader.recipients(of: id, after: user.id - 1, limit: 1).first { $0.user == user.id }
         sent.pushes = try await reader.deliveries(of: id, toUser: user.id, limit: Self.maximumDevices)
         return sent
     }
 
-    private static func sent(_ id: NotificationID, _ reader: any StoreReader) async throws -> Diagnosis.Sent {
-        Diagnosis.Sent(
+    /// The state without a summary if the caller does not see the notification.
+    private static func sent(_ id: NotificationID, _ seen: Seen) async throws -> Diagnosis.Sent {
+        guard let summary = try await seen.reader.summary(of: id), seen.admits(summary) else {
+            return Diagnosis.Sent(id: id, summary: nil)
+        }
+        return Diagnosis.Sent(
             id: id,
-            times: try await reader.times(of: id),
-            sendAt: try await reader.sendTime(of: id),
-            isFindingDevices: try await reader.isFanningOut(id)
+            summary: summary,
+            sendAt: try await seen.reader.sendTime(of: id),
+            isFindingDevices: try await seen.reader.isFanningOut(id)
         )
     }
 }
@@ -134,16 +147,10 @@ private struct Seen {
     /// `nil`: all apps.
     let apps: Set<AppName>?
     let reader: any StoreReader
-    let now: Date
 
     func admits(_ user: User) -> Bool { AppScope.sees(user.apps, within: self.apps) }
 
-    /// The notifications of the apps; expired ones are left out unless the caller sees all apps.
-    func notifications(_ ids: [NotificationID]) async throws -> [NotificationID] {
-        guard let apps else { return ids }
-        let known = try await self.reader.apps(of: ids, now: self.now)
-        return ids.filter { known[$0].map(apps.contains) ?? false }
-    }
+    func admits(_ notification: NotificationSummary) -> Bool { self.apps?.contains(notification.app) ?? true }
 }
 
 extension Diagnosis.Sentence {

@@ -6,7 +6,6 @@ struct ListScan<Entry: Sendable, Place: Sendable>: Sendable {
     /// The number of entries that one read has, so that other reports come in between.
     private let step: Int
     private let limit: Int
-    private let start: Place?
     /// Whether an entry matches the search.
     private let admits: @Sendable (Entry) -> Bool
     private let place: @Sendable (Entry) -> Place
@@ -32,19 +31,13 @@ struct ListScan<Entry: Sendable, Place: Sendable>: Sendable {
         size: @escaping @Sendable (Entry) -> Int = { _ in 0 },
         where admits: @escaping @Sendable (Entry) -> Bool
     ) {
-        (self.start, self.last) = (last, last)
+        self.last = last
         self.limit = limit
         self.step = step
         self.maximumSearched = maximumSearched
         self.place = place
         self.size = size
         self.admits = admits
-    }
-
-    /// Where the page ends. At the end of a list whose entries the caller may not all see, this is
-    /// the last entry that was found: the last one that was searched may be another app's.
-    func end(hidingOthers: Bool) -> Place? {
-        hidingOthers && !self.hasMore ? self.found.last.map(self.place) ?? self.start : self.last
     }
 
     /// Reads and searches until enough is found, or enough is searched. `read` returns at most as

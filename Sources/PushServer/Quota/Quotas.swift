@@ -9,6 +9,9 @@ struct CallerQuota: Sendable {
     let source: RoleQuota
     let allowance: Allowance
 
+    /// The number of requests that a full quota admits at once; `nil`: no limit.
+    var most: Int? { self.source.policy?.requests }
+
     func take(now: Date) -> QuotaPolicy.State? {
         self.source.policy.map { self.allowance.take($0, now: now) }
     }

@@ -1,3 +1,6 @@
+internal import Bytes
+internal import Cryptography
+internal import Foundation
 internal import PushCore
 internal import PushStore
 
@@ -6,9 +9,12 @@ internal import PushStore
 struct AppScope: Sendable {
     /// The apps of the configuration.
     private let apps: Set<AppName>
+    /// The key that encrypts the cursors of callers who do not see all apps.
+    private let cursorKey: SymmetricKey
 
-    init(_ settings: ServerSettings) {
+    init(_ settings: ServerSettings, cursorKey: SymmetricKey) {
         self.apps = settings.apps
+        self.cursorKey = cursorKey
     }
 
     /// `nil`: the caller sees all.
@@ -24,5 +30,30 @@ struct AppScope: Sendable {
     /// Whether a caller with this limit sees a user of these apps.
     static func sees(_ apps: Set<AppName>, within limit: Set<AppName>?) -> Bool {
         limit.map { !$0.isDisjoint(with: apps) } ?? true
+    }
+}
+
+/// The cursors of lists. A page may end at an entry of an app that the caller does not see, so a
+/// caller with a limit gets the cursor encrypted.
+extension AppScope {
+    /// The length of each plaintext, above that of any cursor, so that none reveals the length of
+    /// a name.
+    private static let cursorLength = 112
+
+    func cursor(_ text: String?, within limit: Set<AppName>?) throws -> String? {
+        guard let text, limit != nil else { return text }
+        let padding = repeatElement(UInt8(ascii: " "), count: max(0, Self.cursorLength - text.utf8.count))
+        return try AES.GCM.seal(Array(text.utf8) + padding, using: self.cursorKey).combined.map(Base64.url.text(of:))
+    }
+
+    /// The text of a cursor that a caller with this limit got; `nil` if it got another one.
+    func text(ofCursor cursor: String, within limit: Set<AppName>?) -> String? {
+        if limit == nil { return cursor }
+        guard
+            let bytes = Base64.url.bytes(in: cursor.utf8),
+            // Each failure has one meaning: the server has not encrypted this text.
+            let text = try? AES.GCM.open(AES.GCM.SealedBox(combined: bytes), using: self.cursorKey)
+        else { return nil }
+        return String(decoding: text.prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self)
     }
 }

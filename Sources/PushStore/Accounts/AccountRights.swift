@@ -1,24 +1,24 @@
 package import PushCore
 
-/// The role and the apps of an account, which decide the rights of its sessions.
+/// The role and the apps of an account. The rights of its sessions depend on them.
 package struct AccountRights: Sendable, Hashable {
     package let role: Role
     package let apps: Set<AppName>
 }
 
 extension AccountRights {
-    /// Reads the columns of an account; `nil` if only a later version knows the role.
+    /// Reads the columns of an account; `nil` if only a later version knows the stored role.
     package init?(storedRole: String, storedApps: String?) {
         guard let role = Role(rawValue: storedRole) else { return nil }
         self.init(role: role, apps: Set(storedApps: storedApps))
     }
 
-    /// Whether a change gives the account a right of another role or another app; `nil` leaves a
-    /// property as it is.
+    /// Whether a change gives the account the right of another role, or another app. `nil` means
+    /// that the role, or the apps, do not change.
     ///
-    /// Such a change ends the user's sessions and enrolment codes. A token on an old phone must
-    /// not gain rights that it did not have when it was issued. Administrators have all apps, so a
-    /// new app gives them no right.
+    /// Such a change ends the user's sessions and enrolment codes. Otherwise a token on an old
+    /// phone would gain rights that it did not have when it was issued. Administrators already
+    /// have all apps, so a new app gives them no right.
     package func gains(_ role: Role?, _ apps: Set<AppName>?) -> Bool {
         let isNewApp = apps.map { !$0.isSubset(of: self.apps) } ?? false
         return role.map { !self.role.includes($0) } ?? false || isNewApp && self.role != .admin

@@ -3,40 +3,41 @@ package import PushCore
 
 /// Reads users and their passwords.
 package protocol AccountReader: Sendable {
-    /// The user of that name, compared without case.
+    /// The user with this name, compared without regard to case.
     func user(named name: Username) async throws(StoreError) -> User?
 
-    /// The hash of the user's password; `nil` if the password was changed, or the user deleted,
-    /// meanwhile.
+    /// The hash of the user's password. `nil` if the password has been changed, or the user
+    /// deleted, since `user` was read.
     func password(of user: User) async throws(StoreError) -> PasswordHash?
 
-    /// The user at the token issuer who owns the account; `nil` if no issued token has signed in
-    /// to the account yet.
+    /// The user at a token issuer who owns the account, with the newest token's rights. `nil` if
+    /// nobody has signed in to the account with an issuer's token yet.
     func issuedAccount(of user: User) async throws(StoreError) -> IssuedAccount?
 
-    /// The password hash of the user that `number` selects; `nil` if there are no users. A number
-    /// keeps selecting the same user until that user is changed or deleted.
+    /// The password hash of the user that `number` selects; `nil` if there are no users. The same
+    /// number selects the same user until that user is changed or deleted.
     ///
-    /// So the costs of the selected hashes are distributed over the numbers as over the users.
-    /// When a user is added, only the numbers that now select this user change.
+    /// Among the hashes that different numbers select, each cost is as frequent as among the
+    /// users. If a user is added, some numbers now select this user; all other numbers select the
+    /// same user as before.
     func password(chosenBy number: UInt64) async throws(StoreError) -> PasswordHash?
 
-    /// Whether there is any user, also one whose row cannot be read.
+    /// Whether any user exists, including users whose rows cannot be read.
     func hasUsers() async throws(StoreError) -> Bool
 
-    /// Users in a fixed order that is not alphabetical; at most `limit` after `last`.
+    /// Users in a fixed order that is not alphabetical: at most `limit` users after `last`.
     func users(after last: Username?, limit: Int) async throws(StoreError) -> [UserEntry]
 
-    /// The user of that name, with the properties that lists show.
+    /// The user with this name, with the properties that lists of users show.
     func userEntry(named name: Username) async throws(StoreError) -> UserEntry?
 
-    /// The tags given to the user of that name, sorted; `nil` if there is no such user.
+    /// The sorted tags that were given to the user with this name; `nil` if there is no such user.
     func tags(ofUser name: Username) async throws(StoreError) -> [Tag]?
 }
 
 extension AccountReader {
-    /// The user of that name, if the caller may know that the user exists. Every look-up of a user
-    /// whom a caller names goes through here.
+    /// The user with this name, if the caller may know that this user exists. Whenever a caller
+    /// names a user, the server looks this user up here.
     package func user(named name: Username, visibleTo caller: User) async throws(StoreError) -> User? {
         guard let user = try await self.user(named: name), caller.maySee(user) else { return nil }
         return user
@@ -45,32 +46,33 @@ extension AccountReader {
 
 /// Changes users and their passwords.
 ///
-/// A change on behalf of a caller is recorded in the audit, in the same transaction.
+/// If a caller has requested a change, the audit records it in the same transaction.
 package protocol AccountStore: Sendable {
-    /// The lease under which this server trusts cached credentials; `nil` if no other server can
+    /// The lease during which this server trusts cached credentials; `nil` if no other server can
     /// end credentials.
     var lease: CredentialLease? { get }
 
-    /// Adds a user of these apps; `false` if the name is taken.
+    /// Adds a user who belongs to these apps; `false` if the name is taken.
     func addUser(
         _ name: Username,
         role: Role,
         apps: Set<AppName>,
+        requiresEncryption: Bool,
         password: PasswordHash,
         by record: AuditRecord?,
         now: Date
     ) async throws -> Bool
 
-    /// Changes a user's role, password or apps, disables or enables the user, or makes the user
-    /// require end-to-end encryption from the next post on.
+    /// Changes a user's role, password or apps, or disables or enables the user. It can also make
+    /// the user require end-to-end encryption from the next post on.
     ///
-    /// A new password ends the user's sessions and retires the devices that were last registered
-    /// with a session. In each app that the user leaves, the user's devices are retired and the
-    /// user's claims to handles deleted. A higher role or another app also ends the sessions, but
-    /// the devices stay registered.
+    /// A new password ends the user's sessions, and retires the devices that were last registered
+    /// with a session. In each app that the user leaves, the user's devices are retired, and the
+    /// user's claims to handles are deleted. A higher role or another app also ends the sessions,
+    /// but the devices stay registered.
     ///
-    /// If the change contains another owner's token, or the account has accepted a newer token
-    /// meanwhile, nothing changes and the answer is `.missing`.
+    /// If the change contains the token of another owner, nothing changes and the result is
+    /// `.missing`. The same holds if the account has meanwhile accepted a newer token.
     func changeUser(
         _ name: Username,
         _ change: AccountChange,
@@ -78,11 +80,11 @@ package protocol AccountStore: Sendable {
         now: Date
     ) async throws -> UserChange
 
-    /// Replaces the tags given to a user. Returns `false` if there is no such user, or if `rights`
-    /// is not `nil` and differs from the user's rights.
+    /// Replaces the tags that were given to a user. Returns `false` if there is no such user, or
+    /// if the user's rights differ from `rights`, unless this is `nil`.
     ///
-    /// A tag counts for notifications that are stored afterwards. The record's detail becomes a
-    /// text about the added and removed tags.
+    /// A tag counts for notifications that are stored afterwards. The record's detail gets a text
+    /// about the added and removed tags.
     func setTags(
         _ tags: Set<Tag>,
         ofUser name: Username,
@@ -90,37 +92,42 @@ package protocol AccountStore: Sendable {
         by record: AuditRecord?
     ) async throws -> Bool
 
-    /// Deletes a user with all tokens and devices, and with its recipient rows of notifications.
+    /// Deletes a user with all tokens and devices. The user is then no longer a recipient of any
+    /// notification.
     func deleteUser(_ name: Username, by record: AuditRecord?) async throws -> UserChange
 
-    /// Stores a new hash of the same password, and ends no session; does nothing if `old` is no
-    /// longer the stored hash.
+    /// Replaces the password's hash by another hash of the same password, which ends no session.
+    /// Does nothing if the stored hash is no longer `old`.
     func rehashPassword(of user: User, from old: PasswordHash, to new: PasswordHash) async throws
 }
 
 extension AccountStore {
-    /// Adds a user of the default app.
+    /// Adds a user who does not require end-to-end encryption.
     package func addUser(
         _ name: Username,
         role: Role,
+        apps: Set<AppName> = [.usual],
         password: PasswordHash,
-        by record: AuditRecord?,
+        by record: AuditRecord? = nil,
         now: Date
     ) async throws -> Bool {
-        try await self.addUser(name, role: role, apps: [.usual], password: password, by: record, now: now)
+        try await self.addUser(
+            name,
+            role: role,
+            apps: apps,
+            requiresEncryption: false,
+            password: password,
+            by: record,
+            now: now
+        )
     }
 
-    /// Adds a user without a record in the audit.
-    package func addUser(_ name: Username, role: Role, password: PasswordHash, now: Date) async throws -> Bool {
-        try await self.addUser(name, role: role, apps: [.usual], password: password, by: nil, now: now)
-    }
-
-    /// Replaces the tags given to a user, whatever its rights are.
+    /// Replaces the tags that were given to a user, whatever rights the user has.
     package func setTags(_ tags: Set<Tag>, ofUser name: Username, by record: AuditRecord?) async throws -> Bool {
         try await self.setTags(tags, ofUser: name, ifStill: nil, by: record)
     }
 
-    /// Changes some properties of a user.
+    /// Changes the given properties of a user.
     package func changeUser(
         _ name: Username,
         role: Role? = nil,

@@ -1,11 +1,12 @@
 package import PushCore
 internal import Synchronization
 
-/// The lease under which this server trusts cached credentials while other servers can end them.
+/// The lease during which this server trusts cached credentials, although other servers can end
+/// them.
 ///
-/// Before another server answers a request that ended a credential, this server has learnt of the
-/// end, or this lease has expired. Code that caches credentials, or continues work begun with
-/// them, must check the lease first. Any thread may use it.
+/// When another server ends credentials, it waits with its answer until this server has learnt of
+/// that, or until this lease has expired. Code must check the lease before it uses cached
+/// credentials, or continues work that it began with them. Any thread may use this object.
 package final class CredentialLease: Sendable {
     /// Credentials that are no longer valid, or whose rights have changed.
     package enum End: Sendable, Hashable {
@@ -17,8 +18,8 @@ package final class CredentialLease: Sendable {
         case token(Fingerprint, user: Int64)
     }
 
-    /// A period during which the lease never expired, so this server has learnt of each ended
-    /// credential in time.
+    /// A period during which the lease never expired. So during this period, the server has learnt
+    /// in time of all credentials that have ended.
     package struct Term: Sendable, Hashable {
         fileprivate let number: Int
     }
@@ -30,8 +31,8 @@ package final class CredentialLease: Sendable {
         var listeners: [@Sendable ([End]) -> Void] = []
     }
 
-    /// The term in which the running request began. `nil`: no request runs, or no term was running
-    /// and the server read the request's credentials from the database.
+    /// The term in which the running request began. `nil` if no request is running. Also `nil` if
+    /// no term was running, so that the server read the request's credentials from the database.
     @TaskLocal package static var admission: Term?
 
     private let now: @Sendable () -> ContinuousClock.Instant
@@ -52,29 +53,29 @@ package final class CredentialLease: Sendable {
         return self.state.withLock { !$0.isEnded && now < $0.goodUntil ? $0.term : nil }
     }
 
-    /// Whether the lease has not expired since the term began.
+    /// Whether the lease has never expired since the term began.
     package func holds(_ term: Term) -> Bool { term == self.term }
 
-    /// Throws `unavailable` if the term no longer runs.
+    /// Throws `unavailable` if the lease has expired since the term began.
     package func check(_ term: Term) throws(StoreError) {
         guard self.holds(term) else {
             throw .unavailable(reason: "the server was paused, or cut off from the database, during the request")
         }
     }
 
-    /// Adds a listener that gets all credentials that end from now on, whichever server ends them.
+    /// Adds a listener. It gets all credentials that end from now on, whichever server ends them.
     package func onEnd(_ body: @escaping @Sendable ([End]) -> Void) {
         self.state.withLock { $0.listeners.append(body) }
     }
 
-    /// Passes ended credentials to all listeners, and returns when the listeners have finished.
+    /// Passes ended credentials to all listeners. Returns when the listeners have handled them.
     package func record(_ ends: [End]) {
         guard !ends.isEmpty else { return }
         for listener in self.state.withLock({ $0.listeners }) { listener(ends) }
     }
 
-    /// Extends the lease; call it after the listeners have received all ended credentials. If the
-    /// lease had expired, a new term begins.
+    /// Extends the lease. Call it after the listeners have received all credentials that have
+    /// ended. If the lease had already expired, a new term begins.
     package func extend(until end: ContinuousClock.Instant) {
         let now = self.now()
         self.state.withLock { state in
@@ -83,7 +84,7 @@ package final class CredentialLease: Sendable {
         }
     }
 
-    /// Ends the lease at once; `isFinal`: for good.
+    /// Ends the lease at once. With `isFinal`, it can never be extended again.
     package func end(isFinal: Bool) {
         let now = self.now()
         self.state.withLock { state in

@@ -1,13 +1,13 @@
 package import PushCore
 
-/// The session that a code for enrolment has begun for its user.
+/// The session that a user has begun with an enrolment code.
 package struct Enrolment: Sendable {
-    /// The largest number of codes of a user; above it the oldest codes end.
+    /// The maximum number of codes of a user. If there are more, the oldest codes end.
     package static let maximumCount = 10
-    /// A code is a row of `token` with a hash that no token has; its column `scopes` begins with
-    /// this prefix. Versions without codes ignore the word.
+    /// The word at the beginning of a code's column `scopes`. A code is stored as a row of `token`
+    /// whose hash belongs to no token. Versions that do not know codes ignore this word.
     static let mark = "enrol "
-    /// Whether a row of `token` is a code.
+    /// The SQL condition that a row of `token` is a code.
     package static let isCode = "scopes like '\(Self.mark)%'"
 
     package let user: Username
@@ -15,8 +15,8 @@ package struct Enrolment: Sendable {
     package let scopes: Scopes
     package let session: NewSession
 
-    /// The scopes of the session that a code begins. The parser of scopes drops unknown words,
-    /// such as `mark`.
+    /// The scopes of a session that begins with this code. The parser of scopes has already
+    /// dropped unknown words, such as `mark`.
     package static func scopes(of code: TokenGrant, for user: User) -> Scopes {
         code.scopes.intersection(user.role.scopes)
     }

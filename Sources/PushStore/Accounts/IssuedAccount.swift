@@ -1,46 +1,47 @@
 package import Foundation
 package import PushCore
 
-/// The rights that a token of an issuer gives. A property is `nil` if the token's claims do not
-/// set it, so that the account's own value counts.
+/// The rights that an issuer's token gives. A property is `nil` if the token's claims do not set
+/// it; then the account's own value counts.
 package struct IssuedRights: Sendable, Hashable {
     package let role: Role?
     package let apps: Set<AppName>?
-    /// `nil`: the usual scopes of the role.
+    /// The scopes; `nil` for the default scopes of the role.
     package let scopes: Scopes?
 
     package init(role: Role?, apps: Set<AppName>?, scopes: Scopes?) {
         (self.role, self.apps, self.scopes) = (role, apps, scopes)
     }
 
-    /// Whether `others` include all of these rights.
+    /// Whether `others` include all of these rights, for this user.
     package func isWithin(_ others: IssuedRights, of user: User) -> Bool {
         let (role, most) = (self.role ?? user.role, others.role ?? user.role)
         return most.includes(role) && (self.apps ?? user.apps).isSubset(of: others.apps ?? user.apps)
             && self.scopes(as: role).isSubset(of: others.scopes(as: most))
     }
 
-    /// The scopes that the token gives within a role.
+    /// The scopes that the token gives, limited to those of a role.
     package func scopes(as role: Role) -> Scopes {
         self.scopes?.intersection(role.scopes) ?? role.usualScopes
     }
 }
 
-/// The user at the issuer who owns an account, and the newest token that gave the account rights.
+/// The user at an issuer who owns an account, and the newest token that has given the account
+/// rights.
 package struct IssuedAccount: Sendable, Hashable {
-    /// A keyed hash of issuer and subject, of 16 bytes.
+    /// A keyed hash of the issuer and the subject, 16 bytes long.
     package let owner: Data
     package let issuedAt: Date
     package let rights: IssuedRights
 
-    /// Rounds the time as the store does.
+    /// Rounds `issuedAt` to milliseconds, as the store does.
     package init(owner: Data, issuedAt: Date, rights: IssuedRights) {
         self.owner = owner
         self.issuedAt = Date(milliseconds: issuedAt.milliseconds)
         self.rights = rights
     }
 
-    /// Reads the columns of an account; `nil` if nobody owns it yet.
+    /// Reads the columns of an account; `nil` if no issuer's user owns it yet.
     package init?(owner: Data?, issuedAt: Int64?, role: String?, apps: String?, scopes: String?) {
         guard let owner, let issuedAt else { return nil }
         self.init(
@@ -54,37 +55,37 @@ package struct IssuedAccount: Sendable, Hashable {
         )
     }
 
-    /// The column with the apps. Unlike the account's own column, it names the default app, since
-    /// null means that the token does not set the apps.
+    /// The value of the column with the token's apps. Unlike the column for the account's own
+    /// apps, it also names the default app: null means that the token does not set the apps.
     package var storedApps: String? {
         self.rights.apps?.sorted().map(\.description).joined(separator: " ")
     }
 }
 
-/// A verified token of an issuer, for an account.
+/// A verified token of an issuer that signs in to an account.
 package struct IssuedToken: Sendable, Hashable {
-    /// The owner, time and rights that the account has after it has accepted the token.
+    /// The owner, time and rights that the account has once it has accepted this token.
     package let account: IssuedAccount
-    /// The owner hashes that the same subject has under the issuer's former names.
+    /// The hashes of the same owner under former names of the issuer.
     package let formerOwners: Set<Data>
 
     package init(_ account: IssuedAccount, formerOwners: Set<Data> = []) {
         (self.account, self.formerOwners) = (account, formerOwners)
     }
 
-    /// Whether the token is of the user who owns the account. Also `true` for an account without
-    /// an owner, since the first user becomes its owner.
+    /// Whether the token belongs to the user who owns the account. Also `true` for an account
+    /// without an owner: its first user becomes the owner.
     package func isOfOwner(of stored: IssuedAccount?) -> Bool {
         stored.map { $0.owner == self.account.owner || self.formerOwners.contains($0.owner) } ?? true
     }
 
-    /// Whether the account has accepted a token that was issued later.
+    /// Whether the account has accepted a token that was issued later than this token.
     package func isOlder(than stored: IssuedAccount?) -> Bool {
         stored.map { self.account.issuedAt < $0.issuedAt } ?? false
     }
 
-    /// Whether the token may sign in to the account. An older token must have no right that the
-    /// newest token or the account lacks.
+    /// Whether this token may sign in to the account. If the account has accepted a newer token,
+    /// this token may have only rights that the newer token and the account also have.
     package func isGood(for user: User, _ stored: IssuedAccount?) -> Bool {
         guard self.isOfOwner(of: stored) else { return false }
         guard let stored, self.isOlder(than: stored) else { return true }

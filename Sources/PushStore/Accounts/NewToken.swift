@@ -1,12 +1,12 @@
 package import Foundation
 package import PushCore
 
-/// The values of a row of `token` that a store inserts; the store draws the token.
+/// The values of a row of `token` that a store inserts. The store itself draws the random token.
 package struct NewToken: Sendable {
     package let user: Int64
     package let isSession: Bool
     package let isVouched: Bool
-    /// The column `scopes`.
+    /// The value of the column `scopes`.
     package let scopes: String
     package let createdAt: Date
     package let expiresAt: Date
@@ -23,7 +23,7 @@ package struct NewToken: Sendable {
         (self.scopes, self.createdAt, self.expiresAt) = (scopes.description, now, expiresAt)
     }
 
-    /// A code for enrolment, which ends whenever the user's sessions end.
+    /// An enrolment code, which ends whenever the user's sessions end.
     package init(codeFor user: User, scopes: Scopes, now: Date, expiresAt: Date) {
         (self.user, self.isSession, self.isVouched) = (user.id, true, false)
         (self.scopes, self.createdAt, self.expiresAt) = (Enrolment.mark + scopes.description, now, expiresAt)

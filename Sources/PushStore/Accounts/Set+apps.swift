@@ -1,10 +1,11 @@
 package import PushCore
 
-/// The column `apps` of a user: names with blanks in between, or null for the default app only.
+/// The column `apps` of a user: the apps' names with blanks in between. It is null if the user
+/// belongs only to the default app.
 extension Set<AppName> {
     package init(storedApps text: String?) {
         guard let text else {
-            // The server reads this at each sign-in.
+            // This constant is shared, because the server reads the column at each sign-in.
             self = AppName.usualOnly
             return
         }
@@ -17,7 +18,7 @@ extension Set<AppName> {
 }
 
 extension AppName {
-    /// The column `app` of a notification: null for the default app.
+    /// The column `app` of a notification; null for the default app.
     package var stored: String? { self == .usual ? nil : self.description }
 
     package init(stored text: String?) {

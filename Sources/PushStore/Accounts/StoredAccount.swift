@@ -1,16 +1,16 @@
 package import Foundation
 package import PushCore
 
-/// The row of a user, as changes of the user read it.
+/// The columns of a user's row that decide about changes of the user.
 package struct StoredAccount: Sendable, Hashable {
     package let id: Int64
-    /// `nil` if only a later version knows the role.
+    /// The user's rights; `nil` if only a later version knows the stored role.
     package let rights: AccountRights?
     let passwordNumber: Int64
     let isDisabled: Bool
-    /// The encrypted tags given to the user.
+    /// The tags that were given to the user, encrypted.
     package let tags: Data?
-    /// `nil` if nobody owns the account yet.
+    /// The owner at a token issuer; `nil` if there is no owner yet.
     package let issued: IssuedAccount?
 
     package enum Column: Int32, SelectedColumn {
@@ -42,14 +42,14 @@ extension StoredAccount {
     /// Whether the user is an enabled administrator.
     package var isAdministrator: Bool { self.rights?.role == .admin && !self.isDisabled }
 
-    /// Whether a user who has signed in may begin a session: the password was not changed, and the
-    /// user not disabled meanwhile.
+    /// Whether a user who has signed in may begin a session: since then, the password was not
+    /// changed, and the user was not disabled.
     package func admits(_ user: User) -> Bool { !self.isDisabled && self.passwordNumber == user.passwordNumber }
 
     /// Whether an enrolment code may be stored for a user who has signed in. The user's rights
-    /// must not have changed since, because the code's session gets them.
+    /// must still be the same, because the session that begins with the code gets them.
     package func admitsCode(for user: User) -> Bool { self.admits(user) && self.rights == user.rights }
 
-    /// The tags given to the user, sorted.
+    /// The tags that were given to the user, decrypted and sorted.
     package func openTags(_ sealing: Sealing) throws -> [Tag] { try sealing.tags(self.tags, ofUser: self.id) }
 }

@@ -7,12 +7,12 @@ package struct TokenGrant: Sendable, Hashable {
     package let scopes: Scopes
     package let expiresAt: Date
     package let usedAt: Date?
-    /// Whether the session began with a client certificate or a trusted proxy: it is valid only
-    /// together with a certificate or proxy that names its user.
+    /// Whether the session began with a client certificate or through a trusted proxy. Such a
+    /// token is valid only if a certificate or a proxy names the same user in the request.
     package let isVouched: Bool
 }
 
-/// A token as lists show it.
+/// A token in the form for lists of tokens.
 package struct TokenEntry: Sendable, Hashable {
     package let prefix: TokenPrefix
     package let username: Username
@@ -23,13 +23,13 @@ package struct TokenEntry: Sendable, Hashable {
     package let usedAt: Date?
 }
 
-/// A token that was created by signing in.
+/// A token that was issued at a sign-in.
 package struct NewSession: Sendable {
-    /// The largest number of sessions of a user.
+    /// The maximum number of sessions of a user.
     package static let maximumCount = 100
 
     package let token: BearerToken
-    /// The user's oldest sessions, which ended because the user had too many.
+    /// The user's oldest sessions that have ended, because the user had more than the maximum.
     package let ended: [Fingerprint]
 
     package init(token: BearerToken, ended: [Fingerprint]) {

@@ -1,8 +1,8 @@
 internal import Foundation
 package import PushCore
 
-/// The columns of a token that queries select after `UserColumn`; the queries call the token's
-/// table `t`.
+/// The columns of a token, which queries select after those of `UserColumn`. These queries name
+/// the table of tokens `t`.
 package enum TokenColumn: Int32, SelectedColumn {
     case prefix = 6
     case isSession, scopes, createdAt, expiresAt, usedAt, isVouched, mac
@@ -13,8 +13,8 @@ package enum TokenColumn: Int32, SelectedColumn {
 }
 
 extension TokenGrant {
-    /// The user and the grant of a token that a request presents. Throws `StoreError.damaged` if
-    /// the store did not write the row.
+    /// The user and the permissions of a token that a request presents. Throws
+    /// `StoreError.damaged` if the row's code shows that the store has not written this row.
     package static func used<Row: StoredRow & ~Copyable>(
         _ row: borrowing Row,
         _ token: Fingerprint,

@@ -3,19 +3,19 @@ package import PushCore
 
 /// Reads tokens.
 package protocol TokenReader: Sendable {
-    /// A token's user and grant; `nil` if there is no such token, it has expired, or the user is
-    /// disabled.
+    /// The user and the permissions of a token. `nil` if there is no such token, if it has
+    /// expired, or if the user is disabled.
     func user(
         withToken fingerprint: Fingerprint,
         now: Date
     ) async throws(StoreError) -> (user: User, grant: TokenGrant)?
 
-    /// Whether the code for enrolment exists, has not expired, and belongs to a user who is not
+    /// Whether this enrolment code exists, has not expired, and belongs to a user who is not
     /// disabled.
     func hasEnrolment(_ code: Fingerprint, now: Date) async throws(StoreError) -> Bool
 
-    /// The valid tokens of one user or of all, in the order of their prefixes; at most `limit`
-    /// after `last`.
+    /// The valid tokens of one user or of all users, in the order of their prefixes: at most
+    /// `limit` tokens after `last`.
     func tokens(
         of user: Username?,
         after last: TokenPrefix?,
@@ -26,7 +26,7 @@ package protocol TokenReader: Sendable {
 
 /// Creates and revokes tokens.
 package protocol TokenStore: Sendable {
-    /// Creates a token that an administrator gives to a user; `nil` if there is no such user.
+    /// Creates a token that an administrator issues for a user; `nil` if there is no such user.
     func addToken(
         for name: Username,
         scopes: Scopes,
@@ -35,11 +35,11 @@ package protocol TokenStore: Sendable {
         now: Date
     ) async throws -> BearerToken?
 
-    /// Creates a token for a user who has signed in; `nil` if the password was changed, or the
-    /// user disabled or deleted, meanwhile.
+    /// Creates a session's token for a user who has signed in. `nil` if the password was changed,
+    /// or the user disabled or deleted, since the user signed in.
     ///
-    /// The user's oldest sessions end if there are more than `NewSession.maximumCount`.
-    /// `isVouched`: the user has signed in by a certificate or a trusted proxy.
+    /// If the user then has more than `NewSession.maximumCount` sessions, the oldest sessions end.
+    /// `isVouched`: the user has signed in with a certificate or through a trusted proxy.
     func addSession(
         for user: User,
         scopes: Scopes,
@@ -49,9 +49,9 @@ package protocol TokenStore: Sendable {
         now: Date
     ) async throws -> NewSession?
 
-    /// Stores a code with which a device of the user gets a session of these scopes, once; `false`
-    /// if the password, the role or the apps were changed, or the user disabled or deleted,
-    /// meanwhile.
+    /// Stores a code. One device of the user can use it to get a session with these scopes.
+    /// Returns `false` if the password, the role or the apps were changed, or the user disabled or
+    /// deleted, since the user signed in.
     ///
     /// A code ends whenever the user's sessions end. No list shows codes.
     func addEnrolment(
@@ -63,11 +63,11 @@ package protocol TokenStore: Sendable {
         now: Date
     ) async throws -> Bool
 
-    /// Uses a code and begins a session with it; `nil` if the code is missing or expired, or the
-    /// user is disabled.
+    /// Uses a code, and begins a session with it. `nil` if the code does not exist or has expired,
+    /// or if the user is disabled.
     ///
-    /// `record` makes the audit's record for the user and the scopes; the store adds the session's
-    /// token to it.
+    /// `record` makes the audit's record about the user and the scopes; the store adds the
+    /// session's token to this record.
     func redeemEnrolment(
         _ code: Fingerprint,
         expiresAt: Date,
@@ -75,18 +75,20 @@ package protocol TokenStore: Sendable {
         by record: @escaping @Sendable (Username, Scopes) -> AuditRecord
     ) async throws -> Enrolment?
 
-    /// Revokes the token of that prefix, and returns its fingerprint; `nil` if there is none. If
-    /// the token is a session's, the devices that were last registered with it are retired.
+    /// Revokes the token with this prefix, and returns its fingerprint; `nil` if there is no such
+    /// token. If the token belongs to a session, retires the devices that were last registered
+    /// with this session.
     func revokeToken(_ prefix: TokenPrefix, by record: AuditRecord?, now: Date) async throws -> Fingerprint?
 
-    /// Deletes tokens that have expired; returns how many, at most `limit`. Their devices stay.
+    /// Deletes at most `limit` tokens that have expired; returns the number of deleted tokens. The
+    /// devices that were registered with them stay.
     func deleteExpiredTokens(now: Date, limit: Int) async throws -> Int
 
-    /// Records in memory that a token was used; `writeTokenUses` stores it.
+    /// Records in memory that a token was used; `writeTokenUses` stores this later.
     func recordUse(of token: TokenPrefix, now: Date)
 
-    /// Stores some of the recorded uses; returns how many, at most `limit`.
+    /// Stores at most `limit` of the recorded uses; returns the number of stored uses.
     ///
-    /// If the write fails, the next call stores these uses.
+    /// If the write fails, a later call stores these uses.
     func writeTokenUses(limit: Int) async throws -> Int
 }

@@ -2,14 +2,14 @@ package import Foundation
 package import PushCore
 internal import Synchronization
 
-/// The times at which tokens were last used, kept in memory until a store writes them. A crash may
-/// lose them: nobody relies on the exact minute.
+/// The times at which tokens were last used. They stay in memory until a store writes them. A
+/// crash may lose them, since nobody relies on the exact minute.
 ///
-/// A lock protects them, since every event loop adds uses; each token is added only once in some
-/// minutes.
+/// A lock protects the times, since every event loop adds some. Each token is added only once in
+/// some minutes.
 package final class TokenUses: Sendable {
-    /// The largest number of tokens whose uses wait. Above it, the use of a further token is not
-    /// recorded; its next use, some minutes later, may be.
+    /// The maximum number of tokens whose use waits to be stored. Beyond it, the use of a further
+    /// token is not recorded, but perhaps its next use some minutes later.
     private static let limit = 100_000
 
     package typealias Use = (token: TokenPrefix, at: Date)
@@ -24,7 +24,8 @@ package final class TokenUses: Sendable {
         }
     }
 
-    /// Passes the next uses to `body`, and keeps them if it throws; returns their number.
+    /// Passes the next uses to `body`, and puts them back if `body` throws. Returns the number of
+    /// uses.
     package func write(_ limit: Int, _ body: ([Use]) async throws -> Void) async throws -> Int {
         let uses = self.take(limit)
         if uses.isEmpty { return 0 }
@@ -45,8 +46,8 @@ package final class TokenUses: Sendable {
         }
     }
 
-    /// Adds uses that could not be written. If a newer use of the same token was added meanwhile,
-    /// the newer one stays.
+    /// Puts back uses that could not be stored. If a newer use of the same token was added
+    /// meanwhile, the newer one stays.
     package func giveBack(_ taken: [Use]) {
         self.uses.withLock { uses in
             for use in taken where uses[use.token] == nil { uses[use.token] = use.at }

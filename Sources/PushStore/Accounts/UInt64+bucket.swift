@@ -1,6 +1,6 @@
 extension UInt64 {
-    /// The bucket of this key, from 0 to `count` - 1; if a bucket is added, keys move only to the
-    /// new bucket.
+    /// The bucket of this key, from 0 to `count` - 1. If the number of buckets grows by one, keys
+    /// move only to the new bucket.
     ///
     /// Lamping and Veach, "A Fast, Minimal Memory, Consistent Hash Algorithm", 2014.
     package func bucket(of count: Int64) -> Int64 {

@@ -1,7 +1,7 @@
 internal import Foundation
 package import PushCore
 
-/// The columns of a user, in a query that calls the user's table `u`.
+/// The columns of a user, for queries that name the table of users `u`.
 package enum UserColumn: Int32, SelectedColumn {
     case id, name, role, apps, passwordNumber, isDisabled
 
@@ -22,8 +22,8 @@ extension User {
         )
     }
 
-    /// The user of that name. Throws `StoreError.damaged` if the row is another user's, because
-    /// the index is damaged.
+    /// Reads the row of the user with this name. Throws `StoreError.damaged` if the row belongs to
+    /// another user, because the index is damaged.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, named name: Username, _ sealing: Sealing) throws {
         guard let user = try User(row, sealing) else { return nil }
         guard user.name == name else { throw StoreError.damaged(row: "a user's") }
@@ -31,7 +31,7 @@ extension User {
     }
 }
 
-/// The columns that lists of users select after `UserColumn`.
+/// The columns that lists of users select after those of `UserColumn`.
 package enum ListedUserColumn: Int32, SelectedColumn {
     case createdAt = 6
     case password, tags, pushedAt, fetchedAt, requiresEncryption

@@ -4,9 +4,9 @@ package import PushCore
 
 /// Makes and checks the entries of the audit.
 ///
-/// An entry is encrypted text with a link: a keyed hash over the entry and the link of the entry
-/// before it. A changed entry, or one removed from the middle, breaks the chain, which cannot be
-/// repaired without the key.
+/// An entry consists of an encrypted text and a link. The link is a keyed hash over the entry and
+/// over the link of the entry before it. If somebody changes an entry, or removes one from the
+/// middle, the links no longer match. Without the key, nobody can repair them.
 package struct AuditChain: Sendable {
     private static let separator: Character = "\t"
 
@@ -18,7 +18,7 @@ package struct AuditChain: Sendable {
         self.hash = KeyedHash(key: secret.derive("audit"))
     }
 
-    /// The name of a token in the audit: a keyed hash of its prefix.
+    /// The name that the audit uses for a token: a keyed hash of the token's prefix.
     package func name(of token: TokenPrefix) -> String {
         let code = self.hash.code { $0.update(data: Array("token \(token)".utf8)) }
         let digits = Array("0123456789abcdef".utf8)
@@ -30,7 +30,7 @@ package struct AuditChain: Sendable {
         AuditDraft(at: record.at.milliseconds, text: Data(self.text(of: record).utf8))
     }
 
-    /// Makes the entry that follows another one.
+    /// Makes the entry that follows the entry with the link `last`.
     package func sealed(_ draft: AuditDraft, after last: AuditLink) throws -> SealedAuditEntry {
         let number = last.number + 1
         return SealedAuditEntry(
@@ -74,7 +74,8 @@ package struct AuditChain: Sendable {
         return nil
     }
 
-    /// Whether a row is unchanged since it was appended after the entry with the link `previous`.
+    /// Whether a row has stayed unchanged since it was appended after the entry with the link
+    /// `previous`.
     private func isGenuine(_ sealed: SealedAuditEntry, after previous: AuditLink) -> Bool {
         let number = sealed.link.number
         guard number == previous.number + 1 else { return false }
@@ -86,13 +87,13 @@ package struct AuditChain: Sendable {
         }
     }
 
-    /// A keyed hash over the link of the last deleted entry, which the first remaining entry's
-    /// link covers.
+    /// A keyed hash over the link of the last deleted entry. The link of the first remaining entry
+    /// is computed from that link.
     package func mac(ofStart link: AuditLink) -> Data {
         self.code(link.code, number: link.number, at: 0, text: Data("start".utf8))
     }
 
-    /// A keyed hash over the newest entry's link.
+    /// A keyed hash over the link of the newest entry.
     package func mac(ofEnd link: AuditLink) -> Data {
         self.code(link.code, number: link.number, at: 0, text: Data("end".utf8))
     }
@@ -100,7 +101,7 @@ package struct AuditChain: Sendable {
     // MARK: - Private
 
     /// The fields of a record, joined by separators. No field contains a separator: names, ids and
-    /// addresses have none, and the server writes the details.
+    /// addresses cannot contain one, and the server itself writes the details.
     private func text(of record: AuditRecord) -> String {
         let actor = record.actor
         let fields = [
@@ -121,16 +122,16 @@ package struct AuditChain: Sendable {
     }
 }
 
-/// The text of an audit entry, made from its record before the transaction.
+/// The text of an audit entry. It is made from the record before the transaction begins.
 package struct AuditDraft: Sendable {
     package let at: Int64
     package let text: Data
 }
 
-/// The number and the keyed hash of an entry; the hash of the next entry covers them.
+/// The number and the keyed hash of an entry. The hash of the next entry covers both.
 package struct AuditLink: Sendable, Hashable {
     package let number: Int64
-    /// The keyed hash over the entry and the link before it; empty before the first entry.
+    /// The keyed hash over the entry and the link before it. Before the first entry, it is empty.
     package let code: Data
 
     package init(number: Int64, code: Data) {
@@ -141,11 +142,12 @@ package struct AuditLink: Sendable, Hashable {
 /// A row of the audit.
 package struct SealedAuditEntry: Sendable, Hashable {
     package let at: Int64
-    /// The encrypted text.
+    /// The entry's text, encrypted.
     package let entry: Data
     package let link: AuditLink
 
-    /// The columns, in this order; SQLite names the last one `chain`.
+    /// The columns, in the order that queries select. In SQLite, the last one has the name
+    /// `chain`.
     package enum Column: Int32, SelectedColumn {
         case number, at, entry, link
     }
@@ -162,7 +164,7 @@ extension SealedAuditEntry {
 }
 
 extension AuditRecord {
-    /// The record with the token's name in front of its detail.
+    /// This record with the token's name in the audit at the beginning of its detail.
     package func about(_ token: TokenPrefix, in audit: AuditChain) -> AuditRecord {
         var record = self
         let details = ["token \(audit.name(of: token))", record.detail]

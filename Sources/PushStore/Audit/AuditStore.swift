@@ -1,18 +1,18 @@
 package import Foundation
 package import PushCore
 
-/// An entry of the audit, in clear.
+/// An entry of the audit, decrypted.
 package struct AuditEntry: Sendable, Hashable {
-    /// Counted from 1 without gaps. If each writer has its own hash chain, each chain counts from
-    /// 1.
+    /// The number of the entry, counted from 1 without gaps. If each writer has its own hash
+    /// chain, each chain counts from 1.
     package let number: Int64
     package let at: Date
     package let action: String
     package let subject: String
     package let detail: String
-    /// Empty for the operator at the command line.
+    /// The name of the user who made the change; empty for the operator at the command line.
     package let actor: String
-    /// A keyed hash of the token that the caller used; empty without one.
+    /// A keyed hash of the token that the caller used; empty if the caller used no token.
     package let token: String
     package let client: String
     package let request: String
@@ -20,8 +20,8 @@ package struct AuditEntry: Sendable, Hashable {
 
 /// A place where the audit was changed.
 package struct AuditFault: Sendable, Hashable {
-    /// The entry that was changed or moved, or follows a missing one; 0 if the start of the
-    /// audit's hash chain was changed.
+    /// The number of the entry that was changed or moved, or that follows a missing entry. It is 0
+    /// if the start of the audit's hash chain was changed.
     package let number: Int64
 
     package init(number: Int64) {
@@ -31,30 +31,31 @@ package struct AuditFault: Sendable, Hashable {
 
 /// Reads the audit.
 package protocol AuditReader: Sendable {
-    /// The name of a token in the audit: a keyed hash of its prefix.
+    /// The name that the audit uses for a token: a keyed hash of the token's prefix.
     func auditName(of token: TokenPrefix) -> String
 
-    /// Entries before `number`, newest first; at most `limit`.
+    /// The entries before `number`, the newest first; at most `limit` entries.
     func auditEntries(before number: Int64?, limit: Int) async throws(StoreError) -> [AuditEntry]
 
-    /// The number of the newest entry; if each writer has its own numbers, the count of all
-    /// entries ever written. It is 0 if no entry was written.
+    /// The number of the newest entry. If each writer has its own numbers, this is the number of
+    /// entries that were ever written. It is 0 if there has never been an entry.
     func lastAuditNumber() async throws(StoreError) -> Int64
 
-    /// The first place where the audit was changed; `nil` if there is none. Reads the whole audit.
+    /// The first place at which somebody has changed the audit; `nil` if there is no such place.
+    /// Reads the whole audit.
     ///
-    /// It does not detect missing newest entries: compare `lastAuditNumber` with a number seen
-    /// before.
+    /// It cannot detect that the newest entries are missing. To detect that, compare
+    /// `lastAuditNumber` with a number that was seen before.
     func auditFault() async throws(StoreError) -> AuditFault?
 }
 
-/// Keeps the audit. Its entries are written in the transactions of the changes that they record,
+/// Writes the audit. A change and the entry that records it are written in the same transaction,
 /// except for changes of files.
 package protocol AuditStore: Sendable {
-    /// Adds an entry about something outside the store, such as a file.
+    /// Adds an entry about a change outside the store, such as a change of a file.
     func record(_ record: AuditRecord) async throws
 
-    /// Deletes the audit's entries from before a time, oldest first; returns how many, at most
-    /// `limit`.
+    /// Deletes the audit's entries before a time, the oldest first, at most `limit` entries;
+    /// returns the number of deleted entries.
     func trimAudit(before date: Date, limit: Int) async throws -> Int
 }

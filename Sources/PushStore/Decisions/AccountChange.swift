@@ -1,22 +1,22 @@
 package import PushCore
 
-/// A change of a user's role, password or apps, of whether the user is disabled or requires
-/// end-to-end encryption; `nil` leaves a property as it is.
+/// A change of a user's role, password or apps. It can also disable or enable the user, or make
+/// the user require end-to-end encryption. A property that is `nil` stays as it is.
 package struct AccountChange: Sendable, Hashable {
     package var role: Role?
     package var apps: Set<AppName>?
     package var password: PasswordHash?
     package var isDisabled: Bool?
     package var requiresEncryption: Bool?
-    /// The issuer's token whose owner becomes, or already is, the owner of the account; `nil`: the
-    /// owner stays.
+    /// An issuer's token, whose owner becomes or already is the owner of the account. `nil`: the
+    /// account's owner stays the same.
     package var issued: IssuedToken?
     /// The user who has presented the account's password, which must still be the same; `nil`: the
     /// change needs no password.
     var presenter: User?
 
-    /// Whether the change takes the status of an enabled administrator away. The store then reads
-    /// whether the user is the last enabled administrator.
+    /// Whether the user will not be an enabled administrator after this change. If so, the store
+    /// must read whether the user is the last enabled administrator.
     package var isLosing: Bool { self.role.map { $0 != .admin } ?? false || self.isDisabled == true }
 
     package func decide(_ account: StoredAccount?, isLastAdministrator: Bool) -> AccountStep {
@@ -27,7 +27,7 @@ package struct AccountChange: Sendable, Hashable {
             guard issued.isOfOwner(of: account.issued), !issued.isOlder(than: account.issued) else {
                 return .end(.missing)
             }
-            // A newer token with the same rights as the last one ends no session.
+            // A newer token ends no session if it has the same rights as the last token.
             isNews =
                 self.role != nil || self.apps != nil || self.password != nil || self.isDisabled != nil
                 || account.issued?.rights != issued.account.rights
@@ -40,34 +40,35 @@ package struct AccountChange: Sendable, Hashable {
                 change: self,
                 isNews: isNews,
                 endsSessions: self.password != nil || isNews && isGaining,
-                // A user who gains rights is still the same person on the same devices.
+                // A user who only gains rights is still the same person with the same devices.
                 retiresDevices: self.password != nil
             )
         )
     }
 
-    /// The outcome of the deletion of a user; the store deletes the user if it is `done`.
+    /// The outcome of a user's deletion. If it is `done`, the store must delete the user.
     package static func deletion(of account: StoredAccount?, isLastAdministrator: Bool) -> UserChange {
         if account == nil { return .missing }
         return isLastAdministrator ? .lastAdministrator : .done
     }
 }
 
-/// The next step of a store that changes a user.
+/// The next step for a store that changes a user.
 package enum AccountStep: Sendable, Hashable {
-    /// Write nothing.
+    /// Writes nothing; the change has this outcome.
     case end(UserChange)
     case write(AccountPlan)
 }
 
-/// A change of a user that is written.
+/// A change of a user that the store must write.
 package struct AccountPlan: Sendable, Hashable {
     package let user: Int64
     package let change: AccountChange
-    /// Whether the change writes more than the issued token; if so, cached credentials are
-    /// evicted.
+    /// Whether the change affects more than the stored token of the issuer. If so, the servers
+    /// must evict the user's cached credentials.
     package let isNews: Bool
     package let endsSessions: Bool
-    /// Whether the devices that were last registered with an ended session are retired.
+    /// Whether the devices must be retired that were last registered with one of the ended
+    /// sessions.
     package let retiresDevices: Bool
 }

@@ -1,24 +1,24 @@
 internal import Foundation
 package import PushCore
 
-/// The devices and claims of a user that end in one transaction of a store.
+/// The devices of a user, and the user's claims to handles, that end in one transaction.
 package struct DeviceEnds: Sendable, Hashable {
-    /// Devices that are retired for one reason.
+    /// Devices that are retired for the same reason.
     package struct Group: Sendable, Hashable {
         package let reason: String
         package let devices: [Int64]
     }
 
     package let retired: [Group]
-    /// Unconfirmed claims to handles, which are deleted. They leave no tombstone, because no
-    /// client registers with the id of a claim.
+    /// Unconfirmed claims to handles, which are deleted. Unlike a retired device, a deleted claim
+    /// leaves no row, because no client registers with the id of a claim.
     package let claims: [Int64]
     package let records: [AuditRecord]
 
     package var isEmpty: Bool { self.retired.isEmpty && self.claims.isEmpty }
 
-    /// Retires the devices of sessions that somebody has ended. The audit names each device, with
-    /// the actor of `record`.
+    /// The retirement of devices whose sessions somebody has ended. The audit names each device,
+    /// with the actor of `record`.
     package init(ofSessions devices: [EndingDevice], by record: AuditRecord?) {
         let group = Group(reason: RegisteredDevice.sessionEnded, devices: devices.map(\.number))
         self.retired = devices.isEmpty ? [] : [group]
@@ -26,8 +26,8 @@ package struct DeviceEnds: Sendable, Hashable {
         self.records = devices.compactMap { record?.another(.unregisterDevice, of: $0.id, detail: "with its session") }
     }
 
-    /// Retires the devices of the apps that their user has left, and deletes the claims to handles
-    /// in those apps.
+    /// The retirement of devices in apps that their user has left, and the deletion of the user's
+    /// claims to handles in these apps.
     package init(of devices: [EndingDevice], outside apps: Set<AppName>) {
         let left = devices.filter { $0.app.map { !apps.contains($0) } ?? false }
         self.retired = Dictionary(grouping: left.filter { !$0.isClaim }, by: \.app).map { app, devices in
@@ -39,11 +39,11 @@ package struct DeviceEnds: Sendable, Hashable {
     }
 }
 
-/// A device or claim that may end with a session or an app.
+/// A device, or a claim to a handle, that may end with a session or with an app.
 package struct EndingDevice: Sendable, Hashable {
     let number: Int64
     let id: String
-    /// `nil` until a handle is registered.
+    /// The app of the device's platform; `nil` until the device registers a handle.
     let app: AppName?
     let isClaim: Bool
 

@@ -1,29 +1,30 @@
 package import Foundation
 package import PushCore
 
-/// The result of a registration's first transaction.
+/// The result of the first transaction of a registration.
 package enum RegistrationEnd<Outcome: HandleOutcome>: Sendable {
     case end(Outcome)
-    /// The device with that number is registered, and a page of its pushes has moved.
+    /// The device with this number is registered, and the first page of its pushes has moved.
     case registered(Int64, moved: Int)
 }
 
 extension DeviceStore {
     /// Creates or updates a registration under an id that was issued to the user.
     ///
-    /// Other registrations of the same platform and handle are retired, and their queued pushes
-    /// cancelled. A shared registration retires only the user's own other registrations. The
-    /// pushes that wait for the device itself go to its new address. `page` is how many pushes
-    /// move in one transaction; with `nil` the store decides.
+    /// Other registrations of the same handle on the same platform are retired, and their queued
+    /// pushes are cancelled. If several accounts may share the handle, only the user's own other
+    /// registrations are retired. Pushes that wait for the device itself go to its new address.
+    /// `page` is the number of pushes that one transaction moves; if it is `nil`, the store
+    /// decides.
     ///
-    /// With a `confirmation` all of this happens only when the user confirms the handle. Until
-    /// then, only a code is pushed to the handle. `record` names the user and the id. The store
-    /// adds to the audit whether it was a claim or a registration, and that the handle has moved
-    /// if another user had it.
+    /// With a `confirmation`, only a code is pushed to the handle now. All of the above happens
+    /// when the user returns the code. `record` names the user and the id. The store adds to the
+    /// record whether the device has registered or only claimed the handle. If another user had
+    /// the handle, the store also records that the handle has moved.
     ///
-    /// `token` is the token that the user has presented. If it is a session's, the device belongs
-    /// to that session from now on, and is retired if somebody ends the session. Otherwise the
-    /// device belongs to no session.
+    /// `token` is the token that the user has presented. If it belongs to a session, the device
+    /// belongs to this session from now on, and is retired if somebody ends the session. Otherwise
+    /// the device belongs to no session.
     package func register(
         _ registration: DeviceRegistration,
         as id: RegistrationID,
@@ -38,11 +39,11 @@ extension DeviceStore {
         return try await self.finish(decision, page) { decision.register(registration, as: id, $0) }
     }
 
-    /// Registers the handle that the user has claimed under the id, if the code is the one that
-    /// was pushed to it.
+    /// Registers the handle that the device with this id has claimed, if `code` is the code that
+    /// was pushed to the handle.
     ///
-    /// The code that has registered the handle is accepted again until it would have expired.
-    /// `token` is as in `register`.
+    /// The same code is accepted again until it would have expired. `token` has the same meaning
+    /// as in `register`.
     package func confirm(
         _ code: String,
         for id: RegistrationID,
@@ -57,13 +58,13 @@ extension DeviceStore {
     }
 
     /// Moves a device, with its queued pushes, to the lane of its platform's other environment;
-    /// returns whether it did.
+    /// returns whether the device was moved.
     ///
-    /// The device stays if it has another handle or lane by now, or was moved there and back since
-    /// it registered. `page` is how many pushes move in one transaction; with `nil` the store
-    /// decides. A push continues in the new lane as if it had just been enqueued there. The tally
-    /// counts the push as cancelled in the old lane and as enqueued in the new one, so each lane's
-    /// counts add up.
+    /// The device stays if it has another handle or lane by now. It also stays if it was already
+    /// moved there and back since it registered. `page` is the number of pushes that one
+    /// transaction moves; if it is `nil`, the store decides. In the new lane, a push continues as
+    /// if it had just been enqueued. It counts as cancelled in the old lane and as enqueued in the
+    /// new lane, so the sums of each lane stay consistent.
     package func move(
         device: Int64,
         handle: String,
@@ -80,11 +81,10 @@ extension DeviceStore {
         return true
     }
 
-    /// Moves the pushes that remain after the first page; returns the total number of moved
-    /// pushes.
+    /// Moves the pushes that remain after the first page. Returns the number of all moved pushes.
     ///
-    /// Each further page has its own transaction. If a push is leased before its page moves, the
-    /// lease moves the push.
+    /// Each further page is moved in its own transaction. If a push is leased before that, the
+    /// lease moves it.
     private func moveRemaining(ofDevice device: Int64, after first: Int, page: Int, now: Date) async throws -> Int {
         var (moved, last) = (first, first)
         while last == page {

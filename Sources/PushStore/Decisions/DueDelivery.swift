@@ -1,16 +1,16 @@
 package import Foundation
 package import PushCore
 
-/// A due row of the outbox, with the facts that decide whether its push is sent.
+/// A due row of the outbox, with the facts that decide whether the push is sent.
 package struct DueDelivery: Sendable {
     package enum Decision: Sendable, Hashable {
         case send(Push)
         case settle(TallyState, reason: String?)
-        /// The push is encrypted with this key, which this server lacks. Another server has it,
-        /// or this one will get it.
+        /// The push is encrypted with this key, which this server lacks. Another server has the
+        /// key, or an operator will add it here.
         case waitForKey(UInt32)
-        /// The device has another lane: this provider must never see an address at another
-        /// provider.
+        /// The push moves to the device's present lane: a provider must never see an address at
+        /// another provider.
         case move(to: String)
     }
 
@@ -23,15 +23,15 @@ package struct DueDelivery: Sendable {
     let cancelReason: String?
     let handle: Result<String, VaultError>?
     let isRetired: Bool
-    /// The lane of the device's address, if it has one.
+    /// The lane of the device's address; `nil` if the device has no address.
     let lane: String?
-    /// The code of a row that is an unconfirmed claim to a handle; the push then contains only
-    /// this code.
+    /// The confirmation code, if the row belongs to an unconfirmed claim to a handle. The push
+    /// then contains only this code.
     let confirmation: ConfirmationCode?
-    /// The registration that the push is for, if several accounts share the handle.
+    /// The registration that gets the push, if several accounts may share the handle.
     let shared: RegistrationID?
 
-    /// The columns, in a query that calls the outbox `c`, and `device` `v`.
+    /// The columns, for queries that name the outbox `c`, and the table `device` `v`.
     package enum Column: Int32, SelectedColumn {
         case notificationID, device, userID, attempts, isCancelled, reason, dueAt, handle, isRetired, lane, claim
         case shared
@@ -51,19 +51,19 @@ package struct DueDelivery: Sendable {
     /// The notification's place in the order of notifications.
     package var sequence: Int64 { self.notification?.sequence ?? 0 }
 
-    /// Whether this push's notification is older than that of `other`.
+    /// Whether this push's notification is older than the notification of `other`.
     package func isOlder(than other: DueDelivery) -> Bool {
         (self.sequence, self.key.notification) < (other.sequence, other.key.notification)
     }
 
-    /// Whether the push's address or alert is damaged, and not merely encrypted with a missing
-    /// key.
+    /// Whether the push's address or alert is damaged. `false` if it is only encrypted with a key
+    /// that this server lacks.
     package var isDamaged: Bool { self.failures.contains(.unreadable) }
 
-    /// Decides about the push in a lane. `Pace` decides about the interval between two pushes to a
-    /// device.
+    /// Decides what happens to the push in a lane. The minimum interval between two pushes to a
+    /// device is not considered here; `Pace` decides about it.
     ///
-    /// `othersHaveKeys`: other servers share the store, and may have a key that this one lacks.
+    /// `othersHaveKeys`: other servers share the store, and may have a key that this server lacks.
     package func decision(in lane: String, othersHaveKeys: Bool, now: Date) -> Decision {
         if let own = self.lane, own != Lane(stored: lane).ofDevices.description { return .move(to: own) }
         guard let notification, notification.expiresAt > now.milliseconds else {
@@ -74,16 +74,16 @@ package struct DueDelivery: Sendable {
         if othersHaveKeys {
             for case .keyMissing(let number) in self.failures { return .waitForKey(number) }
         }
-        // One damaged row must not stop the others.
+        // A damaged row only fails itself: it must not keep the other rows from being sent.
         if let error = self.failures.first { return .settle(.failed, reason: "\(error)") }
-        // A device may be deleted while a push to it is enqueued.
+        // The device may have been deleted while this push was being enqueued.
         guard !self.isRetired, let push = self.push(of: notification) else {
             return .settle(.cancelled, reason: PushReason.noDevice)
         }
         return .send(push)
     }
 
-    /// The push as it is sent now.
+    /// The lease of the push as it is sent now.
     package func leased(_ push: Push, isAddressKnown: Bool, isPaced: Bool = false) -> LeasedDelivery {
         LeasedDelivery(
             device: self.key.device,
@@ -151,8 +151,8 @@ extension DueDelivery {
     }
 }
 
-/// The facts of a notification that decide about its pushes. A lease often contains hundreds of
-/// pushes of one notification, so a store decrypts the alert once for all of them.
+/// The facts about a notification that decide what happens to its pushes. A lease often contains
+/// hundreds of pushes of one notification, so a store decrypts the alert once for all of them.
 package struct DueNotification: Sendable {
     package let isRecalled: Bool
     package let seed: Int64
@@ -161,7 +161,7 @@ package struct DueNotification: Sendable {
     package let expiresAt: Int64
     package let priority: String
     package let collapseID: String?
-    /// The text that its pushes show; `nil`: the fixed alert text from the configuration of the
+    /// The text that its pushes show; `nil`: they show the fixed text that is configured for the
     /// lane's sender.
     package let alert: Result<PushAlert, VaultError>?
 

@@ -1,16 +1,16 @@
 package import Foundation
 package import PushCore
 
-/// The decisions about the posts of one caller, in their order.
+/// The decisions about the posts of one caller, in the order of the posts.
 ///
-/// The store writes each plan that `next` returns, and reports its outcome with `end`. A post is
-/// refused before anything of it is written, so a refusal needs no rollback.
+/// The store writes each plan that `next` returns, and reports the outcome with `end`. A post is
+/// refused before anything of it is written. So a refusal needs no rollback.
 package struct Posting: Sendable {
-    /// The outcomes of the posts so far. A post that `next` has returned counts as stored.
+    /// The outcomes of the posts so far. A post whose plan `next` has returned counts as stored.
     package private(set) var outcomes: [PostOutcome] = []
     private let posts: [NewNotification]
     private let bounds: StorageBounds?
-    /// The idempotent request that contains all posts; `nil` once it is part of a plan.
+    /// The idempotency key for the whole batch; `nil` once it is part of a plan.
     private var batch: IdempotentRequest?
 
     package init(_ posts: [NewNotification], of batch: IdempotentRequest?, within bounds: StorageBounds?) {
@@ -18,7 +18,7 @@ package struct Posting: Sendable {
         self.outcomes.reserveCapacity(posts.count)
     }
 
-    /// The plan for the next post to write; `nil` after the last post.
+    /// The plan for the next post that the store must write; `nil` after the last post.
     package mutating func next(_ facts: inout some PostFacts) throws -> PostPlan? {
         if self.outcomes.isEmpty, let batch, let earlier = try facts.earlier(batch) {
             if try earlier.outcome(of: batch) == .keyReused {
@@ -39,7 +39,7 @@ package struct Posting: Sendable {
             return PostPlan(
                 index: self.outcomes.count - 1,
                 post: post,
-                // A scheduled notification gets its recipients when it is released.
+                // A scheduled notification gets its recipients only when it is sent.
                 recipients: post.sendAt == nil ? recipients : [],
                 requests: [post.request, self.batch].compactMap { $0 }
             )
@@ -51,7 +51,7 @@ package struct Posting: Sendable {
         self.outcomes[plan.index] = outcome
     }
 
-    /// The records of the stored posts.
+    /// The audit's records of the stored posts.
     package var records: [AuditRecord] {
         zip(self.posts, self.outcomes).compactMap { post, outcome in
             if case .stored = outcome { post.record } else { nil }
@@ -63,8 +63,8 @@ package struct Posting: Sendable {
         _ facts: inout some PostFacts,
         _ recipients: inout Set<Int64>
     ) throws -> PostOutcome? {
-        // After a post whose id is taken, no post is stored, so that the caller can store all of
-        // them again in order.
+        // If a post's id was taken, none of the later posts is stored. So the caller can store all
+        // of these again in their order.
         if self.outcomes.last == .idTaken { return .idTaken }
         if let request = post.request, let earlier = try facts.earlier(request) {
             return try earlier.outcome(of: request)
@@ -83,28 +83,31 @@ package struct Posting: Sendable {
     }
 }
 
-/// A post that the store writes, unless its insertion finds that the id is taken.
+/// A post that the store must write. Its insertion may still find that the id is taken.
 package struct PostPlan: Sendable {
-    /// The post's index among those of its caller.
+    /// The index of the post among its caller's posts.
     package let index: Int
     package let post: NewNotification
-    /// The users who become recipients because the post names them.
+    /// The users whom the post names, and who therefore become recipients.
     package let recipients: Set<Int64>
-    /// The requests that are stored with the post.
+    /// The idempotency keys that are stored with the post.
     package let requests: [IdempotentRequest]
 }
 
-/// The facts that decide about posts. A store reads each fact on demand, or all facts in advance.
+/// The facts that decide about posts. A store reads each fact when it is needed, or all facts in
+/// advance.
 package protocol PostFacts {
-    /// The row of an earlier request with the same idempotency key, possibly of this transaction.
+    /// The row of an earlier request with the same idempotency key. The earlier request may belong
+    /// to this transaction.
     mutating func earlier(_ request: IdempotentRequest) throws -> StoredRequest?
 
-    /// The usage of a sender, with the posts of this transaction.
+    /// How much a sender has stored, including the posts of this transaction.
     mutating func usage(of sender: Int64) throws -> Usage
 
-    /// The user with the keyed hash of a name.
+    /// The user whose name has this keyed hash.
     mutating func user(withKey key: Data) throws -> NamedUser?
 
-    /// Whether the id is known to be in use; if `false`, the insertion may still find that it is.
+    /// Whether the id is known to be in use. Even if this is `false`, the insertion may find that
+    /// the id is in use.
     func isTaken(_ id: NotificationID) -> Bool
 }

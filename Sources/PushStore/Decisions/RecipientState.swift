@@ -1,18 +1,18 @@
 package import Foundation
 
-/// The state of a notification that has not expired, for one of its recipients.
+/// The state that an unexpired notification has for one of its recipients.
 package struct RecipientState: Sendable, Hashable {
     package let isReadOnce: Bool
     let hasPayload: Bool
     let isDismissed: Bool
     let isRead: Bool
     let isFetched: Bool
-    /// When the lease of a read-once payload ends or has ended; `nil` before the first fetch, and
-    /// once the recipient has taken the payload.
+    /// The end of the lease of a read-once payload, which may be past. `nil` before the first
+    /// fetch, and after the recipient has confirmed that it has the payload.
     let leasedUntil: Date?
 
-    /// The columns, in a query that calls the notification's table `n`, the recipient's `r` and
-    /// the lease's `w`.
+    /// The columns, for queries that name the table of notifications `n`, that of recipients `r`,
+    /// and that of leases `w`.
     package enum Column: Int32, SelectedColumn {
         case isReadOnce, hasPayload, isDismissed, isRead, isFetched, leasedUntil
 
@@ -28,28 +28,31 @@ package struct RecipientState: Sendable, Hashable {
         }
     }
 
-    /// The mark that the recipient sees; `nil` if it does not see the notification.
+    /// The mark (read or unread) that the recipient sees; `nil` if the recipient does not see the
+    /// notification.
     package var mark: ReadMark? {
         guard self.hasPayload, !self.isDismissed else { return nil }
         return self.isRead ? .read : .unread
     }
 
-    /// Whether the recipient sees the notification with the expected mark, if any, and may dismiss
-    /// it.
+    /// Whether the recipient sees the notification and may dismiss it. If a mark is expected, the
+    /// recipient must see the notification with this mark.
     package func mayDismiss(ifStill expected: ReadMark?) -> Bool {
         self.mark.map { expected == nil || expected == $0 } ?? false
     }
 
-    /// The outcome of taking the payload; the store ends the lease if the outcome is `taken`.
+    /// The outcome of a confirmation that the recipient has the payload. If it is `taken`, the
+    /// store must end the lease.
     package var taking: TakeOutcome {
-        // A user who has dismissed the notification without fetching it has never had the payload.
+        // If a user has dismissed the notification without fetching it, the user has never had the
+        // payload.
         if self.isReadOnce, self.isDismissed { return self.isFetched ? .takenBefore : .missing }
         guard self.mark != nil else { return .missing }
         guard self.isReadOnce else { return .notReadOnce }
         return self.leasedUntil == nil ? .notFetched : .taken
     }
 
-    /// The outcome of `lease` if no lease could begin.
+    /// The outcome of `lease` if the store could begin no lease.
     package func leased(_ now: Date) -> PayloadLease {
         self.hasPayload && self.leasedUntil.map { $0 > now } ?? false ? .held : .refused
     }
@@ -67,12 +70,12 @@ extension RecipientState {
 }
 
 extension ReadMark {
-    /// The outcome of giving a notification this mark; `nil` if the stored mark must be changed
-    /// for that. `old` is the present mark, and `nil` if the user does not see the notification.
+    /// The outcome of giving a notification this mark; `nil` if the store must change the stored
+    /// mark. `old` is the stored mark; it is `nil` if the user does not see the notification.
     package func outcome(replacing old: ReadMark?, ifStill expected: ReadMark?) -> MarkOutcome? {
         guard let old else { return .missing }
         if let expected, expected != old { return .changed }
-        // If the user sees no change, the notification keeps its change number.
+        // If the mark stays the same, the notification keeps its change number.
         return old == self ? .marked : nil
     }
 }

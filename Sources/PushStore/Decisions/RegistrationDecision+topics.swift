@@ -2,14 +2,15 @@ internal import Foundation
 package import PushCore
 
 extension RegistrationDecision {
-    /// The tags of a device after a change.
+    /// The tags that a device has after a change of its topics.
     package struct TopicPlan: Sendable, Hashable {
         package let device: Int64
         package let tags: Set<Tag>
         package let record: AuditRecord?
     }
 
-    /// Adds a tag to the device's own, or removes one; the plan is `nil` if nothing is written.
+    /// Adds a tag to the tags that the device has chosen, or removes one of them. The plan is
+    /// `nil` if the store must write nothing.
     package func change(
         _ change: TopicChange,
         of device: StoredDevice?
@@ -18,7 +19,8 @@ extension RegistrationDecision {
         if let reason = device.retiredReason { return (.gone(reason: reason), nil) }
         guard let platform = device.platform, device.handle != nil else { return (.unregistered, nil) }
         let old = Set(try device.openTags(self.sealing))
-        // The user's own tag is not one of the tags that a device chooses, and stays.
+        // The tag with the user's name is always there; it is not one of the tags that a device
+        // chooses.
         let own = Tag(of: self.user.name)
         var chosen = old.subtracting([own])
         switch change {

@@ -1,22 +1,22 @@
 package import Foundation
 package import PushCore
 
-/// Decides on the registrations of a user's devices, from facts to a plan.
+/// Decides about a registration of a user's device. The result is a plan, which the store writes.
 ///
-/// It reads and writes nothing: it names the next fact that it needs, and the store calls it again
-/// with that fact. So the order of the reads is decided here too.
+/// This type reads and writes nothing itself. It asks for the next fact that it needs, and the
+/// store calls it again with that fact. So this type also determines the order of the reads.
 package struct RegistrationDecision: Sendable {
     package let user: User
     package let sealing: Sealing
     package let now: Date
-    /// The token that the user has presented, if any.
+    /// The token that the user has presented; `nil` if the user has presented another credential.
     let token: TokenPrefix?
-    /// The request and the registration, for the audit's records.
+    /// The request and the registration, in the form for the audit.
     let record: AuditRecord?
     let bounds: StorageBounds?
 
-    /// The reason why an id cannot be used. The text is the same whether another account or nobody
-    /// has the id, so that guessing an id reveals nothing.
+    /// The reason for refusing an id. The text is the same whether another account has the id or
+    /// nobody. So somebody who guesses an id learns nothing.
     static let notIssued = "the registration id was not issued to this user"
     static let registeredAgain = "the handle was registered again"
 
@@ -32,8 +32,8 @@ package struct RegistrationDecision: Sendable {
         (self.sealing, self.now) = (sealing, now)
     }
 
-    /// Decides on a registration. If the handle can be guessed and the user does not have it yet,
-    /// the device only claims it, until the user returns a code.
+    /// Decides about a registration. If other users could guess the handle and this user does not
+    /// have it yet, the device only claims the handle. The user must then return a code.
     package func register(
         _ registration: DeviceRegistration,
         as id: RegistrationID,
@@ -54,8 +54,8 @@ package struct RegistrationDecision: Sendable {
         return self.take(registration, for: device, usedCode: nil, facts)
     }
 
-    /// Decides on a code: the handle that the user has claimed under the id is registered if the
-    /// code is the one that was pushed to it.
+    /// Decides about a code that the user has returned. If it is the code that was pushed to the
+    /// claimed handle, the handle is registered for the device.
     package func confirm(
         _ code: String,
         for id: RegistrationID,
@@ -75,8 +75,8 @@ package struct RegistrationDecision: Sendable {
                 return self.take(wanted, for: device, usedCode: key, facts)
             }
         }
-        // An earlier request with the code may have registered the present handle, and its answer
-        // may have been lost.
+        // An earlier request with this code may have registered the device's present handle, and
+        // its answer may have been lost.
         guard let platform = device.platform, let handle = try device.openHandle(self.sealing) else {
             return .end(.refused)
         }
@@ -90,7 +90,7 @@ package struct RegistrationDecision: Sendable {
 
     // MARK: - Private
 
-    /// Registers the handle for the device, and retires the devices that had it before.
+    /// Registers the handle for the device, and retires the other devices with this handle.
     private func take<Outcome>(
         _ registration: DeviceRegistration,
         for device: StoredDevice,
@@ -127,9 +127,10 @@ package struct RegistrationDecision: Sendable {
                     isMovable: keptLane == nil
                 ),
                 records: records,
-                // Pushes accepted at another address do not count for this one.
+                // Pushes that were accepted at another address do not show that this address
+                // works.
                 forgetsPushes: isNewLane || device.lane != nil && device.handleKey != search.key,
-                // A device registers often, and rarely changes its lane.
+                // A device registers often, but its lane rarely changes.
                 movesPushes: isNewLane,
                 usedCode: usedCode,
                 isErasing: !holders.isEmpty || device.lane != nil || device.claim != nil
@@ -137,9 +138,9 @@ package struct RegistrationDecision: Sendable {
         )
     }
 
-    /// Stores a claim of the device to the handle. Adds a push of a new code, unless the last code
-    /// was pushed a short time ago. The decision needs no fact that depends on other users'
-    /// registrations.
+    /// Stores the device's claim to the handle, and adds the push of a new code. If a code was
+    /// pushed only a short time ago, no new code is pushed. This decision depends on no fact about
+    /// other users' registrations.
     private func claim(
         _ registration: DeviceRegistration,
         for device: StoredDevice,
@@ -162,7 +163,7 @@ package struct RegistrationDecision: Sendable {
             return .read(.holders(HandleSearch(platform: platform, key: key, user: self.user.id)))
         }
         let earlier = claims.first?.number
-        // If the earlier claim no longer exists, the push of its code was cancelled, so the code
+        // If the earlier claim no longer exists, the push of its code was cancelled. So that code
         // may not have arrived.
         let isPushed = earlier != nil && last?.isJustPushed(self.now) == true && last?.isGood(self.now) == true
         let due = isPushed ? nil : last?.nextPush(self.now) ?? self.now
@@ -190,8 +191,8 @@ package struct RegistrationDecision: Sendable {
         return isSignedIn ? nil : .end(.signedOut)
     }
 
-    /// The step that the limit on a user's devices requires; `nil` if the device may have a
-    /// handle. A device that is already registered does not increase the number.
+    /// The step that results from the limit on a user's devices; `nil` if the device may have a
+    /// handle. A device that is already registered does not increase the number of devices.
     private func limit<Outcome>(
         _ device: StoredDevice,
         butFor replaced: Int64?,
@@ -202,8 +203,8 @@ package struct RegistrationDecision: Sendable {
         return count >= limit ? .end(.tooMany) : nil
     }
 
-    /// The devices that a registration replaces: those of all users, or only the user's own if the
-    /// registration is shared.
+    /// Searches for the devices that this registration replaces: devices of all users or, if
+    /// several users may share the handle, only the user's own devices.
     private func search(_ registration: DeviceRegistration) -> HandleSearch {
         HandleSearch(
             platform: registration.platform,
@@ -220,9 +221,9 @@ package struct RegistrationDecision: Sendable {
         last.code(key, self.sealing)?.matches(code) == true
     }
 
-    /// The lane that the device was moved to since it first registered the handle; `nil` if it was
-    /// not moved. If a registration returned the device to the registered lane, the provider would
-    /// refuse the next push, and the device would move again.
+    /// The device's lane, if the device was moved there since it first registered this handle;
+    /// otherwise `nil`. A registration must not return it to the registered lane: the provider
+    /// would refuse the next push, and the device would be moved again.
     private func keptLane(of device: StoredDevice, _ key: Data, _ registration: DeviceRegistration) -> Lane? {
         guard let other = registration.otherLane, device.lane == other.description else { return nil }
         return device.environmentMoves == 1 && device.handleKey == key ? other : nil
@@ -238,8 +239,8 @@ package struct RegistrationDecision: Sendable {
         )
     }
 
-    /// A record that the handle has moved. A damaged name of the former owner must not keep the
-    /// new owner from registering; the record then lacks the name.
+    /// The audit's record that the handle has moved. If the name of the former owner is damaged,
+    /// the record leaves it out: the damage must not prevent the registration.
     private func moveRecord(
         of holder: StoredDevice,
         _ name: Data?,

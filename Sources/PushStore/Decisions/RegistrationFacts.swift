@@ -1,39 +1,43 @@
 package import Foundation
 package import PushCore
 
-/// A fact that a decision on a registration needs. A store reads it with one statement.
+/// A question about a fact that a decision on a registration needs. A store answers it with one
+/// statement.
 package enum RegistrationQuestion: Sendable, Hashable {
-    /// Whether the token is still valid. It may have ended after the server admitted the request,
-    /// and the end of a session cannot retire a device that registers later.
+    /// Whether the token is still valid. It may have ended after the server admitted the request.
+    /// A device that registers after that would not be retired with its session.
     case isSignedIn(TokenPrefix)
-    /// The device with the id, if the id was issued to the user and is not a claim's. If the
-    /// decision will also ask for `holders`, the store may read both at once.
+    /// The device with this id, if the id was issued to the user and belongs to no claim. If
+    /// `holders` is not `nil`, the decision will also ask for these, and the store may read both
+    /// at once.
     case device(RegistrationID, holders: HandleSearch?)
-    /// Whether the user has a device with the handle. The store must read no other user's rows, so
-    /// that the duration reveals nothing about them.
+    /// Whether the user has a device with this handle. The store must read no row of another user:
+    /// otherwise the duration could reveal whether such a row exists.
     case isHeld(HandleSearch)
-    /// The devices or claims with the handle.
+    /// The devices or claims that have this handle.
     case holders(HandleSearch)
-    /// The claim with the number, if it is a claim of the device.
+    /// The claim with this number, if it belongs to the device.
     case claim(Int64, device: Int64)
     case confirmation(claimKey: Data)
-    /// The time of the newest code that was pushed for the user after `since`, not counting the
-    /// `skipping` newest codes.
+    /// The time of the newest code that was pushed for the user after `since`. The newest
+    /// `skipping` codes are not considered.
     case pushAtLimit(since: Date, skipping: Int)
-    /// How many devices the user has registered, at most `limit`.
+    /// The number of devices that the user has registered; counting stops at `limit`.
     case deviceCount(butFor: Int64?, limit: Int)
-    /// The encrypted names of users.
+    /// The encrypted names of these users.
     case names([Int64])
 }
 
-/// The rows of `device` with a handle: of one user, or of all users.
+/// A search for rows of `device` that have a handle: rows of one user or, if `user` is `nil`, of
+/// all users.
 package struct HandleSearch: Sendable, Hashable {
     package let platform: Platform
     package let key: Data
     package let user: Int64?
 }
 
-/// The rows and counts that a store has read for a decision; `nil` before it has read them.
+/// The facts that a store has read for a decision. A property is `nil` until the store has read
+/// it.
 package struct RegistrationFacts: Sendable {
     package var isSignedIn: Bool?
     package var device: [StoredDevice]?
@@ -49,12 +53,13 @@ package struct RegistrationFacts: Sendable {
 
     package init() {}
 
-    /// The next step of a decision. Throws if the store does not read the facts.
+    /// The next step of a decision. Throws if the store does not read the facts that the decision
+    /// asks for.
     package mutating func next<Outcome>(
         _ decide: (RegistrationFacts) throws -> RegistrationStep<Outcome>
     ) throws -> RegistrationStep<Outcome> {
         self.rounds += 1
-        // A decision asks each of its nine questions once.
+        // A decision asks each of its nine questions at most once, so it needs at most ten rounds.
         guard self.rounds <= 10 else {
             throw StoreError.failed(reason: "the store does not read the facts of a decision")
         }

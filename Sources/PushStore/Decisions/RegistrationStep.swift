@@ -1,21 +1,22 @@
 package import Foundation
 package import PushCore
 
-/// The next step of a store that follows a decision.
+/// The next step that a decision requires of the store.
 package enum RegistrationStep<Outcome: HandleOutcome>: Sendable, Equatable {
-    /// Read a fact, and decide again.
+    /// The store must read this fact, and then ask for the next step.
     case read(RegistrationQuestion)
-    /// Write nothing.
+    /// The store writes nothing; the request has this outcome.
     case end(Outcome)
-    /// Register the handle; the outcome is `registered`.
+    /// The store must write this plan; the outcome is `registered`.
     case register(RegistrationPlan)
-    /// Store a claim to the handle; `or`: the outcome if the notification's id is in use.
+    /// The store must write this claim to a handle. If the id of the code's notification is in
+    /// use, the outcome is `or`.
     case claim(ClaimPlan, Outcome, or: Outcome)
-    /// Count a wrong code.
+    /// The store must count a wrong code; the request has this outcome.
     case countFailure(claimKey: Data, Outcome)
 }
 
-/// The outcomes that registration and confirmation have in common.
+/// The outcomes that requests for registration and for confirmation have in common.
 package protocol HandleOutcome: Sendable, Equatable {
     static var signedOut: Self { get }
     static var tooMany: Self { get }
@@ -25,23 +26,25 @@ package protocol HandleOutcome: Sendable, Equatable {
 extension RegisterOutcome: HandleOutcome {}
 extension ConfirmOutcome: HandleOutcome {}
 
-/// The columns that a device and a claim have in common.
+/// The columns of `device` that a device and a claim to a handle both have.
 package struct HandleValues: Sendable, Hashable {
     package let registration: DeviceRegistration
     package let key: Data
-    /// The device's own tags. For a device, unlike a claim, the tag of its user is added.
+    /// The tags that the device has chosen. For a device, the store adds the tag with the user's
+    /// name; for a claim, it does not.
     package let tags: Set<Tag>
     package let at: Date
-    /// If this token is a session's, the device belongs to the session.
+    /// The token that the user has presented. If it belongs to a session, the device ends with
+    /// that session.
     package let token: TokenPrefix?
-    /// Whether the device may move to the platform's other environment again.
+    /// Whether the device may be moved to the platform's other environment again.
     package let isMovable: Bool
 }
 
-/// The registration of a handle for a device. A store writes the changes in the order of these
+/// A plan that registers a handle for a device. The store writes the changes in the order of these
 /// properties.
 package struct RegistrationPlan: Sendable, Hashable {
-    /// A device that had the handle before.
+    /// The retirement of a device that had the handle before.
     package struct Retirement: Sendable, Hashable {
         package let device: Int64
         package let user: Int64
@@ -52,23 +55,24 @@ package struct RegistrationPlan: Sendable, Hashable {
 
     package let device: Int64
     package let retired: [Retirement]
-    /// The device's claim, which ends.
+    /// The device's claim to a handle, which is deleted; `nil` if it has no claim.
     package let claim: Int64?
     package let values: HandleValues
     package let records: [AuditRecord]
-    /// Whether earlier accepted pushes do not show that the device's new address works.
+    /// Whether the times of earlier accepted pushes are deleted, since those pushes do not show
+    /// that the device's new address works.
     package let forgetsPushes: Bool
-    /// Whether the waiting pushes move to a new lane.
+    /// Whether the waiting pushes to the device move to a new lane.
     package let movesPushes: Bool
-    /// The key of the claim whose code was used.
+    /// The key of the claim whose code was used; `nil` if no code was used.
     package let usedCode: Data?
-    /// Whether the change erases stored values, which the database must then wipe.
+    /// Whether the registration erases stored values, so that the database must wipe them.
     package let isErasing: Bool
 }
 
-/// A claim to a handle, and the push of its code.
+/// A plan that stores a claim to a handle, and the push of a code to that handle.
 package struct ClaimPlan: Sendable, Hashable {
-    /// The push of a code. Its notification has neither payload nor recipients.
+    /// The push of a code. Its notification has no payload and no recipients.
     package struct CodePush: Sendable, Hashable {
         package let notification: NotificationID
         package let due: Date
@@ -76,13 +80,14 @@ package struct ClaimPlan: Sendable, Hashable {
         package var expiresAt: Date { self.due + HandleClaim.lifetime.timeInterval }
     }
 
-    /// The push of a new code; `nil`: an earlier push carries the code. The store inserts the
-    /// push's notification first, so that nothing has changed if its id is in use.
+    /// The push of a new code; `nil` if an earlier push already contains a valid code. The store
+    /// inserts the push's notification first: if its id is in use, nothing has changed yet.
     package let push: CodePush?
     package let device: Int64
-    /// The device's claim to another handle, which ends.
+    /// The device's claim to another handle, which is deleted; `nil` if there is no such claim.
     package let ended: Int64?
-    /// The user's claim to the same handle, which becomes the device's.
+    /// The user's earlier claim to the same handle, which now belongs to this device; `nil` if
+    /// there is no such claim.
     package let earlier: Int64?
     package let values: HandleValues
     package let record: AuditRecord?

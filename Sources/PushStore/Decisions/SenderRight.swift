@@ -1,16 +1,17 @@
 package import Foundation
 package import PushCore
 
-/// The audiences that the user who has scheduled a notification may address when it is released.
+/// The audiences that the sender of a scheduled notification may address at the time of its
+/// release.
 package enum SenderRight: Sendable, Hashable {
-    /// Everybody in these apps; `nil`: in all apps.
+    /// All users in these apps; if `nil`, all users of all apps.
     case everything(in: Set<AppName>?)
-    /// Only the user itself, identified by the keyed hash of its name, in these apps.
+    /// Only the sender itself, identified by the keyed hash of its name, in these apps.
     case itself(Data, in: Set<AppName>)
-    /// The user was deleted or disabled.
+    /// No audience, because the sender was deleted or disabled.
     case nothing
 
-    /// The right of an enabled user.
+    /// The right of a sender who is not disabled.
     package init(role: String, key: Data, apps: Set<AppName>) {
         switch Role(rawValue: role) {
         case .admin?: self = .everything(in: nil)

@@ -1,16 +1,17 @@
 package import Foundation
 package import PushCore
 
-/// A change of the tags given to a user.
+/// A plan that replaces the tags that were given to a user.
 package struct UserTagPlan: Sendable {
     package let user: Int64
-    /// The encrypted tags; `nil` without tags.
+    /// The encrypted tags; `nil` if the user has no tags.
     package let sealed: Data?
     package let keys: [Data]
     package let isErasing: Bool
     package let record: AuditRecord?
 
-    /// `nil` if there is no account, or if `rights` is not `nil` and the account has other rights.
+    /// `nil` if there is no account. Also `nil` if the account's rights differ from `rights`,
+    /// unless this is `nil`.
     package init?(
         _ tags: Set<Tag>,
         of account: StoredAccount?,
@@ -29,7 +30,7 @@ package struct UserTagPlan: Sendable {
         self.record = record
     }
 
-    /// A text for the audit, such as `added board, crew; removed night`.
+    /// A text for the audit about the change, such as `added board, crew; removed night`.
     private static func difference(from old: Set<Tag>, to new: Set<Tag>) -> String {
         let parts = [("added", new.subtracting(old)), ("removed", old.subtracting(new))].compactMap { verb, tags in
             tags.isEmpty ? nil : "\(verb) \(tags.map(\.description).sorted().joined(separator: ", "))"

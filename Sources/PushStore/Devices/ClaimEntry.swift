@@ -1,4 +1,5 @@
-/// The push that carries the code of a handle that a device has claimed, as operators see it.
+/// The push of a confirmation code to a handle that a device has claimed, in the form for
+/// operators.
 package struct ClaimEntry: Sendable, Hashable {
     /// The number of the device that has claimed the handle.
     package let device: Int64
@@ -6,7 +7,7 @@ package struct ClaimEntry: Sendable, Hashable {
 }
 
 extension ClaimEntry: StoredEntity {
-    /// The column that follows those of `DeliveryEntry`.
+    /// The column that queries select after those of `DeliveryEntry`.
     private enum Column: Int32, SelectedColumn {
         case device = 11
 

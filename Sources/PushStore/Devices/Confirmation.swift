@@ -1,26 +1,27 @@
 internal import Foundation
 internal import PushCore
 
-/// The last code that was pushed to a handle for a user.
+/// The last code that was pushed to a handle for one user.
 package struct Confirmation: Sendable {
     let pushedAt: Date
     let isUsed: Bool
     let notification: Int64
     let failures: Int64
-    /// `nil` if the notification was deleted, and its code with it.
+    /// The seed of the code's notification; `nil` if that notification was deleted. Then there is
+    /// no valid code.
     let seed: Int64?
 
     func isExpired(_ now: Date) -> Bool { now >= self.pushedAt + HandleClaim.lifetime.timeInterval }
 
-    /// Whether the code would register the handle.
+    /// Whether the code, if the user returned it now, would register the handle.
     func isGood(_ now: Date) -> Bool {
         !self.isUsed && !self.isExpired(now) && self.failures < HandleClaim.attempts && self.seed != nil
     }
 
     func isJustPushed(_ now: Date) -> Bool { now < self.pushedAt + HandleClaim.interval.timeInterval }
 
-    /// When the next code may be pushed. If the last push was due later than now, it was
-    /// cancelled, and the next code is pushed at its time.
+    /// The earliest time for the push of the next code. If the last push was due at a time in the
+    /// future, it was cancelled, and the next code is pushed at that time.
     func nextPush(_ now: Date) -> Date {
         self.pushedAt > now ? self.pushedAt : max(now, self.pushedAt + HandleClaim.interval.timeInterval)
     }

@@ -1,23 +1,23 @@
 package import Foundation
 package import PushCore
 
-/// A device as its owner sees it.
+/// A registered device, in the form for its owner.
 package struct RegisteredDevice: Sendable, Hashable {
     /// The device's number in the outbox.
     package let number: Int64
     package let id: RegistrationID
     package let platform: Platform
-    /// The provider's environment where the handle works; the device may have registered another
-    /// one.
+    /// The provider's environment that accepts the handle. The device may have registered the
+    /// other environment.
     package let environment: PushEnvironment
     package let handle: DeviceHandle
     package let tags: [Tag]
-    /// Whether other accounts may also have the handle.
+    /// Whether other accounts may register the same handle, too.
     package let isShared: Bool
     package let createdAt: Date
     package let pushedAt: Date?
-    /// The text of the device's public keys for end-to-end encryption, which the store does not
-    /// interpret.
+    /// The text of the device's public keys for end-to-end encryption. The store does not
+    /// interpret this text.
     package let key: String?
 }
 
@@ -27,7 +27,7 @@ package struct DeviceOwner: Sendable, Hashable {
     package let name: Username
 }
 
-/// A device of an audience, and the text of its public keys; `nil` if the device has set none.
+/// A device in an audience, with the text of its public keys, if the device has set any.
 package struct DeviceKeyEntry: Sendable, Hashable {
     package let id: RegistrationID
     package let owner: DeviceOwner
@@ -49,20 +49,20 @@ package struct DeviceKeyEntry: Sendable, Hashable {
     }
 }
 
-/// The properties that a device registers.
+/// The values that a device registers.
 package struct DeviceRegistration: Sendable, Hashable {
     package let platform: Platform
     package var lane: Lane
-    /// The lane of the platform's other environment, if it has one. A device that was moved there
-    /// stays there.
+    /// The lane of the platform's other environment; `nil` if the platform has only one
+    /// environment. If a device was moved to this lane, a registration does not move it back.
     package let otherLane: Lane?
     package let handle: DeviceHandle
-    /// The device's own tags, without the tag of the user, which the server adds.
+    /// The tags that the device has chosen. The server adds a tag with the user's name.
     package let tags: Set<Tag>
-    /// Whether registrations of other accounts with the same handle stay in place.
+    /// Whether other accounts keep their registrations of the same handle.
     package let isShared: Bool
-    /// Set if the handle can be guessed: the id of the notification that carries a code to the
-    /// handle. It is not used if the user already has the handle.
+    /// The id for the notification that will push a code to the handle; `nil` if other users
+    /// cannot guess the handle. The id is not used if the user already has the handle.
     package let confirmation: NotificationID?
 
     package init(
@@ -79,7 +79,7 @@ package struct DeviceRegistration: Sendable, Hashable {
     }
 }
 
-/// A device's change of its topics. A topic is one of the device's tags.
+/// A change of the topics of a device. A topic is one of the device's tags.
 package enum TopicChange: Sendable, Hashable {
     case join(Tag)
     case leave(Tag)
@@ -89,17 +89,20 @@ package enum TopicChange: Sendable, Hashable {
 package enum TopicOutcome: Sendable, Hashable {
     /// The device has joined or left the topic, as requested.
     case done
-    /// The id cannot be used any more; the device must ask for a new one.
+    /// The id can no longer be used; the device must request a new one.
     case gone(reason: String)
-    /// The id has no registration yet, or waits for the confirmation of its first handle.
+    /// No device is registered under this id yet, or its first handle still waits for the
+    /// confirmation.
     case unregistered
-    /// The device has the maximum number of tags.
+    /// The device already has the maximum number of tags.
     case tooMany
 }
 
-/// A registration that ended when another account registered its handle, as its owner sees it.
+/// A registration that ended because another account has registered its handle, in the form for
+/// the former owner.
 package struct MovedDevice: Sendable, Hashable {
-    /// The reason why the device was retired; the answer to its next `PUT` has these words.
+    /// The reason for the end of the registration. The answer to the device's next `PUT` contains
+    /// this text.
     package static let reason = "the handle was registered by another user"
 
     package let id: RegistrationID
@@ -126,28 +129,27 @@ extension MovedDevice: StoredEntity {
 
 /// The outcome of a registration.
 package enum RegisterOutcome: Sendable, Hashable {
-    /// The device is registered; `moved` pushes that waited for it have moved to the lane of its
-    /// new address.
+    /// The device is registered. `moved` is the number of waiting pushes that have moved to the
+    /// lane of the device's new address.
     case registered(moved: Int)
-    /// The handle can be guessed: the device is registered once the user returns the code that is
-    /// pushed to it. `hasWork`: the push waits to be sent; otherwise an earlier push carries the
-    /// code.
+    /// Other users could guess the handle, so a code was pushed to it. The device is registered
+    /// once the user returns the code. `hasWork`: this request has enqueued a push; otherwise an
+    /// earlier push contains the code.
     case unconfirmed(hasWork: Bool)
-    /// The id of the confirmation's notification is in use: choose another.
+    /// The id for the code's notification is in use; the caller must try another.
     case idTaken
-    /// The user has requested the confirmation of too many handles; the next request is possible
-    /// at `until`.
+    /// The user has claimed too many handles. A further claim is possible at the time `until`.
     case tooManyClaims(until: Date)
-    /// The id cannot be used any more; the device must ask for a new one.
+    /// The id can no longer be used; the device must request a new one.
     case gone(reason: String)
-    /// The user has the maximum number of devices.
+    /// The user already has the maximum number of devices.
     case tooMany
-    /// The token has ended since the server admitted the request: the device is not registered.
+    /// The token has ended since the server admitted the request, so the device is not registered.
     case signedOut
 }
 
 extension RegisteredDevice {
-    /// The reason why a device is retired after somebody has ended its session; the answer to its
-    /// next `PUT` has these words.
+    /// The reason for retiring a device after its session was ended. The answer to the device's
+    /// next `PUT` contains this text.
     package static let sessionEnded = "the session that registered it has ended"
 }

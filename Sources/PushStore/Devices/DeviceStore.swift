@@ -3,40 +3,42 @@ package import PushCore
 
 /// Reads registrations.
 package protocol DeviceReader: Sendable {
-    /// The registered devices of a user, oldest first.
+    /// The registered devices of a user, the oldest first.
     func devices(ofUser user: Int64) async throws(StoreError) -> [RegisteredDevice]
 
-    /// A registered device of any user, with its owner; `nil` if no device has that id.
+    /// The registered device with this id, whoever owns it, with its owner; `nil` if there is no
+    /// such device.
     func device(_ id: RegistrationID) async throws(StoreError) -> (owner: DeviceOwner, device: RegisteredDevice)?
 
-    /// The registrations of one user or of all, in any state and in a fixed order; at most `limit`
-    /// after `last`.
+    /// The registrations of one user or of all users, in any state and in a fixed order: at most
+    /// `limit` registrations after `last`.
     func deviceEntries(
         of user: Username?,
         after last: DevicePlace?,
         limit: Int
     ) async throws(StoreError) -> [DeviceEntry]
 
-    /// The registration with that id in any state, or the one of the claim with that id; `nil` if
-    /// the id was not issued, or was deleted.
+    /// The registration with this id in any state. If the id belongs to a claim to a handle,
+    /// returns the registration that has the claim. `nil` if the id was not issued, or was
+    /// deleted.
     func deviceEntry(_ id: RegistrationID) async throws(StoreError) -> DeviceEntry?
 
-    /// The last push of a code to each handle that the user's devices have claimed and not
-    /// confirmed.
+    /// For each handle that the user's devices have claimed but not confirmed, the last push of a
+    /// code.
     func claims(ofUser user: Int64) async throws(StoreError) -> [ClaimEntry]
 
-    /// The user's registrations whose handles were registered by other accounts after `since`,
+    /// The user's registrations whose handles other accounts have registered after `since`, the
     /// newest first.
     func movedDevices(ofUser user: Int64, since: Date) async throws(StoreError) -> [MovedDevice]
 
-    /// Whether a push to one of the devices waits for a later time.
+    /// Whether a push to one of these devices waits for a later time.
     func isAnythingWaiting(for devices: [RegistrationID], now: Date) async throws(StoreError) -> Bool
 }
 
 /// Creates, updates and ends registrations.
 package protocol DeviceStore: Sendable {
-    /// Returns the user's registration id for that handle, and deletes the user's other
-    /// registrations of the handle. If the user has no registration of the handle, issues `id`.
+    /// Returns the user's registration id for this handle, and deletes the user's other
+    /// registrations of the handle. If the user has not registered it, issues the new id `id`.
     func requestRegistration(
         ofUser user: Int64,
         handle: DeviceHandle?,
@@ -45,24 +47,24 @@ package protocol DeviceStore: Sendable {
     ) async throws -> RegistrationID
 
     var sealing: Sealing { get }
-    /// How many pushes move to a device's new lane in one transaction.
+    /// The number of pushes that one transaction moves to a device's new lane.
     static var movingPage: Int { get }
 
-    /// Reads the facts of a decision and writes its plan, in one transaction.
+    /// In one transaction, reads the facts that the decision asks for, and writes its plan.
     func follow<Outcome>(
         _ decision: RegistrationDecision,
         page: Int,
         _ decide: @escaping @Sendable (RegistrationFacts) throws -> RegistrationStep<Outcome>
     ) async throws -> RegistrationEnd<Outcome>
 
-    /// Moves queued pushes of a device to its lane, in one transaction; returns how many, at most
-    /// `page`.
+    /// Moves queued pushes of a device to the device's present lane, at most `page`, in one
+    /// transaction. Returns the number of moved pushes.
     func moveQueued(ofDevice device: Int64, page: Int, now: Date) async throws -> Int
 
-    /// Adds a tag to a device's own tags, or removes one, as a registration with the changed tags
-    /// would; the address stays as it is.
+    /// Adds a tag to the tags that a device has chosen, or removes one. The device's address stays
+    /// as it is.
     ///
-    /// `record` names the user and the id; the store adds it to the audit if something has
+    /// `record` names the user and the id; the store adds it to the audit if the tags have
     /// changed.
     func change(
         _ change: TopicChange,
@@ -72,26 +74,27 @@ package protocol DeviceStore: Sendable {
         now: Date
     ) async throws -> TopicOutcome
 
-    /// Stores the text of a registered device's public keys; `false` if the user has no such
-    /// device.
+    /// Stores the text of a registered device's public keys; `false` if the user has no registered
+    /// device with this id.
     func setKey(_ key: String, of id: RegistrationID, ofUser user: Int64, by record: AuditRecord?) async throws -> Bool
 
-    /// The devices of an audience with their public keys; `nil` if there may be more than `limit`.
+    /// The devices in an audience with their public keys; `nil` if there may be more than `limit`
+    /// devices.
     func deviceKeys(of audience: HashedAudience, atMost limit: Int) async throws -> [DeviceKeyEntry]?
 
-    /// Deletes claims and confirmations that have expired, at most `limit` of each; returns the
-    /// larger number.
+    /// Deletes expired claims to handles, and expired confirmations of codes: at most `limit` of
+    /// each kind. Returns the larger of the two numbers of deleted rows.
     func deleteExpiredClaims(now: Date, limit: Int) async throws -> Int
 
-    /// Deletes a registration of the user; returns whether there was one.
+    /// Deletes the user's registration with this id; `false` if there is no such registration.
     func unregister(_ id: RegistrationID, ofUser user: Int64, by record: AuditRecord?) async throws -> Bool
 
-    /// Deletes a registration of any user, and cancels its queued pushes; `false` if there is
-    /// none. The store adds the user to the record.
+    /// Deletes the registration with this id, whoever owns it, and cancels its queued pushes;
+    /// `false` if there is no such registration. The store adds the owner's name to the record.
     func deleteDevice(_ id: RegistrationID, by record: AuditRecord?) async throws -> Bool
 
-    /// Retires a device, and returns its id; `nil` if it stays, since it has registered after
-    /// `since` or has another handle or lane.
+    /// Retires a device, and returns its id. Returns `nil` if the device stays: it has registered
+    /// after `since`, or has another handle or lane by now.
     func retire(
         device: Int64,
         handle: String,
@@ -112,13 +115,13 @@ package protocol DeviceStore: Sendable {
         now: Date
     ) async throws -> Int?
 
-    /// Records that this server has opened an event stream of the devices, and makes their waiting
-    /// pushes due, as `makeDue` does; returns their number. From now on this server sends them
-    /// their pushes.
+    /// Records that this server has opened an event stream for these devices. Makes their waiting
+    /// pushes due, as `makeDue` does, and returns the number of these pushes. From now on this
+    /// server sends the devices' pushes.
     ///
-    /// Call it after opening the stream in the options' `StreamHub`, which informs the store of
-    /// the stream's end. If several servers have streams of a device open, the server that opened
-    /// the last one sends.
+    /// Call it after the stream was opened in the `StreamHub` of the options: the hub informs the
+    /// store when the stream ends. If several servers have a stream of the same device, the server
+    /// that has opened the last of these streams sends the pushes.
     func streamOpened(
         for devices: [RegistrationID],
         ofUser user: Int64,
@@ -126,11 +129,12 @@ package protocol DeviceStore: Sendable {
         now: Date
     ) async throws -> Int
 
-    /// Makes the pushes that wait for the devices due at once; returns their number.
+    /// Makes the pushes that wait for these devices due at once; returns the number of these
+    /// pushes.
     ///
-    /// `last` is the last notification that the devices have seen. With it, pushes that were
-    /// accepted at the same time or later, and whose notifications have not been fetched, become
-    /// due too: they may have been lost in transit. Such a push counts as enqueued again.
+    /// `last` is the last notification that the devices have seen. Pushes that a stream accepted
+    /// at the same time or later may have been lost in transit. They become due, too, unless their
+    /// notifications have been fetched. Each of them counts as enqueued again.
     func makeDue(
         for devices: [RegistrationID],
         ofUser user: Int64,

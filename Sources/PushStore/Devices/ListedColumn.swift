@@ -1,7 +1,7 @@
 internal import Foundation
 internal import PushCore
 
-/// The columns that lists of devices select after `StoredDevice.Column`.
+/// The columns that lists of devices select after those of `StoredDevice.Column`.
 package enum ListedColumn: Int32, SelectedColumn {
     case pushedAt = 16
     case username, fetchedAt
@@ -44,7 +44,7 @@ extension DeviceOwner {
 }
 
 extension DeviceEntry: StoredEntity {
-    /// A subquery for the column `fetchedAt`.
+    /// The SQL subquery for the column `fetchedAt`.
     static func fetchedAt(ofUser user: String) -> String {
         """
         (select max(x.fetched_at) from (

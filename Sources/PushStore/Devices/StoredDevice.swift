@@ -1,30 +1,30 @@
 package import Foundation
 package import PushCore
 
-/// A row of `device`: a device, or a claim to a handle.
+/// A row of `device`: it represents a device, or a claim to a handle.
 package struct StoredDevice: Sendable, Hashable {
-    /// The number of tombstones kept for each user. The id of a deleted tombstone may be
-    /// registered again.
+    /// The maximum number of retired devices whose rows are kept for each user. Once such a row is
+    /// deleted, its id may be registered again.
     package static let tombstoneLimit = 100
-    /// The largest number of registration ids of a user without a handle; the stores delete older
-    /// ones.
+    /// The maximum number of a user's ids that no device has registered yet. The stores delete
+    /// older ids.
     package static let unusedLimit = 20
 
     package let number: Int64
     package let id: String
     package let user: Int64
     package let retiredReason: String?
-    /// This property and the next four are `nil` in a row without a handle.
+    /// In a row without a handle, this property and the next four are `nil`.
     package let platform: Platform?
     package let lane: String?
     package let handle: Data?
     package let handleKey: Data?
     package let tags: Data?
     package let isShared: Bool
-    /// The number of moves to the platform's other environment since the device registered the
+    /// How often the device was moved to the platform's other environment since it registered its
     /// handle.
     package let environmentMoves: Int64
-    /// The number of the device's claim to another handle.
+    /// The number of the row of the device's claim to another handle; `nil` if it has no claim.
     package let claim: Int64?
     package let createdAt: Date
     package let registeredAt: Date
@@ -64,17 +64,17 @@ extension StoredDevice {
         self.key = try row.optionalText(Column.encryptionKey)
     }
 
-    /// The registered or claimed handle; `nil` before the first registration.
+    /// The registered or claimed handle, decrypted; `nil` before the first registration.
     func openHandle(_ sealing: Sealing) throws -> DeviceHandle? {
         try self.handle.flatMap { DeviceHandle(try sealing.text($0, in: .handle(self.number))) }
     }
 
-    /// The tags, sorted.
+    /// The tags, decrypted and sorted.
     func openTags(_ sealing: Sealing) throws -> [Tag] {
         try self.tags.map { try sealing.tags($0, in: .tags(self.number)) } ?? []
     }
 
-    /// The registration that a claim's row contains; `nil` if the row has no handle.
+    /// The registration that a claim's row will become; `nil` if the row has no handle.
     func registration(_ sealing: Sealing) throws -> DeviceRegistration? {
         guard let platform, let lane, self.handle != nil else { return nil }
         guard let handle = try self.openHandle(sealing) else { throw VaultError.unreadable }

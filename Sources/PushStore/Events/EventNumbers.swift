@@ -1,16 +1,16 @@
 package import Foundation
 
-/// The numbers of events.
+/// The numbers that stores assign to events.
 package enum EventNumbers {
-    /// The binary logarithm of how many numbers each millisecond since 1970 has. No server uses
-    /// that many, so a database that was restored from a backup never assigns a number twice. All
-    /// numbers stay below 2^53, the limit of many JSON readers, until the year 2248.
+    /// The binary logarithm of the number of event numbers for each millisecond since 1970. No
+    /// server uses that many. So a database that was restored from a backup never assigns a number
+    /// twice. Until the year 2248, all numbers are below 2^53, the limit of many JSON readers.
     private static let perMillisecond = 10
 
-    /// The number after which a server that starts now begins, unless the database has greater
-    /// ones.
+    /// The number after which a server that starts now assigns numbers, unless the database
+    /// already contains higher numbers.
     package static func first(at now: Date) -> Int64 {
-        // The number stays between 0 and 2^53 even if the clock is very wrong.
+        // The result is between 0 and 2^53, however wrong the clock is.
         min(max(now.milliseconds, 0), 1 << 43) << Self.perMillisecond
     }
 }

@@ -1,7 +1,7 @@
 package import PushCore
 
 extension PushEvent.Kind {
-    /// The kind in the database.
+    /// The number that stands for the kind in the database.
     package var code: Int64 {
         switch self {
         case .accepted: 1
@@ -13,7 +13,7 @@ extension PushEvent.Kind {
         }
     }
 
-    /// `nil` for 0, the code of a server's start, and for a number that this version does not
+    /// `nil` for 0, which stands for a server's start, and for a number that this version does not
     /// know.
     package init?(code: Int64) {
         guard let kind = Self.allCases.first(where: { $0.code == code }) else { return nil }

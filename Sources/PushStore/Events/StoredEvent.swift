@@ -4,11 +4,11 @@ package import PushCore
 /// A row of `event`.
 package struct StoredEvent: Sendable {
     package let number: Int64
-    /// `nil`: only a later version knows the event's kind, or the reader may not read the event.
+    /// The event; `nil` if only a later version knows its kind, or if the reader may not read it.
     package let event: PushEvent?
 
-    /// The columns. Each store selects them in this order, with its own lookups of the device, the
-    /// user and the notification, which may be deleted.
+    /// The columns in their order. Each store has its own SQL for the device, the user and the
+    /// notification, since these may have been deleted.
     package enum Column: Int32, SelectedColumn {
         case number, at, kind, notificationID, device, userID, name, platform, reason, app, userApps
 
@@ -26,7 +26,8 @@ package struct StoredEvent: Sendable {
 }
 
 extension StoredEvent {
-    /// `sender`: the reader, if it may read only events of the notifications that it has sent.
+    /// Reads an event's row. `sender` is the reader, if it may read only events of notifications
+    /// that it has sent.
     package init<Row: StoredRow & ~Copyable>(
         _ row: borrowing Row,
         to sender: User?,
@@ -50,7 +51,8 @@ extension StoredEvent {
             kind: kind,
             notification: try row.optionalInteger(Column.notificationID).flatMap { NotificationID(rawValue: $0) },
             device: try row.optionalText(Column.device).flatMap { RegistrationID($0) },
-            // A damaged name must not keep all later events from the receiver.
+            // If the name is damaged, the event lacks it: the receiver must still get all later
+            // events.
             user: try row.optionalData(Column.name).flatMap { try? sealing.username($0, ofUser: user) },
             platform: platform,
             reason: try row.optionalText(Column.reason)
@@ -59,15 +61,15 @@ extension StoredEvent {
 }
 
 extension EventPage {
-    /// The page after a number. `rows` has one row more than `limit` if there is a next page.
-    /// `newest` and `trimmed` are the numbers of the newest and of the last deleted event.
+    /// The page after a number. If there is a next page, `rows` has one row more than `limit`.
+    /// `newest` is the number of the newest event, and `trimmed` that of the last deleted event.
     package init(_ rows: [StoredEvent], after number: Int64?, limit: Int, newest: Int64, trimmed: Int64) {
         let (hasMore, shown, start) = (rows.count > limit, rows.prefix(limit), number ?? 0)
         self.init(
             events: shown.compactMap(\.event),
-            // After the last page, the reader continues after the newest event, even of another
-            // sender. Otherwise a reader with few events would later seem to miss events that were
-            // deleted meanwhile.
+            // After the last page, the reader continues after the newest event, even one of
+            // another sender. Otherwise a reader with few events would later appear to have missed
+            // events of other senders that were deleted meanwhile.
             end: hasMore ? shown.last?.number ?? start : max(start, newest),
             hasMore: hasMore,
             isTruncated: number.map { $0 < trimmed } ?? false

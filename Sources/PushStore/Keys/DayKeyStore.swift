@@ -1,26 +1,26 @@
 package import Foundation
 package import PushCore
 
-/// Keeps the secret of a server's day keys apart from the store.
+/// Stores the secret of a server's day keys outside of the store.
 package protocol DayChainKeeper: Sendable {
-    /// The place of the secret, as operators see it; it is the same at each start.
+    /// The place of the secret, in the form for operators. It is the same at each start.
     var place: String { get }
 
-    /// The stored chain, which gives the day keys; `nil` if no chain is stored yet.
+    /// The stored chain, the source of the day keys; `nil` if no chain is stored yet.
     func load() throws -> DayChain?
 
     /// Stores the first chain. Throws if a chain is stored already.
     func create(_ chain: DayChain) throws
 
-    /// Stores a chain that begins at a later day, and destroys the stored one. Does nothing if the
-    /// stored chain begins later than `chain`.
+    /// Stores a chain that begins at a later day, and destroys the stored chain. Does nothing if
+    /// the stored chain begins later than `chain`.
     func advance(to chain: DayChain) throws
 }
 
 /// The state of the day keys in a store.
 package struct DayKeyReport: Sendable {
-    /// A server, identified by the place of its chain of day keys, and the day before which it has
-    /// destroyed its keys.
+    /// A server's chain of day keys, identified by its place, and the day before which the keys
+    /// have been destroyed.
     package struct Holder: Sendable, Hashable {
         package let place: String
         /// The first day whose key the server had at its last report.
@@ -32,10 +32,11 @@ package struct DayKeyReport: Sendable {
         }
     }
 
-    /// A day, and the value that identifies the chain of day keys on that day; `nil` before the
-    /// first server with day keys.
+    /// A day, and a value that identifies the chain of day keys by its key for that day; `nil`
+    /// before the first server with day keys.
     package let check: (day: Day, value: Data)?
-    /// Whether day keys encrypt new payloads: they do so once all servers have them.
+    /// Whether the servers encrypt new payloads with day keys. They do so once all servers have
+    /// day keys.
     package let isSealing: Bool
     package let holders: [Holder]
 
@@ -43,49 +44,50 @@ package struct DayKeyReport: Sendable {
         (self.check, self.isSealing, self.holders) = (check, isSealing, holders)
     }
 
-    /// Throws `StoreError.wrongDayKeys` if the chain is not the one that the store's servers have,
-    /// or if it is missing.
+    /// Throws `StoreError.wrongDayKeys` if the chain is missing, or if it is not the chain of the
+    /// servers that use this store.
     package func check(_ chain: DayChain?, at place: String) throws(StoreError) {
         guard let check else { return }
         guard let chain else {
             let others = self.holders.map(\.place).sorted().joined(separator: ", ")
             throw .wrongDayKeys(reason: "\(place) is missing; copy it from another server: \(others)")
         }
-        // A chain that has destroyed the keys of that day cannot compute its value, and is not
-        // compared.
+        // If the chain has already destroyed the key of that day, it cannot compute the value, and
+        // is not compared.
         guard let value = chain.checkValue(of: check.day), value != check.value else { return }
         throw .wrongDayKeys(reason: "\(place) belongs to the servers of another database")
     }
 }
 
-/// The result of one run of the day keys' cleanup.
+/// The result of one run that destroys old day keys.
 package struct DayKeyTurn: Sendable, Hashable {
-    /// The server has destroyed the keys of all days before this one; `nil` if it had destroyed
-    /// them before.
+    /// The run has destroyed the keys of all days before this day; `nil` if it has destroyed no
+    /// keys.
     package var destroyedBefore: Day?
-    /// The number of read-once payloads that nobody has taken, and that were encrypted again.
+    /// The number of read-once payloads that this run has encrypted again, because a recipient had
+    /// not collected them yet.
     package var renewed = 0
-    /// The number of read-once payloads that were erased because their key was destroyed before,
-    /// as in a restored backup.
+    /// The number of read-once payloads that were erased, because their key had already been
+    /// destroyed, as after the restore of a backup.
     package var erased = 0
-    /// Whether day keys encrypt from now on, and did not before.
+    /// Whether the servers have begun to encrypt with day keys during this run.
     package var begins = false
 
     package init() {}
 }
 
 extension DayKeyReport {
-    /// How long after its end the key of a day may be needed: clocks differ, and a payload that
-    /// expires at the day's end is still answered.
+    /// How many seconds the key of a day is kept after that day. Clocks differ, and a payload that
+    /// expires at the end of the day may still be on its way to a client.
     package static let grace: TimeInterval = 3600
 
-    /// The first day whose key is needed at a moment.
+    /// The first day whose key may still be needed at the time `now`.
     package static func firstDay(at now: Date) -> Day { Day(of: now - self.grace) }
 
-    /// The servers that still have keys of past days which they should have destroyed.
+    /// The servers that still have keys of past days, although they should have destroyed them.
     package func late(at now: Date) -> [Holder] {
-        // Each server destroys its keys within minutes after the grace, so a second grace is long
-        // enough.
+        // Each server destroys its keys within minutes after the grace. If it still has them after
+        // a second grace, it is late.
         let day = Self.firstDay(at: now - Self.grace)
         return self.holders.filter { $0.day < day }
     }

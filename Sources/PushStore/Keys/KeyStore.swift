@@ -1,21 +1,21 @@
 package import Foundation
 package import PushCore
 
-/// A data key under which values in the store may be encrypted.
+/// A data key that may have encrypted values in the store.
 package struct DataKeyEntry: Sendable, Hashable {
     package let number: UInt32
     package let usedSince: Date
-    /// How many values the key has encrypted; random nonces limit this number
-    /// (`Keyring.maximumSeals`).
+    /// The number of values that the key has encrypted. This number must not exceed
+    /// `Keyring.maximumSeals`, because the nonces are random.
     package let seals: Int
-    /// Identifies the key without revealing it.
+    /// A value that identifies the key without revealing it.
     package let checkValue: Data
 
     package init(number: UInt32, usedSince: Date, seals: Int, checkValue: Data) {
         (self.number, self.usedSince, self.seals, self.checkValue) = (number, usedSince, seals, checkValue)
     }
 
-    /// The rows of all keys in use, oldest first.
+    /// Selects the rows of all keys in use, the oldest first.
     package static let all = "select \(Column.list) from data_key order by used_at, number"
 
     package enum Column: Int32, SelectedColumn {
@@ -24,7 +24,7 @@ package struct DataKeyEntry: Sendable, Hashable {
 }
 
 extension DataKeyEntry {
-    /// `nil` if the number is out of range, so that no key can have it.
+    /// Reads a key's row; `nil` if the number is out of range, so that no key can have it.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row) throws {
         guard let number = UInt32(exactly: try row.integer(Column.number)) else { return nil }
         self.init(
@@ -37,8 +37,8 @@ extension DataKeyEntry {
 }
 
 extension [DataKeyEntry] {
-    /// Throws `StoreError.wrongKeyring` if a key in use is missing from the keyring, or is a
-    /// different key there.
+    /// Throws `StoreError.wrongKeyring` if the keyring lacks a key in use, or has a different key
+    /// under the same number.
     package func check(_ keyring: Keyring) throws(StoreError) {
         for key in self {
             switch keyring.checkValue(of: key.number) {
@@ -51,13 +51,13 @@ extension [DataKeyEntry] {
     }
 }
 
-/// A keyring's first key that does not encrypt yet, because a server that shares the store lacks
-/// it.
+/// The first key of a keyring, while it does not encrypt yet because a server that shares the
+/// store lacks it.
 package struct KeyWait: Sendable, Hashable {
     package let number: UInt32
-    /// The number of the key that encrypts until all servers have the first key.
+    /// The number of the key that encrypts until all servers have the keyring's first key.
     package let sealing: UInt32
-    /// The names of the servers that lack the first key.
+    /// The names of the servers that lack the keyring's first key.
     package let lacking: [String]
 
     package init(number: UInt32, sealing: UInt32, lacking: [String]) {
@@ -65,38 +65,38 @@ package struct KeyWait: Sendable, Hashable {
     }
 }
 
-/// A server that shares the store, and its data keys.
+/// A server that shares the store, and the data keys that it has.
 package struct ServerKeys: Sendable, Hashable {
     package let name: String
-    /// The number of the key that the server uses to encrypt.
+    /// The number of the server's encrypting key.
     package let sealing: UInt32
-    /// The check values of the server's keys; `nil` if it runs an older version, which does not
-    /// publish them.
+    /// The check values of the server's keys; `nil` for a server of an older version, which does
+    /// not publish them.
     package let checkValues: [UInt32: Data]?
 
     package init(name: String, sealing: UInt32, checkValues: [UInt32: Data]?) {
         (self.name, self.sealing, self.checkValues) = (name, sealing, checkValues)
     }
 
-    /// Whether the server may lack the keyring's key of that number. A server of an older version
-    /// certainly has only the key that it uses to encrypt.
+    /// Whether the server may lack the key with this number in `keyring`. If the server does not
+    /// publish its keys, only its encrypting key is certain.
     package func lacks(_ number: UInt32, of keyring: Keyring) -> Bool {
         guard let checkValues else { return self.sealing != number }
         return checkValues[number] == nil || checkValues[number] != keyring.checkValue(of: number)
     }
 }
 
-/// The outcome of a pass over all encrypted values.
+/// The outcome of one pass over all encrypted values.
 package struct RewrapResult: Sendable, Hashable {
     package var renewed = 0
-    /// The number of values that cannot be decrypted; while there are any, all older keys stay in
-    /// use.
+    /// The number of values that cannot be decrypted. As long as there are such values, all older
+    /// keys stay in use.
     package var unreadable = 0
-    /// The keys under which no value is encrypted any more.
+    /// The keys that no value is encrypted with any more.
     package var unused: [UInt32] = []
 
-    /// Re-encrypts the values of all columns, page by page: each call of `rewrap` re-encrypts a
-    /// page of a column's rows, after a given row.
+    /// Re-encrypts the values of all columns page by page. Each call of `rewrap` re-encrypts the
+    /// values in one page of a column's rows, beginning after the row `after`.
     package init(
         _ columns: [SealedColumn],
         page: Int,
@@ -121,43 +121,46 @@ package struct RewrapResult: Sendable, Hashable {
 
 /// Reads the number of encrypted values.
 package protocol KeyReader: Sendable {
-    /// About how many values a pass of `KeyStore.rewrap` examines. Reads all rows' numbers.
+    /// The approximate number of values that a pass of `KeyStore.rewrap` examines. This function
+    /// reads the numbers of all rows.
     func countSealed() async throws(StoreError) -> Int
 }
 
-/// Gives access to the keys in use, and replaces the keyring.
+/// Gives access to the data keys, and replaces the keyring.
 package protocol KeyStore: Sendable {
     /// Encrypts and decrypts stored values.
     var vault: Vault { get }
 
-    /// The secret from which the keys for keyed hashes are derived.
+    /// The secret that the keys of keyed hashes are derived from.
     var indexSecret: IndexSecret { get }
 
-    /// Replaces the keyring. The first key of the new keyring encrypts as soon as all servers that
-    /// share the store have it. Values under other keys wait for `rewrap`. The audit names the
-    /// actor.
+    /// Replaces the keyring. The new keyring's first key encrypts as soon as all servers that
+    /// share the store have it. Values under other keys stay as they are until `rewrap`. The audit
+    /// names the actor.
     ///
-    /// Returns `false` if the keyring is the same as before, and its first key encrypts already.
+    /// Returns `false` if the keyring is the same as before and its first key already encrypts.
     /// Throws `StoreError.wrongKeyring`, and keeps the old keyring, if the new one lacks a key in
     /// use.
     func replaceKeyring(_ keyring: Keyring, by actor: AuditRecord.Actor, now: Date) async throws -> Bool
 
-    /// The reason why the keyring's first key does not encrypt yet; `nil` if it does.
+    /// The reason why the keyring's first key does not encrypt yet; `nil` if it encrypts.
     var keyWait: KeyWait? { get }
 
-    /// Stores how many values were encrypted; if that fails, the next call includes them.
+    /// Stores how many values each key has encrypted since the last call. If this fails, the next
+    /// call stores the sum.
     func writeSealCounts() async throws
 
-    /// Re-encrypts, page by page, all values that are not under the first key; `nil` if no other
-    /// key is in use.
+    /// Re-encrypts, page by page, all values that are not encrypted with the keyring's first key.
+    /// Returns `nil` if no other key is in use.
     ///
-    /// A pass may be interrupted at any time and started again. While it runs, new values are
-    /// encrypted under the first key, also in rows that the pass has left behind. `page` is how
-    /// many values one transaction checks; with `nil` the store decides. After each page, `passed`
-    /// receives about how many values the pass has covered; an error that it throws ends the pass.
+    /// A pass may be interrupted at any time, and started again. While it runs, new values are
+    /// encrypted with the first key, even in rows that it has already passed. `page` is the number
+    /// of values that one transaction checks; if it is `nil`, the store decides. After each page,
+    /// `passed` gets the approximate number of values that the pass has covered. If `passed`
+    /// throws, the pass ends.
     func rewrap(page: Int?, passed: @Sendable (Int) async throws -> Void) async throws -> RewrapResult?
 
-    /// Destroys the keys of past days. Before that, it re-encrypts the values under these keys
+    /// Destroys the keys of past days. Before that, it re-encrypts those values under these keys
     /// that may still be read. Returns `nil` if the store has no day keys.
     func turnDayKeys(now: Date) async throws -> DayKeyTurn?
 }

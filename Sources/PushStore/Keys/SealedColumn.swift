@@ -1,13 +1,13 @@
 package import PushCore
 
-/// A column of encrypted values, which must be encrypted again when the key changes.
+/// A column with encrypted values, which must be encrypted again when the encrypting key changes.
 package struct SealedColumn: Sendable {
-    /// The number of values checked in one transaction of `rewrap`.
+    /// The number of values that one transaction of `rewrap` checks by default.
     package static let rewrapPage = 200
 
     /// The result of one page of `rewrap`.
     package struct Page: Sendable {
-        /// The last row read; `nil` after the last page.
+        /// The last row that was read; `nil` if this was the last page.
         package let last: Int64?
         package let renewed: Int
         /// The number of values that cannot be decrypted.
@@ -19,15 +19,17 @@ package struct SealedColumn: Sendable {
     }
 
     package let table: String
-    /// The column with the row's number.
+    /// The column that contains the number of the row.
     package let key: String
     package let column: String
-    /// The column with the second number that the value is bound to, if any.
+    /// The column with a second number, which the encryption is also bound to; `0` if there is no
+    /// such column.
     package var bound = "0"
-    /// Makes the place that a value is bound to, from the row's number and the second number.
+    /// Makes the place that the encryption of a value is bound to, from the row's number and the
+    /// second number.
     package let place: @Sendable (Int64, Int64) -> SealedPlace?
 
-    /// All encrypted columns, given the name of the table of users.
+    /// All columns with encrypted values. `users` is the name of the table of users.
     package static func all(usersIn users: String) -> [SealedColumn] {
         [
             SealedColumn(table: "index_secret", key: "id", column: "secret") { _, _ in .indexSecret },

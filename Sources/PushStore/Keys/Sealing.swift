@@ -21,12 +21,12 @@ package struct Sealing: Sendable {
         try self.vault.seal(Data(text.utf8), in: place)
     }
 
-    /// Encrypts texts as one value.
+    /// Encrypts several texts as one value.
     package func seal(_ texts: [String], in place: SealedPlace) throws -> Data {
         try self.vault.seal(try JSONEncoder().encode(texts), in: place)
     }
 
-    /// Encrypts texts as one value that nobody reads after a notification has expired.
+    /// Encrypts several texts as one value that nobody reads after the notification's expiry.
     package func seal(_ texts: [String], in place: SealedPlace, until expiresAt: Date) throws -> Data {
         let until = SealedUntil(expiresAt: expiresAt, isReadOnce: false, now: expiresAt)
         return try self.vault.seal(try JSONEncoder().encode(texts), in: place, until: until)
@@ -44,17 +44,17 @@ package struct Sealing: Sendable {
         try self.seal(tags.map(\.description).sorted(), in: place)
     }
 
-    /// The tags, sorted.
+    /// Decrypts tags, and sorts them.
     package func tags(_ sealed: Data, in place: SealedPlace) throws -> [Tag] {
         try self.texts(sealed, in: place).compactMap { Tag($0) }
     }
 
-    /// The tags given to a user; empty if the user has none.
+    /// Decrypts the tags that were given to a user; empty if the user has no tags.
     package func tags(_ sealed: Data?, ofUser user: Int64) throws -> [Tag] {
         try sealed.map { try self.tags($0, in: .userTags(user)) } ?? []
     }
 
-    /// The alert that the pushes of a notification show.
+    /// Decrypts the alert that the pushes of a notification show.
     package func alert(_ sealed: Data, of notification: Int64, sender: Int64) throws(VaultError) -> PushAlert {
         guard let id = NotificationID(rawValue: notification) else { throw .unreadable }
         let json = try self.vault.open(sealed, in: .alert(id, sender: sender))
@@ -66,7 +66,7 @@ package struct Sealing: Sendable {
         }
     }
 
-    /// Throws `VaultError` if the value was not encrypted as a name.
+    /// Decrypts a user's name. Throws `VaultError` if the value was not encrypted as a name.
     package func username(_ sealed: Data, ofUser user: Int64) throws -> Username {
         guard let name = Username(try self.text(sealed, in: .username(user))) else { throw VaultError.unreadable }
         return name

@@ -1,24 +1,26 @@
 package import Foundation
 package import PushCore
 
-/// A lane's pause, as servers that send from the lane report it to each other.
+/// The pause of a lane (the queue of pushes to one provider), in the form that servers report to
+/// each other.
 package struct LanePause: Sendable, Hashable {
     package let lane: String
-    /// `nil`: the pause has ended, since the provider has answered.
+    /// The running pause; `nil` if it has ended, because the provider has answered.
     package let ongoing: Ongoing?
-    /// Distinguishes the report from earlier ones of the lane; 0 before it is stored.
+    /// A number that distinguishes this report from earlier reports about the lane; 0 before the
+    /// report is stored.
     package let number: Int64
 
     package struct Ongoing: Sendable, Hashable {
         package let cause: Pause.Cause
-        /// The reason in the provider's words.
+        /// The reason for the pause, in the provider's words.
         package let reason: String
         /// How long the pause has lasted.
         package let age: Duration
-        /// How long from now on no server sends a push, not even a probe; negative if a probe is
-        /// allowed already.
+        /// How long, from now on, no server sends a push of the lane, not even a probe. Negative
+        /// if a probe is already allowed.
         package let length: Duration
-        /// How many delays in a row the pause has had so far.
+        /// The number of delays that this pause has had so far.
         package let delayCount: Int
 
         package init(cause: Pause.Cause, reason: String, age: Duration, length: Duration, delayCount: Int) {

@@ -1,8 +1,8 @@
 internal import Synchronization
 
-/// The number of live servers that share the store; each server divides its limits by it.
+/// The number of live servers that share the store. Each server divides its limits by this number.
 package final class ServerCount: Sendable {
-    /// A higher number of servers counts as this number.
+    /// The maximum count: a higher number of servers counts as this number.
     private static let maximum = 64
 
     private let count = Atomic(1)

@@ -1,13 +1,13 @@
 package import Foundation
 
-/// Moves a store into a database of another kind, table by table, and compares the result with the
-/// source.
+/// Moves a store into a database of another kind, table by table. Then compares the rows of the
+/// two databases.
 ///
-/// Values stay encrypted as they are. If the move is interrupted anywhere, the same move starts
-/// again from the beginning. Until the move has ended, no server opens the target; once the source
-/// is marked as moved, no server opens the source.
+/// Encrypted values are moved as they are. If the move is interrupted at any point, the same move
+/// can start again from the beginning. No server opens the target before the move has ended. Once
+/// the source is marked as moved, no server opens the source, either.
 package struct Move<Source: MoveSource, Target: MoveTarget> {
-    /// The limits of one write: a number of rows, and roughly a number of bytes.
+    /// The limits of one write: a number of rows, and an approximate number of bytes.
     private static var portionRows: Int { 2000 }
     private static var portionBytes: Int { 8 << 20 }
 
@@ -15,23 +15,23 @@ package struct Move<Source: MoveSource, Target: MoveTarget> {
     private let target: Target
     private let report: (MoveProgress) throws -> Void
 
-    /// `report` is called from time to time; an error that it throws stops the move.
+    /// The move calls `report` from time to time; if `report` throws, the move stops.
     package init(from source: Source, to target: Target, report: @escaping (MoveProgress) throws -> Void) {
         (self.source, self.target, self.report) = (source, target, report)
     }
 
-    /// Returns how many rows were moved.
+    /// Moves all rows, and returns their number.
     ///
-    /// Throws `MoveFailure` if the target cannot be used, or if the source was moved before or its
-    /// audit was changed. Throws `MoveFailure` also if the target's rows differ from the source's
-    /// at the end. Rethrows the errors of the source and the target.
+    /// Throws `MoveFailure` if the target cannot be used, if the source was moved before, or if
+    /// its audit was changed. Also throws it if the target's rows differ from the source's at the
+    /// end. Rethrows the errors of the source and the target.
     @discardableResult
     package func run(now: Date) async throws -> Int {
         if let fault = try self.source.auditFault() {
             throw MoveFailure("the audit was changed from entry \(fault.number) on; nothing was moved")
         }
-        // A move that was interrupted after it had marked the source, but before it had finished
-        // the target, begins again like any other.
+        // An earlier move may have been interrupted after it had marked the source, and before it
+        // had finished the target. Such a move may begin again.
         if let moved = self.source.moved, try !self.target.isUnfinished(self.source.identity) {
             let day = moved.at.ISO8601Format()
             throw MoveFailure("the database was moved to \(moved.to) on \(day): see docs/operate/postgresql.md")
@@ -49,8 +49,8 @@ package struct Move<Source: MoveSource, Target: MoveTarget> {
             throw MoveFailure("the audit in \(place) was changed from entry \(fault.number) on")
         }
         try self.report(.verified)
-        // The source is marked before the target is finished, so that no server opens either
-        // database between the two calls.
+        // The source is marked before the target is finished. So at no moment can servers open
+        // both databases.
         try await self.source.mark(asMovedTo: self.target.place, at: now)
         try self.report(.marked)
         try self.target.finish(now: now)
@@ -96,19 +96,19 @@ package struct Move<Source: MoveSource, Target: MoveTarget> {
     }
 }
 
-/// The progress of a move.
+/// An event that shows the progress of a move.
 package enum MoveProgress: Sendable, Hashable {
-    /// Rows of an interrupted move were deleted.
+    /// Rows that an interrupted move had inserted were deleted.
     case cleared(table: String, rows: Int)
     case began(table: String)
-    /// The number of rows of the table that have been read so far.
+    /// This number of the table's rows has been read so far.
     case moved(table: String, rows: Int)
-    /// The target has all rows of the table.
+    /// The target now contains all rows of the table.
     case ended(table: String, rows: Int)
-    /// The number of rows that have been read again.
+    /// This number of rows has been read again, for the comparison.
     case compared(table: String, rows: Int)
-    /// The target has all rows of the source, and the target's audit is genuine.
+    /// The target contains exactly the rows of the source, and the audit in it is unchanged.
     case verified
-    /// The source is marked as moved.
+    /// The source is marked as moved, so that no server opens it.
     case marked
 }

@@ -1,70 +1,72 @@
 package import Cryptography
 package import Foundation
 
-/// A store to be moved. No process writes to it meanwhile.
+/// A store that is moved into another database. During the move, no process writes to this store.
 package protocol MoveSource {
-    /// Identifies the database: a keyed hash, 16 bytes.
+    /// Identifies the database: a keyed hash of 16 bytes.
     var identity: Data { get }
 
-    /// The key of the digests over rows.
+    /// The key for the digests that compare rows.
     var digestKey: SymmetricKey { get }
 
     /// Makes and checks the entries of the audit.
     var audit: AuditChain { get }
 
-    /// The place to which the database was moved before, and when; `nil` if it was not.
+    /// The place of the database that this store was moved into, and the time of that move; `nil`
+    /// if it was not moved.
     var moved: (to: String, at: Date)? { get }
 
-    /// The first place where the audit was changed; `nil` if there is none.
+    /// The first place at which somebody has changed the audit; `nil` if nobody has.
     func auditFault() throws -> AuditFault?
 
-    /// Calls `body` with all rows of a table, page by page, in the order of its key.
+    /// Calls `body` with all rows of a table, page by page, in the order of the table's key.
     ///
-    /// Throws `StoreError.damaged` if a value is not of its column's type.
+    /// Throws `StoreError.damaged` if the type of a value differs from that of its column.
     func read(_ table: MovedTable, _ body: ([MovedRow]) throws -> Void) throws
 
-    /// The highest number that each numbered column has ever assigned.
+    /// For each numbered column, the highest number that it has ever assigned.
     func lastNumbers() throws -> [NumberedColumn: Int64]
 
-    /// Marks the database as moved; no server opens it any more.
+    /// Marks this database as moved. From then on, no server opens it.
     func mark(asMovedTo place: String, at date: Date) async throws
 }
 
 /// A database into which a store is moved.
 package protocol MoveTarget {
-    /// The address, without a password.
+    /// The address of the database, without a password.
     var place: String { get }
 
-    /// Whether a move of this database began here before and did not finish.
+    /// Whether a move from the database with this identity has begun here, but has not finished.
     func isUnfinished(_ identity: Data) throws -> Bool
 
-    /// Makes the tables if they are missing, and reserves the database for a move: no server opens
-    /// it until `finish`.
+    /// Creates the tables if they are missing, and reserves this database for the move: no server
+    /// opens it before `finish`.
     ///
-    /// Returns whether a move of the source had begun here before and not finished. Throws
-    /// `MoveFailure` if the database holds anything else, or is in use.
+    /// Returns whether a move from the same source had begun here before, but had not finished.
+    /// Throws `MoveFailure` if the database contains other data, or if a server uses it.
     func begin(_ identity: Data, now: Date) throws -> Bool
 
-    /// Deletes all rows of a table, page by page; calls `body` with the count of each page.
+    /// Deletes all rows of a table, page by page. Calls `body` with the number of rows in each
+    /// page.
     func clear(_ table: MovedTable, _ body: (Int) throws -> Void) throws
 
-    /// Inserts rows of a table.
+    /// Inserts rows into a table.
     func insert(_ rows: [MovedRow], into table: MovedTable) throws
 
-    /// Calls `body` with all rows of a table, page by page, in the order of its key.
+    /// Calls `body` with all rows of a table, page by page, in the order of the table's key.
     func read(_ table: MovedTable, _ body: ([MovedRow]) throws -> Void) throws
 
-    /// Makes each column of `last` assign only numbers above the one given there.
+    /// Makes each numbered column continue above the number in `last`.
     func continueNumbers(after last: [NumberedColumn: Int64]) throws
 
-    /// The first place where the moved audit was changed; `nil` if there is none.
+    /// The first place at which somebody has changed the moved audit; `nil` if nobody has.
     func auditFault(_ audit: AuditChain) throws -> AuditFault?
 
-    /// Lets servers open the database.
+    /// Ends the reservation, so that servers can open the database.
     func finish(now: Date) throws
 }
 
-/// A column whose numbers the database assigns, each once.
+/// A column whose numbers the database assigns, each of them once.
 package enum NumberedColumn: Sendable, Hashable, CaseIterable {
     case account, device
 

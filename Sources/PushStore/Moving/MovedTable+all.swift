@@ -1,9 +1,9 @@
 extension MovedTable {
-    /// All tables that a move fills, in its order.
+    /// All tables that a move fills, in the order of the move.
     package static let all: [MovedTable] = Self.keys + Self.accounts + Self.notifications + Self.outbox + Self.records
 
-    /// Tables that get rows when a server is started on an empty target, even if it stores
-    /// nothing; a move empties them.
+    /// Tables that already have rows if a server was started on the empty target, even if the
+    /// server has stored nothing. A move first deletes these rows.
     package static let ofEmptyStores: Set<String> = ["data_key", "index_secret", "event", "event_state"]
 
     private typealias C = Column
@@ -69,7 +69,7 @@ extension MovedTable {
                 + C.texts("app", "priority", "collapse_id")
                 + C.booleans("is_stored_by_clients", "is_read_once", "is_end_to_end")
                 + C.bytes("alert", "payload"),
-            // A page has few rows, since a payload may have 1 MiB.
+            // A page of this table has few rows, since one payload may have 1 MiB.
             pageRows: 250
         ),
         MovedTable(

@@ -1,8 +1,7 @@
-/// A table that a move fills, with the columns that it has in the target; the columns of its key
-/// come first.
+/// A table that a move fills, with its columns in the target. The columns of its key come first.
 ///
-/// The source gives its rows in the order of the key, and converts values that the two kinds of
-/// stores store differently.
+/// The source returns the rows in the order of this key. It converts values that the two kinds of
+/// stores represent differently.
 package struct MovedTable: Sendable {
     package struct Column: Sendable {
         package let name: String
@@ -11,9 +10,9 @@ package struct MovedTable: Sendable {
 
     package let name: String
     package let columns: [Column]
-    /// How many columns, counted from the first, form the key.
+    /// The number of columns in the key. These are the first columns of the table.
     package let keyLength: Int
-    /// The largest number of rows in one read or write.
+    /// The maximum number of rows in one read or write.
     package let pageRows: Int
 
     init(_ name: String, key: [Column], _ others: [Column] = [], pageRows: Int = 2000) {

@@ -8,12 +8,12 @@ package enum MovedValue: Sendable, Hashable {
     case text(String)
     case bytes(Data)
 
-    /// The types of columns; each may also be null.
+    /// The types of columns. A column of any type may also be null.
     package enum Kind: Sendable {
         case integer, boolean, text, bytes
     }
 
-    /// The approximate size in memory, in bytes.
+    /// The approximate number of bytes that the value takes in memory.
     var size: Int {
         switch self {
         case .null, .boolean, .integer: 8
@@ -23,5 +23,5 @@ package enum MovedValue: Sendable, Hashable {
     }
 }
 
-/// The values of a row, in the order of its table's columns.
+/// The values of a row, in the order of the table's columns.
 package typealias MovedRow = [MovedValue]

@@ -1,8 +1,8 @@
 package import Cryptography
 package import Foundation
 
-/// A keyed hash over rows in their order, and their count: two tables with equal digests have the
-/// same rows.
+/// A keyed hash over rows in their order, and the number of rows. Two tables with equal digests
+/// have the same rows.
 package struct RowDigest {
     package private(set) var count = 0
     private var code: HMAC<SHA256>
@@ -21,13 +21,13 @@ package struct RowDigest {
         self.count += rows.count
     }
 
-    /// The hash over all rows that were added.
+    /// The keyed hash over all rows so far.
     package var value: Data { Data(self.code.finalize()) }
 
     // MARK: - Private
 
-    /// Each value begins with its type, and with its length if that varies, so that different
-    /// values have different bytes.
+    /// Appends the bytes of a value. They begin with the value's type, and with its length if
+    /// lengths vary. So different values have different bytes.
     private static func append(_ value: MovedValue, to bytes: inout [UInt8]) {
         switch value {
         case .null: bytes.append(0)

@@ -1,8 +1,9 @@
 package import Foundation
 package import PushCore
 
-/// The columns of lists, in a query that calls the tables `n` and `r`: all that a user sees of a
-/// notification, except the payload. A payload may be long and is not always needed.
+/// The columns of a user's list, for queries that name notifications `n` and recipients `r`. They
+/// have all that a user sees of a notification, except the payload: a payload may be long, and
+/// lists do not always need it.
 package enum ChangeColumn: Int32, SelectedColumn {
     case change, id, senderID, payloadLength, isStoredByClients, isReadOnce, createdAt, expiresAt, readAt, dismissedAt
     case changedAt, mac, isFetched, app
@@ -17,12 +18,13 @@ package enum ChangeColumn: Int32, SelectedColumn {
         }
     }
 
-    /// All columns but the first, which a query may select in its own way.
+    /// All columns except the first one, for a query with its own expression for the first.
     package static let listBehindChange = Self.allCases.dropFirst().map(\.sql).joined(separator: ", ")
 }
 
 extension NotificationPage.Entry {
-    /// Throws `StoreError.damaged` if the store did not write the recipient's row.
+    /// Reads a recipient's row. Throws `StoreError.damaged` if the row's code shows that the store
+    /// has not written this row.
     fileprivate init<Row: StoredRow & ~Copyable>(
         _ row: borrowing Row,
         for user: Int64,
@@ -56,7 +58,8 @@ extension NotificationPage.Entry {
 }
 
 extension PageBuilder {
-    /// Takes the next row of a user's changes. Returns `false` if the page ends before this row.
+    /// Adds the next row of a user's changes to the page. Returns `false` if the page is full
+    /// before this row.
     package mutating func take<Row: StoredRow & ~Copyable>(
         _ row: borrowing Row,
         for user: Int64,
@@ -73,8 +76,8 @@ extension PageBuilder {
 }
 
 extension NotificationPage {
-    /// Adds a requested notification's row, if the notification belongs to the app and is still
-    /// shown.
+    /// Adds the row of a requested notification. Skips it if the notification belongs to another
+    /// app, or if the user no longer sees it.
     package mutating func add<Row: StoredRow & ~Copyable>(
         _ row: borrowing Row,
         of app: AppName,
@@ -90,7 +93,8 @@ extension NotificationPage {
         if !isExpired, !entry.isGone { self.entries.append(entry) }
     }
 
-    /// Sorts the requested notifications, and keeps those that fit.
+    /// Sorts the requested notifications by their changes, and keeps only the first notifications,
+    /// up to the limit of a page.
     package mutating func finish(within budget: PageBudget) {
         self.entries.sort { $0.change < $1.change }
         self.keepWhatFits()

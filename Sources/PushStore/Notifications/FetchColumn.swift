@@ -1,8 +1,8 @@
 internal import Foundation
 package import PushCore
 
-/// The columns of a fetch, in a query that calls the tables `n` and `r`; the latter has no row for
-/// a sender who is no recipient.
+/// The columns of a fetch, for queries that name notifications `n` and recipients `r`. If a sender
+/// fetches and is no recipient, `r` has no row.
 package enum FetchColumn: Int32, SelectedColumn {
     case payload, isStoredByClients, isReadOnce, createdAt, expiresAt, isRecipient, readAt, fetchedAt, mac, senderID
     case app, changedAt, leasedUntil
@@ -13,7 +13,8 @@ package enum FetchColumn: Int32, SelectedColumn {
         case .readAt, .fetchedAt, .mac: "r.\(self.columnName)"
         case .changedAt: "coalesce(r.changed_at, n.created_at)"
         case .leasedUntil:
-            // If the notification is not read-once, the databases do not read the table `untaken`.
+            // For a notification that is not read-once, the databases do not read the table
+            // `untaken`.
             """
             case when n.is_read_once then (
                 select leased_until from untaken where notification_id = n.id and user_id = r.user_id) end
@@ -24,7 +25,8 @@ package enum FetchColumn: Int32, SelectedColumn {
 }
 
 extension StoredNotification {
-    /// Throws `StoreError.damaged` if the store did not write the recipient's row.
+    /// Reads a fetched notification. Throws `StoreError.damaged` if the code of the recipient's
+    /// row shows that the store has not written this row.
     package init<Row: StoredRow & ~Copyable>(
         _ row: borrowing Row,
         _ id: NotificationID,

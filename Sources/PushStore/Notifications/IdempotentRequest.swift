@@ -1,13 +1,13 @@
 package import Foundation
 
-/// A request that takes effect once, however often it is sent.
+/// A request with an idempotency key: it takes effect only once, however often it is sent.
 package struct IdempotentRequest: Sendable, Hashable {
-    /// How long the store keeps a request.
+    /// How many seconds the store keeps the idempotency key.
     package static let lifetime: TimeInterval = 86_400
 
-    /// A keyed hash of the user, the method and path, and the key that came with the request.
+    /// A keyed hash of the user, the method, the path, and the idempotency key in the request.
     package let key: Data
-    /// A keyed hash of everything that the request asks for.
+    /// A keyed hash of the whole content of the request.
     package let request: Data
 
     package init(key: Data, request: Data) {

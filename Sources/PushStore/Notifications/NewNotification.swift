@@ -1,36 +1,36 @@
 package import Foundation
 package import PushCore
 
-/// A notification to be stored, with the other rows of the same transaction; its payload and its
-/// alert are encrypted already.
+/// A notification that a store inserts, with the other rows of the same transaction. Its payload
+/// and its alert are already encrypted.
 ///
-/// It is a class, because the stores pass it between lists: copying a struct with so many members
-/// would retain each of them.
+/// It is a class, because the stores pass it from one list to another. Each copy of a struct would
+/// retain all of its many members.
 package final class NewNotification: Sendable {
     package let id: NotificationID
     package let sender: Int64
     package let sealedPayload: Data
-    /// A `PushAlert` as JSON, encrypted; `nil`: the pushes show the fixed alert text of the
-    /// provider's configuration.
+    /// A `PushAlert` as JSON, encrypted; `nil`: the pushes show the fixed text that is configured
+    /// for the provider.
     package let sealedAlert: Data?
     package let audience: HashedAudience
     package let isStoredByClients: Bool
     package let isReadOnce: Bool
     package let isEndToEnd: Bool
     package let priority: Push.Priority
-    /// An id that is the same for all pushes that replace one another. It is made from the
-    /// collapse key that the publisher gave, and reveals nothing about that key.
+    /// An id that all pushes share that replace one another. It is computed from the publisher's
+    /// collapse key, and reveals nothing about that key.
     package let collapseID: String?
     package let createdAt: Date
     package let expiresAt: Date
-    /// When the notification is sent; `nil`: at once.
+    /// The time at which the notification is sent; `nil`: it is sent at once.
     package let sendAt: Date?
-    /// The request that stores it once, however often it is sent; `nil`: each request stores
-    /// another notification.
+    /// The idempotency key of the request; `nil`: if the request is sent again, it stores another
+    /// notification.
     package let request: IdempotentRequest?
     package let record: AuditRecord?
-    /// The seed of its pushes' ids; also identifies the notification if its transaction runs
-    /// twice.
+    /// A random number, the basis for the ids of the notification's pushes. It also shows whether
+    /// an earlier run of the transaction has stored this notification.
     package let seed = Int64.random(in: .min ... .max)
 
     package init(
@@ -58,8 +58,8 @@ package final class NewNotification: Sendable {
         (self.request, self.record) = (request, record)
     }
 
-    /// The encrypted values to store. Re-encrypts values from before a keyring exchange, which the
-    /// pass of `rewrap` might otherwise miss.
+    /// The encrypted values that the store must insert. If the keyring was replaced since they
+    /// were encrypted, encrypts them again: the pass of `rewrap` might miss them.
     package func renewed(by vault: Vault) throws -> (payload: Data, alert: Data?) {
         let payload = try vault.renewed(self.sealedPayload, in: .payload(self.id, sender: self.sender))
         let alert = try self.sealedAlert.map { sealed in
@@ -71,19 +71,19 @@ package final class NewNotification: Sendable {
 
 /// The outcome of a post.
 package enum PostOutcome: Sendable, Hashable {
-    /// The notification is durable, and so are its pushes, if there are any now. A scheduled
-    /// notification has no reach yet.
+    /// The notification and its pushes, if it has any yet, are durable. The reach of a scheduled
+    /// notification is still unknown.
     case stored(Reach, hasWork: Bool = true)
-    /// The id is in use: choose another and encrypt again.
+    /// The id is in use. The caller must choose another id, and encrypt the payload again.
     case idTaken
     case unknownUser(Username)
-    /// A user whom the post names gets end-to-end payloads only.
+    /// The post names this user, who gets only end-to-end encrypted payloads.
     case encryptionRequired(Username)
-    /// The same request was stored before, and is not stored again. `reach` is `nil` if it was not
-    /// complete when the request was stored.
+    /// An earlier request with the same content and key has stored this notification, so nothing
+    /// is stored again. `reach` is `nil` if its numbers were not final at that time.
     case repeated(NotificationID, createdAt: Date, expiresAt: Date, reach: Reach?)
-    /// Another request has used the same idempotency key.
+    /// An earlier request with another content has used the same idempotency key.
     case keyReused
-    /// The sender has reached its storage limits.
+    /// The sender would exceed this storage limit.
     case tooMuch(StorageExcess)
 }

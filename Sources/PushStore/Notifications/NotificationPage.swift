@@ -1,46 +1,46 @@
 package import Foundation
 package import PushCore
 
-/// A page of a user's notifications, oldest change first.
+/// A page of a user's notifications, in the order of their last changes, the oldest first.
 package struct NotificationPage: Sendable, Hashable {
-    /// The largest number of payload bytes of a page, unless its first payload is larger.
+    /// The maximum number of payload bytes in a page. Only a single payload may be larger.
     package static let maximumBytes = 1 << 20
 
-    /// A notification in the state since its last change.
+    /// A notification in its present state.
     package struct Entry: Sendable, Hashable {
         package let id: NotificationID
-        /// The number of the notification's last change. It identifies everything that the user
-        /// sees of the notification: each visible change gets a new number.
+        /// The number of the notification's last change. Each change that the user can see gets a
+        /// new number, so the number identifies all that the user sees of the notification.
         package let change: Int64
         package let sender: Int64
-        /// Whether the notification is no longer shown: recalled, dismissed, taken, or, in a list
-        /// of unread notifications, read.
+        /// Whether the user no longer sees the notification: it was recalled, dismissed or
+        /// collected. In a list of unread notifications, a read notification also counts as gone.
         package let isGone: Bool
         package let isStoredByClients: Bool
         package let isReadOnce: Bool
         package let isRead: Bool
-        /// Whether the payload was fetched before.
+        /// Whether the user has already fetched the payload.
         package let isFetched: Bool
         package let createdAt: Date
         package let expiresAt: Date
-        /// The number of bytes of the decrypted payload; 0 if the payload is not shown.
+        /// The number of bytes of the decrypted payload; 0 if the page does not show the payload.
         package let payloadLength: Int
-        /// Empty unless payloads were requested.
+        /// The encrypted payload; empty unless payloads were requested.
         package var sealedPayload = Data()
     }
 
     package var entries: [Entry] = []
-    /// The number of the last change that this page covers; the next page begins after this
+    /// The number of the last change that this page covers. The next page begins after this
     /// change.
     package var end: Int64
-    /// Whether there are more changes than fit into the page.
+    /// Whether more changes follow than the page can contain.
     package var hasMore = false
-    /// When the content of this page last changed, as far as the rows that still exist show.
+    /// When the content of this page last changed, as far as the existing rows show.
     package var changedAt = Date.distantPast
     /// When an expired notification, which may have been on this page, was last deleted; `nil` if
-    /// unknown.
+    /// that is unknown.
     package var removedAt: Date?
-    /// Whether reading stopped because the page exceeds the budget; the page is then incomplete.
+    /// Whether the page is incomplete because it exceeds the budget.
     package var isBeyondBudget = false
 
     package init(end: Int64) {
@@ -48,13 +48,13 @@ package struct NotificationPage: Sendable, Hashable {
     }
 }
 
-/// The amount of data that may be read for a page while other requests wait.
+/// The amount of data that may be read for one page while other requests wait.
 package struct PageBudget: Sendable, Hashable {
     package static let unlimited = PageBudget(rows: .max, bytes: .max)
 
-    /// The largest number of rows to examine.
+    /// The maximum number of rows that are examined.
     package let rows: Int
-    /// The largest number of payload bytes.
+    /// The maximum number of payload bytes that are read.
     package let bytes: Int
 
     package init(rows: Int, bytes: Int) {
@@ -62,15 +62,16 @@ package struct PageBudget: Sendable, Hashable {
     }
 }
 
-/// The range of a user's changes that is requested.
+/// The part of a user's changes that a client requests.
 package struct ChangeRange: Sendable, Hashable {
-    /// The range has only changes after this one, with tombstones; `nil`: from the beginning,
-    /// without tombstones.
+    /// The number of a change: the range begins after it, and includes notifications that are
+    /// gone. `nil`: the range begins with the oldest change, and leaves out notifications that are
+    /// gone.
     package let start: Int64?
     package let limit: Int
-    /// Whether read notifications count as gone.
+    /// Whether a read notification counts as gone.
     package let isUnreadOnly: Bool
-    /// Only changes of this app's notifications.
+    /// The app; only changes of its notifications are in the range.
     package let app: AppName
 
     package init(after start: Int64?, limit: Int, isUnreadOnly: Bool, app: AppName = .usual) {
@@ -79,7 +80,7 @@ package struct ChangeRange: Sendable, Hashable {
 }
 
 extension NotificationPage {
-    /// Keeps the first entries whose payloads fit into one page, and at least one.
+    /// Keeps the first entries, as many as a page may contain payload bytes, but at least one.
     package mutating func keepWhatFits() {
         var bytes = 0
         let fitting = self.entries.prefix { entry in

@@ -1,13 +1,13 @@
 package import Foundation
 package import PushCore
 
-/// Reads notifications as their users may see them.
+/// Reads notifications, as far as a user may see them.
 package protocol NotificationReader: Sendable {
-    /// The notification, if it has not expired and the user is a recipient; with `alsoAsSender`,
-    /// also if the user has sent it.
+    /// The notification, if it has not expired and the user is one of its recipients. With
+    /// `alsoAsSender`, also if the user has sent it.
     ///
-    /// A read-once payload is visible to its recipients only. Throws `StoreError.damaged` if the
-    /// store did not write the row that makes the user a recipient.
+    /// Only recipients can see a read-once payload. Throws `StoreError.damaged` if the code of the
+    /// recipient's row shows that the store has not written this row.
     func notification(
         _ id: NotificationID,
         for user: Int64,
@@ -15,11 +15,12 @@ package protocol NotificationReader: Sendable {
         now: Date
     ) async throws(StoreError) -> StoredNotification?
 
-    /// The next changes of a user, the latest of each notification, oldest first.
+    /// The next changes of a user's notifications, the oldest first. Of each notification, only
+    /// the latest change is returned.
     ///
-    /// Payloads are read only if `needsPayloads` returns `true` for the page; it is not called for
-    /// a page beyond the budget. Throws `StoreError.damaged` if the store did not write one of the
-    /// rows that make the user a recipient.
+    /// Payloads are read only if `needsPayloads` returns `true` for the page. If the page exceeds
+    /// the budget, `needsPayloads` is not called. Throws `StoreError.damaged` if the code of a
+    /// recipient's row shows that the store has not written this row.
     func notifications(
         _ range: ChangeRange,
         for user: Int64,
@@ -28,8 +29,8 @@ package protocol NotificationReader: Sendable {
         needsPayloads: (NotificationPage) -> Bool
     ) async throws(StoreError) -> NotificationPage
 
-    /// The app's notifications among `ids` that the user has received, oldest change first;
-    /// `hasMore` is set if not all fit.
+    /// The notifications in `ids` that belong to this app and that the user has received, in the
+    /// order of their last changes. If the page cannot contain all of them, `hasMore` is `true`.
     func notifications(
         _ ids: [NotificationID],
         of app: AppName,
@@ -39,32 +40,34 @@ package protocol NotificationReader: Sendable {
         needsPayloads: (NotificationPage) -> Bool
     ) async throws(StoreError) -> NotificationPage
 
-    /// The app of each of these notifications that has not expired, of any sender.
+    /// The app of each of these notifications, whoever has sent it. Expired notifications are left
+    /// out.
     func apps(of ids: [NotificationID], now: Date) async throws(StoreError) -> [NotificationID: AppName]
 
-    /// The number of the newest change that the user sees, or a higher one.
+    /// The number of the newest change of the user's notifications, or a higher number.
     func newestChange(ofUser user: Int64) async throws(StoreError) -> Int64
 }
 
 /// Stores new notifications.
 package protocol PostStore: Sendable {
-    /// An audience with the hashes for the store's lookups. This needs no database, so the caller
-    /// can do it in advance.
+    /// Adds the hashes for the store's lookups to an audience. This reads no database, so the
+    /// caller can do it before the post.
     func hashed(_ audience: Audience) -> HashedAudience
 
-    /// Stores notifications of one sender in order, in one transaction: each with its recipients
-    /// and one outbox row for each device, or not at all. Returns an outcome for each; a refused
-    /// notification changes nothing for the others. After a notification whose id is in use, no
-    /// further one is stored. All of these have the outcome `idTaken`, so that the caller can
-    /// store them again in order.
+    /// Stores notifications of one sender in their order, in one transaction. Returns an outcome
+    /// for each notification. A notification is stored with its recipients and one outbox row for
+    /// each device, or it is refused; a refusal does not affect the others. If the id of a
+    /// notification is in use, this notification and all later notifications get the outcome
+    /// `idTaken`. The caller can then store them again in order.
     ///
-    /// For more devices than a `page`, this call stores only the first page of outbox rows, and a
-    /// fan-out that creates the other rows. With `nil`, the store's own page size counts. An
-    /// idempotent request is stored with its notification, unless the request was stored before.
+    /// If the notification has more than `page` devices, this call stores only the first page of
+    /// outbox rows. It also stores a fan-out that inserts the other rows later. If `page` is
+    /// `nil`, the store has a default. An idempotency key is stored with its notification, unless
+    /// an earlier request has already stored it.
     ///
-    /// `batch` is the idempotent request that contains all of them, and is stored with the first
-    /// notification. If another request has used the same idempotency key, nothing is stored and
-    /// each outcome is `keyReused`.
+    /// `batch` is the idempotency key for the whole batch; it is stored with the first
+    /// notification. If a request with another content has used the same key, nothing is stored,
+    /// and each outcome is `keyReused`.
     func post(
         _ posts: [NewNotification],
         of batch: IdempotentRequest?,
@@ -73,12 +76,12 @@ package protocol PostStore: Sendable {
     ) async throws -> [PostOutcome]
 }
 
-/// Stores notifications and their states for each recipient.
+/// Stores notifications, and their state for each recipient.
 package protocol NotificationStore: PostStore {
     /// Marks a notification as read or unread for a recipient. The store keeps the time of the
     /// first read.
     ///
-    /// `ifStill` is the mark that the notification must have beforehand, if any.
+    /// `ifStill` is the mark that the notification must have before; `nil`: any mark.
     func mark(
         _ id: NotificationID,
         as mark: ReadMark,
@@ -87,17 +90,18 @@ package protocol NotificationStore: PostStore {
         now: Date
     ) async throws -> MarkOutcome
 
-    /// Marks notifications as read for a recipient, all in one transaction; returns the
-    /// notifications that are read now, without those that the user cannot see, and whether any of
-    /// them was unread before.
+    /// Marks notifications as read for a recipient, in one transaction. Returns those that are now
+    /// read; notifications that the user cannot see, or whose app the user may not use, are left
+    /// out. Also returns whether any of them was unread before.
     func markRead(
         _ ids: [NotificationID],
-        by user: Int64,
+        by user: User,
         now: Date
     ) async throws -> (read: [NotificationID], hasChanged: Bool)
 
-    /// Dismisses a notification for one of its recipients, and cancels its pushes to that user;
-    /// `false` if the user sees no such notification, or its mark is not the expected one.
+    /// Dismisses a notification for one of its recipients, and cancels its pushes to this user.
+    /// Returns `false` if the user does not see the notification, or if its mark is not the
+    /// expected one.
     func dismiss(
         _ id: NotificationID,
         by user: Int64,
@@ -108,8 +112,8 @@ package protocol NotificationStore: PostStore {
 
     /// Leases a read-once payload to a recipient, who may fetch it until the lease ends.
     ///
-    /// The first call sets the end of the lease. The recipient sees no change until then, or until
-    /// `take`.
+    /// The first call determines the end of the lease. Until the lease ends, or until `take`,
+    /// nothing changes for the recipient.
     func lease(
         _ id: NotificationID,
         to user: Int64,
@@ -120,8 +124,8 @@ package protocol NotificationStore: PostStore {
 
     /// Ends a recipient's lease of a read-once payload, because the payload has arrived.
     ///
-    /// The recipient's row stays and informs the user's other devices, whose pushes are cancelled.
-    /// When the last recipient has taken the payload, it is erased.
+    /// The recipient's row stays, so that the user's other devices learn of this; their pushes are
+    /// cancelled. When the last recipient has collected the payload, it is erased.
     func take(
         _ id: NotificationID,
         by user: Int64,
@@ -129,17 +133,18 @@ package protocol NotificationStore: PostStore {
         now: Date
     ) async throws -> TakeOutcome
 
-    /// Ends expired leases, at most `limit`, as `take` does. Returns when the next lease ends,
-    /// which is not after `now` if more have expired; `nil` if there is none.
+    /// Ends expired leases as `take` does, at most `limit`. Returns the end of the next lease, or
+    /// `nil` if there are no more leases. The returned time is past if further leases have
+    /// expired.
     func endLeases(now: Date, limit: Int) async throws -> Date?
 
-    /// Recalls a notification from all recipients: its payload is deleted at once, and it is no
-    /// longer sent.
+    /// Recalls a notification from all recipients: its payload is erased at once, and no further
+    /// push is sent.
     ///
-    /// Returns `false` if there is no such notification, or it is another sender's.
-    /// `cancelRecalled` cancels the pushes later; a push that is due before that is cancelled when
-    /// it is due. For more than a `page` of recipients one stored row stands for all of them;
-    /// `nil`: the store's own page size.
+    /// Returns `false` if there is no such notification, or if `recaller` may not recall it.
+    /// `cancelRecalled` cancels the pushes later; a push that becomes due before that is cancelled
+    /// then. If there are more than `page` recipients, one stored row represents all of them; if
+    /// `page` is `nil`, the store has a default.
     func recall(
         _ id: NotificationID,
         by recaller: Recaller,
@@ -148,31 +153,32 @@ package protocol NotificationStore: PostStore {
         now: Date
     ) async throws -> Bool
 
-    /// Cancels a page of the pushes of a recalled notification, after a device number; returns the
-    /// last number of the page, or `nil` after the last page.
+    /// Cancels one page of the pushes of a recalled notification, after a device number. Returns
+    /// the last device number of the page, or `nil` after the last page.
     func cancelRecalled(_ id: NotificationID, after device: Int64, page: Int?, now: Date) async throws -> Int64?
 
-    /// Records the first fetch of payloads by a recipient. The caller does not wait for the write,
-    /// and a crash may lose it.
+    /// Records a recipient's first fetch of these payloads. The store writes this later; a crash
+    /// may lose the record.
     ///
-    /// A push that still waits is then cancelled, if the fetch must have come from its device.
+    /// When it is written, a waiting push is cancelled if the fetch must have come from its
+    /// device.
     func recordFetches(of ids: [NotificationID], by user: Int64, now: Date)
 
-    /// Returns once all receipts recorded before are written, or could not be.
+    /// Returns once the store has tried to write all receipts that were recorded before.
     func writeReceipts() async throws
 
-    /// Deletes the next part of the expired data; `false` once there is nothing more.
+    /// Deletes the next part of the expired data; `false` if nothing is left to delete.
     ///
-    /// A broadcast has a row for each of its devices: the store deletes them page by page, so that
-    /// no other write waits long.
+    /// A broadcast has a row for each of its devices. The store deletes these rows page by page,
+    /// so that no other write waits long.
     func deleteExpired(now: Date, page: Int) async throws -> Bool
 
-    /// Deletes expired idempotent requests; returns the number deleted, at most `limit`.
+    /// Deletes at most `limit` expired idempotency keys; returns the number of deleted keys.
     func deleteExpiredIdempotency(now: Date, limit: Int) async throws -> Int
 }
 
 extension NotificationStore {
-    /// Recalls a notification.
+    /// Recalls a notification, with the store's default size of a page.
     package func recall(
         _ id: NotificationID,
         by recaller: Recaller,
@@ -182,7 +188,8 @@ extension NotificationStore {
         try await self.recall(id, by: recaller, recording: record, page: nil, now: now)
     }
 
-    /// Cancels a page of pushes, of the store's own page size.
+    /// Cancels one page of the pushes of a recalled notification, with the store's default size of
+    /// a page.
     package func cancelRecalled(_ id: NotificationID, after device: Int64, now: Date) async throws -> Int64? {
         try await self.cancelRecalled(id, after: device, page: nil, now: now)
     }

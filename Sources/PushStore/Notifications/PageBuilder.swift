@@ -1,8 +1,8 @@
 package import Foundation
 
-/// Fills a page of a user's changes, entry by entry, until it is full.
+/// Adds entries to a page of a user's changes until the page is full.
 package struct PageBuilder {
-    /// The largest number of rows that are read for one page; most of them may show nothing.
+    /// The maximum number of rows that are read for one page. Most of these rows may show nothing.
     package static let maximumRows = 1000
 
     package private(set) var page: NotificationPage
@@ -10,7 +10,7 @@ package struct PageBuilder {
     private let budget: PageBudget
     private let now: Date
     private var rows = 0
-    /// The number of bytes of the payloads so far.
+    /// The number of payload bytes so far.
     private var bytes = 0
 
     package init(_ range: ChangeRange, within budget: PageBudget, now: Date) {
@@ -18,14 +18,16 @@ package struct PageBuilder {
         (self.range, self.budget, self.now) = (range, budget, now)
     }
 
-    /// Counts a row; call this before reading it. Returns `false` if the page ends before the row.
+    /// Counts a row; the caller must call this before it reads the row. Returns `false` if the
+    /// page ends before this row.
     package mutating func beginRow() -> Bool {
         if self.rows == Self.maximumRows { return self.endsBeforeMore() }
         self.rows += 1
         return self.rows <= self.budget.rows || self.endsBeyondBudget()
     }
 
-    /// Adds a row's entry, if the page shows it. Returns `false` if the page ends before the row.
+    /// Adds the entry of a row if the page shows it. Returns `false` if the page ends before this
+    /// row.
     package mutating func add(_ entry: NotificationPage.Entry, changedAt: Date) -> Bool {
         guard entry.expiresAt > self.now else {
             self.pass(entry)
@@ -44,24 +46,24 @@ package struct PageBuilder {
         return true
     }
 
-    /// Passes a change of another app's notification. The next page begins after it, so the row is
-    /// read once.
+    /// Skips a change of another app's notification. The next page begins after this change, so
+    /// that no page reads its row again.
     package mutating func skip(_ change: Int64) {
         self.page.end = change
     }
 
     // MARK: - Private
 
-    /// Whether the page shows the entry. It shows a tombstone only to a client that may have the
-    /// notification, since it asks for the changes after a number.
+    /// Whether the page shows the entry. A notification that is gone is shown only if the client
+    /// has requested the changes after a number. Such a client may still have the notification.
     private func isShown(_ entry: NotificationPage.Entry) -> Bool {
         !entry.isGone || self.range.start != nil
     }
 
     private mutating func pass(_ expired: NotificationPage.Entry) {
         self.page.changedAt = max(self.page.changedAt, expired.expiresAt)
-        // The page's end does not move to an expired row, unless the page has its maximum of rows.
-        // Otherwise the same page would have another cursor once the row is deleted.
+        // The page does not end at an expired row, unless it has read the maximum number of rows.
+        // Otherwise the same page would have another end once that row is deleted.
         if self.rows == Self.maximumRows { self.page.end = expired.change }
     }
 

@@ -1,27 +1,27 @@
-/// A user's lease of a read-once payload: until it ends, the user may fetch the payload again.
+/// A user's lease of a read-once payload. Until it ends, the user may fetch the payload again.
 package enum PayloadLease: Sendable, Hashable {
-    /// The lease begins with this call.
+    /// This call has begun the lease.
     case granted
-    /// The user has a lease already.
+    /// The user already has a lease that has not ended.
     case held
-    /// There is nothing to lease: the user is not a recipient, the lease has ended, or the payload
-    /// is erased.
+    /// No lease is possible: the user is no recipient, the lease has ended, or the payload was
+    /// erased.
     case refused
 
-    /// How long a lease lasts, the same for all.
+    /// The duration of every lease.
     package static let length = Duration.seconds(60)
 }
 
-/// The outcome of taking a read-once payload.
+/// The outcome of a user's confirmation that a read-once payload has arrived.
 package enum TakeOutcome: Sendable, Hashable {
-    /// The user's lease has ended with this call.
+    /// This call has ended the user's lease.
     case taken
-    /// The user's lease had ended before.
+    /// The user's lease had already ended before this call.
     case takenBefore
-    /// The user has not fetched the payload, and nothing was changed.
+    /// The user has not fetched the payload yet, so nothing was changed.
     case notFetched
-    /// The payload may be read as often as its recipient likes, and nothing was changed.
+    /// The payload is not read-once, so nothing was changed.
     case notReadOnce
-    /// The user cannot see and never had such a notification.
+    /// The user does not see this notification, and has never had it.
     case missing
 }

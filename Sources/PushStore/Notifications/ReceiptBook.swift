@@ -1,16 +1,17 @@
 internal import Synchronization
 
-/// The receipts of fetched notifications, until they are written. Any thread may use it.
+/// The receipts of fetched notifications that are not written yet. Any thread may use this object.
 ///
-/// Receipts are merged, and written late in the order of their rows. A broadcast may cause 100,000
-/// receipts within seconds, and posts must not wait for them. A crash loses the waiting receipts;
-/// otherwise every lost receipt is counted.
+/// Receipts are merged, and written later in the order of their rows. A broadcast may cause
+/// 100,000 receipts within seconds, and posts must not wait for their writes. A crash loses the
+/// receipts that wait. Any other lost receipt is counted.
 package final class ReceiptBook: Sendable {
-    /// How long the first receipt waits for others to share its commit.
+    /// How long the first receipt waits for further receipts, so that one commit writes all of
+    /// them.
     package static let gathering = Duration.milliseconds(500)
-    /// The pause before receipts that could not be written are retried.
+    /// The pause after a failed write, before the receipts are written again.
     package static let pause = Duration.seconds(1)
-    /// The maximum number of receipts in one transaction, which takes some milliseconds.
+    /// The maximum number of receipts in one transaction; it then takes some milliseconds.
     package static let slice = 500
 
     package struct Key: Hashable, Comparable {
@@ -24,13 +25,13 @@ package final class ReceiptBook: Sendable {
 
     package struct Receipt: Sendable {
         package let key: Key
-        /// In milliseconds since 1970.
+        /// The time of the fetch, in milliseconds since 1970.
         package let fetchedAt: Int64
     }
 
     private struct State {
         var noted: [Key: Int64] = [:]
-        /// Receipts taken from `noted`, sorted with the last row first.
+        /// Receipts that were moved here from `noted`. They are sorted, with the last row first.
         var sorted: [Receipt] = []
         var dropped = 0
     }
@@ -38,18 +39,19 @@ package final class ReceiptBook: Sendable {
     private let limit: Int
     private let state = Mutex(State())
 
-    /// Above `limit` waiting receipts, further ones are dropped and counted.
+    /// If `limit` receipts wait, further receipts are dropped and counted.
     package init(limit: Int = 500_000) {
         self.limit = limit
     }
 
     package enum Noted {
-        /// No other receipt was waiting: the caller must schedule the write.
+        /// No other receipt was waiting, so the caller must schedule a write.
         case first
         case added, dropped
     }
 
-    /// Adds receipts. Of several receipts for one notification and user, the earliest counts.
+    /// Adds a user's receipts. If there are several receipts for one notification, the earliest
+    /// counts.
     package func record(_ notifications: [Int64], by user: Int64, at time: Int64) -> Noted {
         self.state.withLock { state in
             let isFirst = state.noted.isEmpty && state.sorted.isEmpty
@@ -68,14 +70,14 @@ package final class ReceiptBook: Sendable {
         }
     }
 
-    /// The number of receipts that wait.
+    /// The number of receipts that wait to be written.
     package var count: Int { self.state.withLock { $0.noted.count + $0.sorted.count } }
 
-    /// The number of dropped receipts since the start.
+    /// The number of receipts that were dropped since the process started.
     package var dropped: Int { self.state.withLock { $0.dropped } }
 
-    /// Removes the next receipts, at most `limit`, to write them; neighbours in the table come
-    /// together.
+    /// Removes the next receipts, at most `limit`, so that the caller can write them. Receipts of
+    /// neighbouring rows come together.
     package func take(_ limit: Int) -> [Receipt] {
         self.state.withLock { state in
             if state.sorted.isEmpty {
@@ -90,7 +92,7 @@ package final class ReceiptBook: Sendable {
         }
     }
 
-    /// Puts receipts back that could not be written.
+    /// Puts back receipts that the caller could not write.
     package func putBack(_ receipts: [Receipt]) {
         self.state.withLock { $0.sorted.append(contentsOf: receipts.reversed()) }
     }

@@ -1,7 +1,7 @@
 package import Foundation
 package import PushCore
 
-/// A notification as the store has it, for a user who may see it.
+/// A stored notification, for a user who may see it.
 package struct StoredNotification: Sendable, Hashable {
     package let sender: Int64
     package let app: AppName
@@ -11,11 +11,11 @@ package struct StoredNotification: Sendable, Hashable {
     package let isRecipient: Bool
     package let readAt: Date?
     package let fetchedAt: Date?
-    /// When the user's lease of a read-once payload ends; `nil` before the first fetch.
+    /// The end of the user's lease of a read-once payload; `nil` before the first fetch.
     package let leasedUntil: Date?
     package let createdAt: Date
     package let expiresAt: Date
-    /// When the user's view of the notification last changed.
+    /// When the notification last changed for this user.
     package let changedAt: Date
 }
 
@@ -24,24 +24,24 @@ package enum ReadMark: Sendable, Hashable {
     case read, unread
 }
 
-/// The outcome of marking a notification.
+/// The outcome of marking a notification as read or unread.
 package enum MarkOutcome: Sendable, Hashable {
-    /// The notification has the mark now, and may have had it before.
+    /// The notification now has the requested mark; it may have had it before.
     case marked
-    /// The user can see no such notification.
+    /// The user does not see such a notification.
     case missing
-    /// The notification no longer had the expected mark.
+    /// The notification does not have the expected mark any more.
     case changed
 }
 
-/// The user who recalls a notification.
+/// The user who recalls a notification, with the right to do so.
 package enum Recaller: Sendable, Hashable {
     case sender(Int64)
-    /// The sender, who may recall it only while it is scheduled.
+    /// The sender, who may recall the notification only as long as it is scheduled.
     case scheduler(Int64)
     case administrator
 
-    /// Whether the user may recall a notification of that sender.
+    /// Whether this user may recall a notification that `user` has sent.
     package func mayRecall(ofSender user: Int64, isScheduled: Bool) -> Bool {
         switch self {
         case .sender(let sender): sender == user

@@ -1,14 +1,14 @@
 package import Foundation
 internal import PushCore
 
-/// A row of `idempotency`: a request, and the notification that it has stored.
+/// A row of `idempotency`: an idempotency key, and the notification that its request has stored.
 package struct StoredRequest: Sendable {
     package let request: Data
     package let notification: Int64
     package let createdAt: Int64
     package let expiresAt: Int64
-    /// `nil` if the reach was incomplete when the request was stored. A repeated request gets the
-    /// same answer, even if the fan-out has ended by then.
+    /// The number of recipients; `nil` if it was not final when the request was stored. A repeated
+    /// request gets the same answer, even if the fan-out has ended by then.
     package let recipients: Int64?
     package let pushes: Int64?
 
@@ -21,7 +21,7 @@ package struct StoredRequest: Sendable {
         self.pushes = reach.isComplete ? Int64(reach.pushes) : nil
     }
 
-    /// The outcome of a later request with the same key.
+    /// The outcome of a later request with the same idempotency key.
     package func outcome(of request: IdempotentRequest) throws -> PostOutcome {
         guard self.request == request.request else { return .keyReused }
         guard let id = NotificationID(rawValue: self.notification) else {

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// A user's stored notifications and bytes, as the table `usage` counts them.
+/// The number of a user's stored notifications and bytes, as the table `usage` has them.
 package struct Usage: Sendable, Hashable {
     package var notifications: Int64
     /// The number of bytes of the encrypted payloads.

@@ -2,8 +2,8 @@ internal import Foundation
 package import PushCore
 
 extension Audience {
-    /// Reads the columns of an audience: expressions in clear, names of platforms as JSON. Throws
-    /// if the expressions or the names do not decode.
+    /// Reads the columns of an audience: the decrypted expressions, and the platforms' names as
+    /// JSON. Throws if one of them cannot be decoded.
     package init(expressions: [String], of app: AppName, platformNames: String?) throws {
         let platforms = try platformNames.map { try JSONDecoder().decode([String].self, from: Data($0.utf8)) }
         self.init(
@@ -13,7 +13,7 @@ extension Audience {
         )
     }
 
-    /// The names of the platforms as JSON; `nil`: all.
+    /// The platforms' names as JSON; `nil` for all platforms.
     package var platformNames: String? {
         get throws {
             try self.platforms.map {

@@ -1,20 +1,20 @@
 internal import Foundation
 package import PushCore
 
-/// The recipients of a notification, on the requested platforms.
+/// The devices and users that a notification reaches, on certain platforms.
 package struct Audience: Sendable, Hashable {
     package enum Aim: Sendable, Hashable {
-        /// The devices that match any of the expressions.
+        /// The devices that match at least one of the expressions.
         case expressions([TagExpression])
-        /// One device of a user only.
+        /// A single device of a user.
         case device(RegistrationID, ofUser: Int64)
     }
 
     package let aim: Aim
-    /// The app of the notification: only its users become recipients.
+    /// The app of the notification. Only users of this app become recipients.
     package let app: AppName
-    /// The app's platforms. `nil` means all platforms: the server uses `nil` if it has only one
-    /// app.
+    /// The platforms of the app. `nil` means all platforms; the server uses `nil` if it has only
+    /// one app.
     package let platforms: Set<Platform>?
 
     package init(_ expressions: [TagExpression], of app: AppName = .usual, platforms: Set<Platform>? = nil) {
@@ -33,18 +33,18 @@ package struct Audience: Sendable, Hashable {
         if case .expressions(let expressions) = self.aim { expressions } else { [] }
     }
 
-    /// The users who are addressed by name, and so receive the notification even without a device.
+    /// The users whom the audience names. They become recipients even without a device.
     package var usernames: [Username] { self.expressions.compactMap(\.onlyUsername) }
 
-    /// A set of tags such that each matching device has at least one of them; `nil` if there is no
-    /// such set.
+    /// A set of tags such that each matching device has at least one of them; `nil` if no such set
+    /// can be computed.
     package var branches: [Tag]? {
         var tags: Set<Tag> = []
         for expression in self.expressions {
             guard let own = expression.branches else { return nil }
             tags.formUnion(own)
         }
-        // The tags are sorted, so that a later page finds them in the same order.
+        // The tags are sorted, so that each page of the fan-out finds them in the same order.
         return tags.isEmpty ? nil : tags.sorted { $0.description < $1.description }
     }
 }
@@ -59,7 +59,8 @@ extension TagExpression {
             return left + right
         case .and(let left, let right):
             guard let left = left.branches, let right = right.branches else { return left.branches ?? right.branches }
-            // A user has few devices; any other tag may be on all devices.
+            // A tag with a user's name is preferred: a user has few devices, but all devices may
+            // have another tag.
             let rank = { (tags: [Tag]) in tags.allSatisfy { $0.username != nil } ? tags.count : 1000 + tags.count }
             return rank(left) <= rank(right) ? left : right
         }

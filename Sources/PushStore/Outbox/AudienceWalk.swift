@@ -1,9 +1,9 @@
-/// A device of an audience that is registered and not retired.
+/// A registered device that belongs to an audience. Retired devices are left out.
 package struct AudienceDevice: Sendable, Hashable {
     package let number: Int64
     package let user: Int64
     package let lane: String
-    /// The registration id.
+    /// The device's registration id.
     package let id: String
 
     package init(number: Int64, user: Int64, lane: String, id: String) {
@@ -11,8 +11,7 @@ package struct AudienceDevice: Sendable, Hashable {
     }
 }
 
-/// The devices of one page of an audience, and the users who receive the notification even without
-/// a device.
+/// A page of an audience: devices, and users who become recipients even without a device.
 package struct AudiencePage: Sendable, Hashable {
     package var devices: [AudienceDevice]
     package var users: [Int64]
@@ -22,18 +21,18 @@ package struct AudiencePage: Sendable, Hashable {
     }
 }
 
-/// The position of a fan-out among the rows of an audience: all that a fan-out needs to continue
-/// after a crash.
+/// The position of a fan-out in the rows of an audience. From this position, a fan-out can
+/// continue after a crash.
 package struct AudienceWalk: Sendable, Hashable {
-    /// A notification for more devices than this is a broadcast.
+    /// A notification for more devices than this number is a broadcast.
     package static let page = 1000
-    /// The maximum number of devices read in one transaction of a broadcast: few enough that posts
-    /// are hardly delayed.
+    /// The maximum number of devices that one transaction of a broadcast reads. Because of this
+    /// small number, concurrent posts are hardly delayed.
     package static let step = 250
 
-    /// The index of the audience's branch.
+    /// The index of the branch in the audience's branches.
     package var branch: Int
-    /// The last row that the fan-out has examined.
+    /// The last row of the branch that the fan-out has examined.
     package var cursor: Int64
 
     package init(branch: Int = 0, cursor: Int64 = 0) {

@@ -1,8 +1,8 @@
 internal import Foundation
 internal import PushCore
 
-/// The columns of a push in lists; queries call the tables `d`, `v` (its device), `u` (its user)
-/// and `r` (the user's receipt).
+/// The columns of a push in lists. The queries name the push `d`, its device `v`, its user `u`,
+/// and the user's receipt `r`.
 package enum DeliveryColumn: Int32, SelectedColumn {
     case number, userID, device, name, lane, stage, attempts, reason, receiptAt, settledAt, dueAt
 
@@ -26,8 +26,8 @@ extension DeliveryStage {
 }
 
 extension DeliveryEntry: StoredEntity {
-    /// `nil` if the row has a value that this version never writes; throws if the name cannot be
-    /// decrypted.
+    /// Reads a push for a list. `nil` if a value of the row is one that this version never writes.
+    /// Throws if the user's name cannot be decrypted.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         guard let state = DeliveryStage(rawValue: try row.text(DeliveryColumn.stage)) else { return nil }
         let isReceived = state == .fetched || state == .read
@@ -48,8 +48,8 @@ extension DeliveryEntry: StoredEntity {
     }
 }
 
-/// The column that lists of failed pushes select after those of `DeliveryColumn`; a failed push
-/// needs no receipt.
+/// The column that lists of failed pushes select after those of `DeliveryColumn`. These lists show
+/// no receipts.
 package enum FailedColumn: Int32, SelectedColumn {
     case notification = 11
 
@@ -66,8 +66,8 @@ package enum FailedColumn: Int32, SelectedColumn {
 }
 
 extension FailedPush: StoredEntity {
-    /// `nil` if the row has a value that this version never writes; throws if the name cannot be
-    /// decrypted.
+    /// Reads a failed push for a list. `nil` if a value of the row is one that this version never
+    /// writes. Throws if the user's name cannot be decrypted.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         guard
             let id = NotificationID(rawValue: try row.integer(FailedColumn.notification)),
@@ -79,7 +79,7 @@ extension FailedPush: StoredEntity {
     }
 }
 
-/// The columns of a recipient in lists; queries call the tables `r` and `u`.
+/// The columns of a recipient in lists. The queries name the recipient `r`, and the user `u`.
 package enum RecipientColumn: Int32, SelectedColumn {
     case userID, name, fetchedAt, readAt, dismissedAt
 
@@ -87,7 +87,7 @@ package enum RecipientColumn: Int32, SelectedColumn {
 }
 
 extension RecipientEntry: StoredEntity {
-    /// Throws if the name cannot be decrypted.
+    /// Reads a recipient for a list. Throws if the user's name cannot be decrypted.
     package init<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         let user = try row.integer(RecipientColumn.userID)
         self.init(
@@ -100,19 +100,22 @@ extension RecipientEntry: StoredEntity {
     }
 }
 
-extension NotificationTimes: StoredEntity {
-    /// The columns, in a query that calls the table `n`.
+extension NotificationSummary: StoredEntity {
+    /// The columns, for queries that name the notification `n`.
     package enum Column: Int32, SelectedColumn {
-        case id, createdAt, expiresAt, recalledAt
+        case id, app, isEndToEnd, createdAt, expiresAt, recalledAt
 
         package var sql: String { "n.\(self.columnName)" }
     }
 
-    /// `nil` if the row has a value that this version never writes.
+    /// Reads a notification's row; `nil` if a value of the row is one that this version never
+    /// writes.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         guard let id = NotificationID(rawValue: try row.integer(Column.id)) else { return nil }
         self.init(
             id: id,
+            app: AppName(stored: try row.optionalText(Column.app)),
+            isEndToEnd: try row.flag(Column.isEndToEnd),
             createdAt: Date(milliseconds: try row.integer(Column.createdAt)),
             expiresAt: Date(milliseconds: try row.integer(Column.expiresAt)),
             recalledAt: try row.optionalInteger(Column.recalledAt).map(Date.init(milliseconds:))

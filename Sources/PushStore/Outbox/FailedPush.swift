@@ -1,18 +1,18 @@
 package import Foundation
 package import PushCore
 
-/// A push that was refused for good, in the list of all notifications.
+/// A push that a provider has refused for good, in the list of failed pushes of all notifications.
 package struct FailedPush: Sendable, Hashable {
     package let notification: NotificationID
     package let delivery: DeliveryEntry
     package let place: FailurePlace
 }
 
-/// The place of a failed push in the list, which begins with the newest failure.
+/// The place of a failed push in this list, which begins with the newest failure.
 package struct FailurePlace: Sendable, Hashable {
     package let at: Date
     package let notification: Int64
-    /// The device's number.
+    /// The device's number in the outbox.
     package let device: Int64
 
     package init(at: Date, notification: Int64, device: Int64) {

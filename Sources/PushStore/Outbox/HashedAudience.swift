@@ -1,21 +1,21 @@
 package import Foundation
 package import PushCore
 
-/// An audience with the keyed hashes for its lookups. They are made before the store's writer
-/// runs.
+/// An audience with the keyed hashes for the lookups in the database. The hashes are computed
+/// before the store's transaction begins.
 package struct HashedAudience: Sendable {
     package let audience: Audience
-    /// The users that the audience names.
+    /// The users whom the audience names, with the keyed hashes of their names.
     package let users: [(name: Username, key: Data)]
-    /// The parts that together contain all devices and users of the audience: for each tag its
-    /// devices, and then for each tag its users.
+    /// The branches of the audience, which together contain all of its devices and users. For each
+    /// tag there is a branch with devices, and then for each tag a branch with users.
     ///
-    /// The number and the order of these parts depend only on the audience, since a running
-    /// broadcast stores its position as an index.
+    /// The number and the order of the branches depend only on the audience: a running broadcast
+    /// stores its position as an index of a branch.
     package let branches: [AudienceBranch]
-    /// Whether the only condition on a device or user is one tag.
+    /// Whether the audience consists of one tag, without any other condition.
     package let isOneTag: Bool
-    /// The hashes for the conditions on tags.
+    /// Computes the hashes of tags for the SQL conditions.
     package let index: BlindIndex
     package let policy: TagPolicy
 
@@ -29,7 +29,8 @@ package struct HashedAudience: Sendable {
                 tags.map { $0.isReserved || policy.isOpen($0) ? .devicesWith(tag: index.hash($0)) : .nothing }
                 + tags.map { tag in
                     guard let name = tag.username else { return .usersWith(tag: index.hash(tag)) }
-                    // Users named without other conditions become recipients with the post itself.
+                    // If an expression is only a user's name, the post itself makes this user a
+                    // recipient.
                     return audience.usernames.contains(name) ? .nothing : .user(key: index.hash(name))
                 }
         } else {
@@ -42,20 +43,20 @@ package struct HashedAudience: Sendable {
         }
     }
 
-    /// Whether the audience is one device of a user.
+    /// Whether the audience is a single device.
     package var isOneDevice: Bool { if case .device = self.audience.aim { true } else { false } }
 }
 
-/// A part of an audience that one index lists, row by row.
+/// A branch of an audience: a part whose rows a single index lists.
 package enum AudienceBranch: Sendable, Hashable {
-    /// All devices.
+    /// All registered devices.
     case devices
-    /// The devices that have set the tag themselves, or have it from the server.
+    /// The devices with the tag, whether they have set it themselves or the server has.
     case devicesWith(tag: Data)
-    /// The users to whom the tag was given, with their devices.
+    /// The users who were given the tag, with all their devices.
     case usersWith(tag: Data)
-    /// One user, by the keyed hash of the name, without the devices.
+    /// The user whose name has this keyed hash, without the user's devices.
     case user(key: Data)
-    /// The branch has no rows: the tag adds no device or user.
+    /// No rows: this tag adds no device and no user.
     case nothing
 }

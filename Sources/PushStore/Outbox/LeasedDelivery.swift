@@ -1,45 +1,45 @@
 internal import Foundation
 package import PushCore
 
-/// A push that this server has leased: no other server sends it until it is settled or this
-/// server ends.
+/// A push that this server has leased. No other server sends it before it is settled, or before
+/// this server ends.
 package struct LeasedDelivery: Sendable, Hashable {
-    /// The device's number.
+    /// The device's number in the outbox.
     package let device: Int64
     package let user: Int64
     package var push: Push
     package let state: DeliveryState
-    /// Whether a provider has accepted a push to the address before. The store finds that out for
-    /// probes only; for other pushes it is `false`.
+    /// Whether a provider has ever accepted a push to this address. The store reads this only for
+    /// probes; for other pushes, the property is `false`.
     package let isAddressKnown: Bool
-    /// Whether the next push to the device waits for an interval after this one.
+    /// Whether the next push to the device must wait for the minimum interval between two pushes.
     package let isPaced: Bool
 }
 
-/// Limits of the count of a user's unread notifications.
+/// The limit for counting a user's unread notifications.
 package enum UnreadCount {
-    /// The number of the user's latest changes that the store examines. That takes less than a
+    /// The number of the user's latest changes that the store examines. This takes less than a
     /// millisecond.
     package static let maximumExamined = 1000
 }
 
-/// The two queues of a lane.
+/// The two queues of a lane (pushes to one provider).
 package enum Queue: Int, Sendable, CaseIterable {
-    /// Notifications to few devices; they go first.
+    /// Pushes of notifications to few devices; these pushes go first.
     case direct
-    /// Broadcasts, which must not delay notifications to few devices.
+    /// Pushes of broadcasts, which must not delay the pushes in the other queue.
     case bulk
 }
 
-/// The number of pushes to lease, and their queue.
+/// A request to lease pushes: their maximum number, their lane and their queue.
 package struct LeaseRequest: Sendable, Hashable {
     package let lane: Lane
     package let queue: Queue
     package let limit: Int
-    /// The shortest time between two pushes to one device; only the latest of the pushes due
-    /// meanwhile is sent. `nil`: no such limit.
+    /// The minimum time between two pushes to one device. Of the pushes that become due in this
+    /// time, only the latest is sent. `nil`: pushes need not wait.
     package let interval: Duration?
-    /// Whether each push has the number of its user's unread notifications.
+    /// Whether each push gets the number of its user's unread notifications.
     package let countsUnread: Bool
 
     package init(
@@ -54,10 +54,10 @@ package struct LeaseRequest: Sendable, Hashable {
     }
 }
 
-/// The outbox's key of a push.
+/// The key of a push in the outbox.
 package struct DuePush: Sendable, Hashable {
     package let notification: Int64
-    /// The device's number.
+    /// The device's number in the outbox.
     package let device: Int64
 
     package init(notification: Int64, device: Int64) {

@@ -1,18 +1,19 @@
 package import PushCore
 internal import Synchronization
 
-/// The changes that devices must show, until `LookService` has enqueued a look for each: a push
-/// that tells a device to sync. Any thread may use it.
+/// The changes that a user's other devices must show. They stay here until `LookService` has
+/// enqueued a look for each device: a push that tells the device to sync. Any thread may use this
+/// object.
 ///
-/// A change costs an entry in memory, merged with others of its user: a user who marks hundreds of
-/// notifications causes one write. A crash loses the entries of a moment, but not the changes: the
-/// devices' next sync finds them.
+/// A change costs an entry in memory, which is merged with other changes of the same user. So a
+/// user who marks hundreds of notifications causes one write. A crash loses the latest entries,
+/// but not the changes: the devices find them at their next sync.
 package final class LookBook: Sendable {
-    /// The entries of one write.
+    /// The entries that one write handles.
     package struct Entries: Sendable {
         package var orders: [LookOrder] = []
         package var syncs: [LookSync] = []
-        /// Recalled notifications. The devices of their recipients must sync.
+        /// Recalled notifications; the devices of all their recipients must sync.
         package var recalls: [NotificationID] = []
 
         package init() {}
@@ -31,12 +32,12 @@ package final class LookBook: Sendable {
         var recalls: [NotificationID] = []
     }
 
-    /// Set when the book has entries.
+    /// Set as long as the book has entries.
     package let signal = Signal()
     private let limit: Int
     private let state = Mutex(State())
 
-    /// Above `limit` users, sessions or recalls, further ones are dropped.
+    /// If there are already `limit` users, sessions or recalls, a further entry is dropped.
     package init(limit: Int = 50_000) {
         self.limit = limit
     }
@@ -52,7 +53,7 @@ package final class LookBook: Sendable {
         }
     }
 
-    /// Records that a session has fetched all changes of its user up to a number.
+    /// Records that a session has fetched all changes of its user, up to a change number.
     package func record(_ sync: LookSync) {
         self.add { state in
             let key = Session(user: sync.user, session: sync.session)
@@ -61,7 +62,7 @@ package final class LookBook: Sendable {
         }
     }
 
-    /// Records a recall, after which the devices of all recipients must sync.
+    /// Records the recall of a notification: the devices of all its recipients must sync.
     package func record(recallOf id: NotificationID) {
         self.add { if $0.recalls.count < self.limit { $0.recalls.append(id) } }
     }

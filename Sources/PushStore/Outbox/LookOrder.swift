@@ -1,19 +1,19 @@
 package import Foundation
 
-/// A change of a user's notifications that the user's devices must show.
+/// Changes of a user's notifications that the user's devices must show.
 package struct LookOrder: Sendable, Hashable {
     package let user: Int64
-    /// The session that made all of the changes, so that its devices know them; `nil` if none or
-    /// several sessions made them.
+    /// The session that has made all of these changes; its own devices know them already. `nil` if
+    /// several sessions, or no session, made them.
     package let session: String?
-    /// Whether the pushes go at once and with high priority, as after a recall.
+    /// Whether the pushes are sent at once and with high priority, for example after a recall.
     package let isUrgent: Bool
 
     package init(user: Int64, session: String? = nil, isUrgent: Bool = false) {
         (self.user, self.session, self.isUrgent) = (user, session, isUrgent)
     }
 
-    /// One order for the changes of this order and of `other`.
+    /// Merges the changes of this order and of `other` into one order.
     func merged(with other: LookOrder) -> LookOrder {
         LookOrder(
             user: self.user,
@@ -23,7 +23,7 @@ package struct LookOrder: Sendable, Hashable {
     }
 }
 
-/// A session that has fetched all changes of its user up to a number.
+/// A session that has fetched all changes of its user, up to the change number `change`.
 package struct LookSync: Sendable, Hashable {
     package let user: Int64
     package let session: String
@@ -34,39 +34,40 @@ package struct LookSync: Sendable, Hashable {
     }
 }
 
-/// Decides when a device gets its next look, which is a push that tells it to sync. The plan
-/// itself writes nothing.
+/// Decides when a device gets its next look: a push that tells it to sync. The decision itself
+/// writes nothing.
 package struct LookPlan: Sendable, Hashable {
     package enum Step: Sendable, Hashable {
-        /// A look waits already, and the sync after it finds this change too.
+        /// Do nothing: a look already waits, and the sync that it causes finds this change, too.
         case leave
-        /// Make another look, due at this time. It replaces a look that waits.
+        /// Enqueue another look (push that tells the device to sync). It is due at this time, and
+        /// replaces a waiting look.
         case make(dueAt: Date)
     }
 
-    /// The lifetime of a look: the same as a notification's usual lifetime, since providers see
-    /// it.
+    /// The lifetime of a look. It equals the default lifetime of a notification: providers see the
+    /// lifetime, and could otherwise tell looks apart.
     package static let lifetime: TimeInterval = 2_592_000
-    /// How long changes are gathered before the first look, at most.
+    /// The maximum time in seconds that changes are gathered before the first look.
     private static let longestGathering: TimeInterval = 2
-    /// The interval between two urgent looks, in seconds.
+    /// The minimum time between two urgent looks, in seconds.
     private static let urgentInterval: TimeInterval = 1
 
-    /// The shortest time between two looks of the device, in seconds.
+    /// The minimum time between two looks of the device, in seconds.
     private let interval: TimeInterval
 
     package init(interval: Duration) {
         self.interval = Double(interval.components.seconds)
     }
 
-    /// The step for a change now. `last` is when the device's last look was due; `isWaiting`: that
-    /// look is not being sent yet.
+    /// The step that follows from a change at the time `now`. `last` is the time when the device's
+    /// last look was due. `isWaiting`: no server has begun to send that look.
     package func step(last: Date?, isWaiting: Bool, isUrgent: Bool, now: Date) -> Step {
         if isWaiting, !isUrgent || last.map({ $0 <= now + Self.urgentInterval }) == true { return .leave }
         let pause = isUrgent ? min(self.interval, Self.urgentInterval) : self.interval
         let first = now + (isUrgent ? 0 : min(self.interval / 5, Self.longestGathering))
         guard let last, !isWaiting else { return .make(dueAt: first) }
-        // If the clock was set back, the last look may be far in the future.
+        // If the clock was set back, the time of the last look may be far in the future.
         return .make(dueAt: min(max(first, last + pause), now + self.interval))
     }
 }

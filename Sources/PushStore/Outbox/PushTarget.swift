@@ -1,11 +1,11 @@
 package import Foundation
 internal import PushCore
 
-/// The notification that is pushed to the devices of an audience.
+/// A notification, with the audience whose devices get its pushes.
 package struct PushTarget: Sendable {
     package let id: Int64
-    /// The notification's place in the order of notifications, which does not depend on the clocks
-    /// of the servers.
+    /// The notification's place in the order of notifications. It does not depend on the servers'
+    /// clocks.
     package let sequence: Int64
     package let collapseID: String?
     package let isReadOnce: Bool
@@ -27,12 +27,12 @@ extension PushTarget {
         )
     }
 
-    /// Whether users who require encryption get the notification, too. They get end-to-end
-    /// payloads, and the fixed text that tests one device.
+    /// Whether the notification also goes to users who require encryption. These users get only
+    /// end-to-end encrypted payloads, and the fixed text that tests a single device.
     package var isForAll: Bool { self.isEndToEnd || self.audience.isOneDevice }
 
-    /// Whether this notification replaces the device's last one with the same collapse key: the
-    /// device gets only the newest. `nil` if this notification is the last one.
+    /// Whether this notification replaces the device's last one with the same collapse key,
+    /// because it is newer. `nil` if the last one is this notification.
     package func replaces(_ last: Int64, sequence: Int64) -> Bool? {
         last == self.id ? nil : sequence <= self.sequence
     }

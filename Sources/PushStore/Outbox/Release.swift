@@ -1,30 +1,31 @@
 package import Foundation
 package import PushCore
 
-/// The result of one pass over the scheduled notifications.
+/// The result of one pass that sends scheduled notifications.
 package struct Release: Sendable, Hashable {
-    /// The number of notifications, and about the number of pushes, that one transaction releases:
-    /// few enough that concurrent posts are hardly delayed.
+    /// The maximum number of notifications, and the approximate maximum number of pushes, that one
+    /// transaction sends. They are small, so that concurrent posts are hardly delayed.
     package static let (limit, pushes) = (100, 250)
 
-    /// The notifications that were sent: they have recipients and pushes now.
+    /// The notifications that were sent. They now have recipients and pushes.
     package var sent: [NotificationID] = []
-    /// The notifications that were not sent, since their sender was deleted or may no longer send
-    /// them. They are recalled.
+    /// The notifications that were recalled instead of sent, because their sender was deleted or
+    /// may no longer send them.
     package var refused: [NotificationID] = []
-    /// Whether there are pushes to send now.
+    /// Whether pushes are due now.
     package var hasWork = false
-    /// When the next notification is due, which is not after the time of the pass if more are due;
-    /// `nil` if there is none.
+    /// When the next notification is due; `nil` if no other is scheduled. The time is past if
+    /// further notifications are already due.
     package var nextDue: Date?
 
     package init() {}
 }
 
-/// The notifications that are scheduled.
+/// A summary of all scheduled notifications.
 package struct Schedule: Sendable, Hashable {
     package let count: Int
-    /// When the first of them is due.
+    /// When the first scheduled notification is due; `nil` if there are no scheduled
+    /// notifications.
     package let firstDue: Date?
 
     package init(count: Int, firstDue: Date?) {

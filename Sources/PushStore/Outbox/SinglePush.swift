@@ -1,11 +1,11 @@
 package import Foundation
 package import PushCore
 
-/// The push of a notification to one device, as operators identify it.
+/// The push of one notification to one device, as operators identify it.
 package struct SinglePush: Sendable, Hashable {
     package let notification: NotificationID
     package let device: RegistrationID
-    /// The user who must have sent the notification; `nil`: any user.
+    /// The user who must have sent the notification; `nil`: any user may have sent it.
     package let sender: Int64?
 
     package init(notification: NotificationID, device: RegistrationID, sender: Int64?) {
@@ -15,22 +15,23 @@ package struct SinglePush: Sendable, Hashable {
 
 /// The state of a push that an operator wants to change.
 package enum PushStanding: Sendable, Hashable {
-    /// The push is due at `until`; `nil`: when its device opens an event stream.
+    /// The push is due at `until`; if `until` is `nil`, it waits until its device opens an event
+    /// stream.
     case waiting(until: Date?)
-    /// A server is sending the push; if it is cancelled, the server does not retry it.
+    /// A server is sending the push. If `isCancelled`, the server will not retry it.
     case sending(isCancelled: Bool)
     case ended(DeliveryStage)
 }
 
-/// An operator's change of a single push.
+/// A change that an operator makes to a single push.
 package enum PushChange: Sendable, Hashable {
-    /// The push is not sent; if it is being sent at this moment, it is not retried.
+    /// Cancels the push; if it is being sent at this moment, it is not retried.
     case cancel
-    /// The push is due at once, even if it was waiting for a retry.
+    /// Makes the push due at once, even if it waits for a retry.
     case hasten
 
-    /// The outcome of the change for a push in this state; `done`: the store must change
-    /// something.
+    /// The outcome of this change for a push in this state. If it is `done`, the store must change
+    /// the push.
     package func outcome(for standing: PushStanding, now: Date) -> PushChangeOutcome {
         switch (self, standing) {
         case (.cancel, .waiting), (.cancel, .sending(isCancelled: false)): .done
@@ -46,13 +47,13 @@ package enum PushChange: Sendable, Hashable {
 /// The outcome of a `PushChange`.
 package enum PushChangeOutcome: Sendable, Hashable {
     case done
-    /// The push already had the requested state, perhaps by the same request before: nothing was
-    /// done.
+    /// The push already had the requested state, so nothing was done. An earlier, identical
+    /// request may have caused that state.
     case unchanged
-    /// The notification has no such push.
+    /// The notification has no push to this device.
     case missing
-    /// The push has ended, and cannot change any more.
+    /// The push has already ended, so it cannot be changed.
     case ended
-    /// The push waits until its device opens an event stream, and cannot be hastened.
+    /// The push waits until its device opens an event stream, so it cannot be hastened.
     case parked
 }

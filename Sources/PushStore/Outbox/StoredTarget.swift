@@ -1,8 +1,8 @@
 package import Foundation
 package import PushCore
 
-/// A notification whose audience is in a row of `fanout` or `scheduled`, because devices are still
-/// to be found.
+/// A notification whose devices are still to be found. Its audience is in a row of `fanout` or
+/// `scheduled`.
 package struct StoredTarget: Sendable {
     package let id: Int64
     package let sender: Int64
@@ -16,7 +16,7 @@ package struct StoredTarget: Sendable {
     private let expressions: Data
     private let platforms: String?
 
-    /// The columns, in a query that calls the row's table `t`, and the notification's `n`.
+    /// The columns, for queries that name this row `t`, and the notification `n`.
     package enum Column: Int32, SelectedColumn {
         case notificationID, senderID, isReadOnce, sequence, app, collapseID, expiresAt, isRecalled, expressions
         case platforms, isEndToEnd
@@ -30,7 +30,7 @@ package struct StoredTarget: Sendable {
         }
     }
 
-    /// Whether pushes must still be sent.
+    /// Whether the notification's pushes must still be sent.
     package func isWanted(_ now: Date) -> Bool { !self.isRecalled && self.expiresAt > now }
 
     /// Decrypts the audience. Throws if the row is damaged.
@@ -40,7 +40,8 @@ package struct StoredTarget: Sendable {
         return HashedAudience(audience, sealing.index, tags)
     }
 
-    /// The notification as it is pushed; `sequence`, if given, replaces the notification's own.
+    /// The notification with its audience, as its pushes need it. If `sequence` is not `nil`, it
+    /// replaces the notification's place in the order of notifications.
     package func target(to audience: HashedAudience, sequence: Int64? = nil) -> PushTarget {
         PushTarget(
             id: self.id,
@@ -82,10 +83,10 @@ package struct RunningBroadcast: Sendable {
         var sql: String { "t.\(self.columnName)" }
     }
 
-    /// The columns for a `select`; the tables are as for `StoredTarget`.
+    /// The columns for a `select`, which names the tables as for `StoredTarget`.
     package static let columns = "\(StoredTarget.Column.list), \(Self.Column.list)"
 
-    /// The notification as it is pushed. Throws if the row is damaged.
+    /// The notification with its audience, as its pushes need it. Throws if the row is damaged.
     package func target(_ sealing: Sealing, _ tags: TagPolicy) throws -> PushTarget {
         let id = self.notification.id
         let audience = try self.notification.audience(sealing, tags, in: .expressions(id))

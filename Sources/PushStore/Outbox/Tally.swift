@@ -1,6 +1,6 @@
-/// The number of pushes ever enqueued in a lane, and of each outcome.
+/// The number of pushes that were ever enqueued in a lane, and the number for each outcome.
 ///
-/// No push ends without being counted, so every push without an outcome is pending.
+/// Each push is counted when it ends. So a push that has no outcome is still pending.
 package struct Tally: Sendable, Hashable {
     package var enqueued = 0
     package var accepted = 0
@@ -11,7 +11,7 @@ package struct Tally: Sendable, Hashable {
     package init() {}
 
     package var pending: Int {
-        // Damaged counts may overflow, which must not end the process.
+        // If the counts are damaged, this may overflow, which must not end the process.
         self.enqueued &- self.accepted &- self.expired &- self.failed &- self.cancelled
     }
 }

@@ -1,4 +1,4 @@
-/// The states that a tally counts; the names are those of the database.
+/// The states that a tally counts. The database contains these names.
 package enum TallyState: String, Sendable {
     case enqueued
     case accepted
@@ -17,7 +17,7 @@ package enum TallyState: String, Sendable {
     }
 }
 
-/// Counts within one transaction, to be written at its end.
+/// The counts of one transaction, which are written at its end.
 package struct TallyCount: Sendable {
     package struct Key: Sendable, Hashable {
         package let lane: String

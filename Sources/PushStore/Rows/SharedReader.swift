@@ -1,29 +1,29 @@
 package import Foundation
 package import PushCore
 
-/// A value that is decoded from a row of either database.
+/// A value that is decoded from a row, whichever database the store uses.
 package protocol StoredEntity {
-    /// `nil` if the row has a value that this version never writes; throws if a value cannot be
-    /// decrypted.
+    /// Decodes a row. `nil` if a value of the row is one that this version never writes. Throws if
+    /// a value cannot be decrypted.
     init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws
 }
 
-/// The parameter of a statement.
+/// A value for a parameter of a statement.
 package enum StoredValue: Sendable {
     case integer(Int64?)
     case text(String)
     case bytes(Data)
 }
 
-/// A reader of lists and entries. Each database has its own statements for them.
+/// A reader of lists and single entries. Each kind of database has its own statements for them.
 ///
-/// The values that a statement gets, and the decoding of its rows, are here, once for all
-/// databases. A statement has its parameters in the order of the values that its function here
+/// The functions here pass the statements' values, and decode their rows, for all kinds of
+/// databases. A statement must have its parameters in the order of the values that its function
 /// passes.
 package protocol SharedReader: StoreReader {
     var sealing: Sealing { get }
 
-    /// The decoded rows of a statement.
+    /// Runs a statement, and decodes its rows.
     func all<Entity: StoredEntity>(_ sql: String, _ values: [StoredValue]) async throws(StoreError) -> [Entity]
 
     static var anyUser: String { get }
@@ -46,7 +46,7 @@ package protocol SharedReader: StoreReader {
     static var counts: String { get }
     static var failedPushes: String { get }
     static var recipients: String { get }
-    static var times: String { get }
+    static var summary: String { get }
     static var latestNotifications: String { get }
 }
 
@@ -189,11 +189,11 @@ extension SharedReader {
         try await self.all(Self.recipients, [.integer(id.rawValue), .integer(user), .count(limit)])
     }
 
-    package func times(of id: NotificationID) async throws(StoreError) -> NotificationTimes? {
-        try await self.first(Self.times, .integer(id.rawValue))
+    package func summary(of id: NotificationID) async throws(StoreError) -> NotificationSummary? {
+        try await self.first(Self.summary, .integer(id.rawValue))
     }
 
-    package func latestNotifications(ofUser user: Int64, limit: Int) async throws(StoreError) -> [NotificationTimes] {
+    package func latestNotifications(ofUser user: Int64, limit: Int) async throws(StoreError) -> [NotificationSummary] {
         try await self.all(Self.latestNotifications, [.integer(user), .count(limit)])
     }
 }
@@ -203,7 +203,7 @@ extension StoredValue {
     fileprivate static func date(_ date: Date) -> StoredValue { .integer(date.milliseconds) }
 }
 
-/// A row without values: only its existence matters.
+/// A row that is not decoded: the caller only needs to know that it exists.
 private struct AnyRow: StoredEntity {
     init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) {}
 }
@@ -218,7 +218,7 @@ private struct OwnedDevice: StoredEntity {
     }
 }
 
-/// The number of pushes in a stage, and the highest device number among them.
+/// The number of pushes in one stage, and the highest device number among these pushes.
 private struct StageCount: StoredEntity {
     let stage: DeliveryStage
     let count: Int

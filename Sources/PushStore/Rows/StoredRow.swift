@@ -1,9 +1,8 @@
 package import Foundation
 
-/// The columns of a query, in the order in which it selects them.
+/// The columns of a query, in the order of its `select`.
 ///
-/// Reading a column by its case always reads that column: `list` has the columns in the order of
-/// the cases.
+/// A case always reads its own column, because `list` has the columns in the order of the cases.
 package protocol SelectedColumn: CaseIterable, RawRepresentable<Int32> {
     /// The column, or the expression that computes it, as a query selects it.
     var sql: String { get }
@@ -25,10 +24,10 @@ extension SelectedColumn {
     package static var list: String { self.allCases.map { $0.sql }.joined(separator: ", ") }
 }
 
-/// A row of either database, whose columns a decoder reads by their cases.
+/// A row of either kind of database. A decoder reads its columns by cases of `SelectedColumn`.
 ///
-/// PostgreSQL's rows throw for a column of another type, and for a null where none is allowed.
-/// SQLite's rows convert the value: null is 0 or empty.
+/// A row of PostgreSQL throws if the column has another type, or is null although the caller
+/// allows no null. A row of SQLite converts the value: null becomes 0 or empty.
 package protocol StoredRow: ~Copyable {
     func integer(_ column: some SelectedColumn) throws -> Int64
     func optionalInteger(_ column: some SelectedColumn) throws -> Int64?

@@ -62,6 +62,11 @@ struct SendCommand: AsyncParsableCommand {
                     // options.
                     problem.detail = problem.detail?.replacing("SendAt", with: "--at")
                         .replacing("ExpiresIn", with: "--expires-in")
+                    if problem.code == .encryptionRequired {
+                        problem.detail?.append(
+                            "; this command sends clear text, so let a backend send with end-to-end encryption"
+                        )
+                    }
                     throw problem
                 }
             }

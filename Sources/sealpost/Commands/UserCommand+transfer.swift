@@ -156,7 +156,7 @@ extension UserCommand {
                 guard self.file != "-" else { return try FileHandle.standardInput.readToEnd() ?? Data() }
                 return try Data(contentsOf: URL(fileURLWithPath: self.file))
             } catch {
-                throw CommandFailure("\(self.file) cannot be read: \(error.localizedDescription)")
+                throw CommandFailure("\(self.file) cannot be read: \(error.cause)")
             }
         }
     }
@@ -227,7 +227,7 @@ private struct LineOutput: Sendable {
         do {
             try body()
         } catch {
-            throw CommandFailure("\(self.file) cannot be written: \(error.localizedDescription)")
+            throw CommandFailure("\(self.file) cannot be written: \(error.cause)")
         }
     }
 }

@@ -102,7 +102,8 @@ struct UserCommand: AsyncParsableCommand {
             [
                 user.field("Name"), user.field("Role"), "\(user.field("CreatedAt").prefix(10))",
                 user.texts("Apps").joined(separator: " "), user["HasPassword"] == .bool(false) ? "none" : "yes",
-                user["Disabled"] == .bool(true) ? "disabled" : "enabled",
+                (user["Disabled"] == .bool(true) ? "disabled" : "enabled")
+                    + (user["RequiresEncryption"] == .bool(true) ? ", encryption required" : ""),
             ]
         }
 

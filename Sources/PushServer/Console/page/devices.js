@@ -15,7 +15,12 @@ export async function show(page) {
   page.heading(title);
   const place = h('div', {}, h('p.loading', {}, 'Loading…'));
   page.content.replaceChildren(byUser('devices', user), place);
-  await deviceList(place, user, page);
+  try {
+    await deviceList(place, user, page);
+  } catch (problem) {
+    if (problem.status !== 404) throw problem;
+    place.replaceChildren(empty(`There is no user ${user}`, 'The user was deleted, or the name is misspelt.'));
+  }
 }
 
 /** A form that shows the rows of one user, or of all. */

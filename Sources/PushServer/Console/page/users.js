@@ -51,7 +51,7 @@ async function showAll(page) {
       const found = users.filter(user => user.Name.toLowerCase().includes(words)).sort((one, other) => one.Name.localeCompare(other.Name));
       if (found.length === 0) return empty('No user fits', '“Open” searches all users.');
       return table('Users', [['Name'], ['Role'], ['Apps'], ['State'], ['Added'], ['Last push'], ['Last fetch']], found.map(user => ({key: user.Name, cells: [
-        h('a.strong', {href: link(user.Name)}, user.Name), roleName(user.Role), apps(user), user.Disabled ? badge('Disabled', 'warn') : badge('Active', 'good'), ago(user.CreatedAt), ago(user.LastPush), ago(user.LastFetch),
+        h('a.strong', {href: link(user.Name)}, user.Name), roleName(user.Role), apps(user), state(user), ago(user.CreatedAt), ago(user.LastPush), ago(user.LastFetch),
       ]})));
     },
   });
@@ -59,6 +59,7 @@ async function showAll(page) {
 }
 
 const apps = user => user.Role === 'admin' ? 'all' : user.Apps.join(', ') || 'none';
+const state = user => [user.Disabled ? badge('Disabled', 'warn') : badge('Active', 'good'), user.RequiresEncryption && badge('Encryption required', 'good')];
 const split = text => text.split(/[\s,]+/).filter(Boolean);
 
 const roleSelect = role => h('select', {}, ROLES.map(([value, name, meaning]) => h('option', {value, selected: value === role}, `${name} – ${meaning}`)));
@@ -110,7 +111,7 @@ async function showOne(page, name) {
   page.heading(user.Name, whyButton(user.Name, `the pushes to ${user.Name}`));
   const devices = h('div', {}, h('p.loading', {}, 'Loading…'));
   const facts = h('dl.facts.flat'), tags = h('div'), may = h('div');
-  const drawFacts = () => facts.replaceChildren(...[['Role', roleName(user.Role)], ['Apps', apps(user)], ['State', user.Disabled ? badge('Disabled', 'warn') : badge('Active', 'good')], ['Added', at(user.CreatedAt)], ['Password', user.HasPassword ? 'yes' : 'none'], ['Last push', ago(user.LastPush)], ['Last fetch', ago(user.LastFetch)]]
+  const drawFacts = () => facts.replaceChildren(...[['Role', roleName(user.Role)], ['Apps', apps(user)], ['State', state(user)], ['Added', at(user.CreatedAt)], ['Password', user.HasPassword ? 'yes' : 'none'], ['Last push', ago(user.LastPush)], ['Last fetch', ago(user.LastFetch)]]
     .map(([term, value]) => h('div', {}, h('dt', {}, term), h('dd', {}, value))));
   const change = async (body, sentence) => {
     await ask('PATCH', path(['users', user.Name]), {body});

@@ -59,3 +59,13 @@ def unread_streams(insider):
     time.sleep(4)
     for connection in connections:
         connection.close()
+
+
+@move(
+    "Searches without an end", "the audit for a word that no entry has, all users, devices and failed pushes, and explanations, on 16 "
+    "connections", "200, 429 rate-limited?, 503 busy?", role="viewer",
+)
+def searches(insider):
+    paths = ["audit?words=nothing", "users?limit=500", "devices?limit=500", "deliveries?limit=500", f"why/{insider.name}"]
+    ask = lambda number: insider.ask("GET", f"/api/{paths[number % len(paths)]}", authorization=insider.password)
+    insider.repeat(ask, threads=16, seconds=5)

@@ -75,6 +75,16 @@ def broadcasts(insider):
 
 
 @move(
+    "Clear payloads to a user who requires encryption", "by name, alone and in batches of 500, on 16 connections",
+    "200, 400 encryption-required, 429 rate-limited?, 503 busy?", role="publisher",
+)
+def refused_payloads(insider):
+    insider.ask("PATCH", f"/api/users/{insider.name}", {"RequiresEncryption": True}, authorization=insider.site.admin, counts=False)
+    batch = {"Notifications": [{"Payload": "x", "To": [f"username:{insider.name}"]}] * 500}
+    insider.repeat(lambda number: insider.ask("POST", "/api/notifications/batch", batch) if number % 8 == 0 else insider.post(), threads=16)
+
+
+@move(
     "Reports about a broadcast without an end", "all pages of its deliveries, 500 at a time, on eight connections", "200, 201, 204",
     role="publisher",
 )

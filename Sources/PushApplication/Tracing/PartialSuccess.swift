@@ -1,0 +1,25 @@
+import Bytes
+import PushAPI
+
+/// The part of a collector's answer that says that it has not accepted all spans, or has something
+/// to say (https://opentelemetry.io/docs/specs/otlp/#partial-success-1).
+struct PartialSuccess: Sendable, Hashable {
+    private static let longestMessage = 200
+
+    let rejected: Int
+    /// Printable ASCII.
+    let message: String
+
+    /// `nil` if all of the `count` exported spans were accepted, without a message. An answer that
+    /// is not JSON has no such part.
+    init?(_ body: [UInt8], of count: Int) {
+        guard let part = try? JSONValue(reading: body)["partialSuccess"] else { return nil }
+        // The encoding has 64-bit numbers as texts, and some collectors send numbers.
+        let number = part["rejectedSpans"]
+        let rejected = number?.integer ?? number?.text.flatMap { Int($0) } ?? 0
+        self.rejected = min(max(0, rejected), count)
+        let message = (part["errorMessage"]?.text ?? "").utf8.prefix(Self.longestMessage)
+        self.message = String(decoding: message.map { $0.isPrintable ? $0 : UInt8(ascii: "?") }, as: UTF8.self)
+        if self.rejected == 0, self.message.isEmpty { return nil }
+    }
+}
