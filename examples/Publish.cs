@@ -1,4 +1,5 @@
-// Sends texts to a user, each once, and prints their paths. docs/backends.md has the rules that it follows.
+// Sends texts to a user, each text once, and prints the paths of the notifications, by the rules
+// of docs/backends.md.
 //
 //   mcs -r:System.Net.Http,System.Runtime.Serialization examples/Publish.cs   # or in a project of .NET
 //   SEALPOST_TOKEN=spt_… mono examples/Publish.exe https://push.example.com alice "Your test result is in."

@@ -1,4 +1,5 @@
-// Sends texts to a user, each once, and prints their paths, with the library in Clients/java.
+// Sends texts to a user, each text once, and prints the paths of the notifications, with the
+// library in Clients/java.
 //
 //   scripts/make-maven backend repository
 //   SEALPOST_TOKEN=spt_… java -cp repository/sealpost/sealpost-backend/*/*[0-9].jar \

@@ -10,7 +10,7 @@ import os
 import pathlib
 import sys
 
-# In a clone, without an installation of the library.
+# Without this line, the library would have to be installed; in a clone it is in this folder.
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "Clients/python"))
 
 from sealpost import Client, Notification, SealpostError, user

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Sends a notification to one user and prints its path. The server stores it once, however often curl retries.
+# Sends a notification to one user and prints its path. The server stores the notification only
+# once, even if curl retries.
 #
 #   SEALPOST_TOKEN=spt_… examples/publish.sh https://push.example.com alice "Your test result is in."
 #

@@ -13,12 +13,13 @@ import http.server
 import pathlib
 import sys
 
-# In a clone, without an installation of the library.
+# Without this line, the library would have to be installed; in a clone it is in this folder.
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "Clients/python"))
 
 from sealpost import Confirmation, Events, InvalidMessage, Webhook
 
-# The number of cached ids: Sealpost sends a push again if the answer was lost.
+# The number of cached message ids. Sealpost sends a push again if the answer was lost, so repeated
+# ids are skipped.
 REMEMBERED = 10_000
 
 
@@ -39,14 +40,17 @@ class Receiver(http.server.BaseHTTPRequestHandler):
             if len(self.server.seen) > REMEMBERED:
                 self.server.seen.popitem(last=False)
             if isinstance(message, Events):
-                # The server's `events.webhook` has this address, too.
+                # Events arrive here only if the server's `events.webhook` also has this receiver's
+                # address.
                 for event in message.events:
                     print(f"{event.kind} {event.notification}", flush=True)
             elif isinstance(message, Confirmation):
-                # Here a receiver gives the device the code. The device returns it to prove that the handle is its own.
+                # A real receiver gives the code to the device, which sends it to the server to
+                # prove that the handle is its own.
                 print(f"tell {message.handle} the code {message.code}", flush=True)
             else:
-                # Here a receiver wakes the device, which fetches the payload itself: the push has only the id.
+                # A real receiver wakes the device. The device fetches the payload itself, because
+                # the push has only the id.
                 print(f"wake {message.handle} for {message.secure_id}", flush=True)
         self.answer(204)
 

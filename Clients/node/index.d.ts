@@ -1,17 +1,17 @@
 /** Options of a call. */
 export interface CallOptions {
-  /** The timeout with all retries, in milliseconds. */
+  /** The time limit of the call with all its retries, in milliseconds. */
   timeout?: number;
-  /** Ends the call; it throws the signal's reason. */
+  /** Ends the call when it is aborted; the call then throws the signal's reason. */
   signal?: AbortSignal;
 }
 
 /** Options of a post. */
 export interface SendOptions extends CallOptions {
   /**
-   * Makes a repeated call safe for 24 hours, also by another process: 1 to 200 visible ASCII
-   * characters without quotes and backslashes, such as the number of an order. Default: a random
-   * one, which covers the retries of this call.
+   * A key that makes a repetition of the call safe for 24 hours, even in another process. It has 1
+   * to 200 visible ASCII characters without quotes and backslashes, such as the number of an
+   * order. Default: a random key, which makes the retries of this call safe.
    */
   idempotencyKey?: string;
 }
@@ -20,7 +20,7 @@ export interface SendOptions extends CallOptions {
 export interface ListOptions extends CallOptions {
   /** Continues after this entry. */
   cursor?: string;
-  /** The entries of a request, 1 to 500. */
+  /** The number of entries in each request, 1 to 500. */
   limit?: number;
 }
 
@@ -34,39 +34,44 @@ export interface PublisherOptions {
   /** The server's URL. */
   server: string | URL;
   /**
-   * The account's bearer token with the scope `send`, or a function that returns it for each
-   * attempt; a failed one is retried.
+   * The account's bearer token with the scope `send`, or a function that the client calls for each
+   * attempt. If the function fails, the client calls it again.
    */
   token: string | ((signal: AbortSignal) => string | Promise<string>);
   /**
-   * The pinned keys, present and next. Without them answers are not signed, and `MyToken` alone
-   * authenticates them.
+   * The pinned keys: the present key and the next. Without keys, answers are not signed, and only
+   * `MyToken` authenticates them.
    */
   keys?: readonly [VerificationKey, ...VerificationKey[]];
-  /** The identifier of the token's account. Default: that of the first answer. */
+  /** The identifier of the token's account. Default: the identifier in the first answer. */
   account?: string | null;
-  /** The timeout of a call with all its retries, in milliseconds (60,000). */
+  /** The time limit of a call with all its retries, in milliseconds (60,000). */
   timeout?: number;
-  /** The timeout of each attempt, in milliseconds (20,000). */
+  /** The time limit of each attempt, in milliseconds (20,000). */
   attemptTimeout?: number;
   /**
-   * The delay before the first retry, in milliseconds (250); later ones double it, up to 10
-   * seconds.
+   * The delay before the first retry, in milliseconds (250). Each further delay is twice as long,
+   * up to 10 seconds.
    */
   retryDelay?: number;
-  /** The largest clock skew of signed answers, in seconds (300). */
+  /**
+   * The largest accepted difference between the clocks of server and backend for signed answers,
+   * in seconds (300).
+   */
   signatureTolerance?: number;
-  /** The size of the largest answer, in bytes (16 MiB). */
+  /** The maximum size of an answer, in bytes (16 MiB). */
   answerLimit?: number;
-  /** Allows `http` to other hosts than this machine, where others can read the token. */
+  /**
+   * Allows `http` for other hosts than this machine. On the way there, others can read the token.
+   */
   isInsecureAllowed?: boolean;
   /** Replaces the global `fetch`, for example to use a proxy. */
   fetch?: (url: string, init: any) => Promise<any>;
 }
 
 /**
- * The text that pushes show until the payload is fetched. The server's configuration must list its
- * values.
+ * The text that pushes show until the payload is fetched. The server's configuration must list
+ * each value.
  */
 export interface Alert {
   template?: string;
@@ -82,13 +87,15 @@ export interface Alert {
 
 /** A notification to send; docs/api.md describes its members. */
 export interface Notification {
-  /** A string or any other JSON value but null. */
+  /** A string or any other JSON value except null. */
   payload: unknown;
-  /** Tag expressions, such as `username:alice` or `news && !beta`. Default: the caller. */
+  /**
+   * Tag expressions, such as `username:alice` or `news && !beta`. Default: the user of the token.
+   */
   to?: string | readonly string[];
   app?: string;
   platforms?: readonly string[];
-  /** The time of sending, at most 30 days ahead. Default: now. */
+  /** When the server sends the notification, at most 30 days ahead. Default: now. */
   sendAt?: Date | string;
   /** Seconds from the sending until the payload expires. */
   expiresIn?: number;
@@ -96,11 +103,11 @@ export interface Notification {
   collapseKey?: string;
   store?: 'cacheable' | 'never';
   readOnce?: boolean;
-  /** A template's name, or single values. */
+  /** The name of a template of the server's configuration, or an `Alert`. */
   alert?: string | Alert;
 }
 
-/** An accepted notification, with the options in force. */
+/** An accepted notification, with the values of all options, including defaults. */
 export interface SentNotification {
   readonly id: number;
   readonly createdAt: Date;
@@ -115,10 +122,11 @@ export interface SentNotification {
   readonly readOnce: boolean;
   readonly alert: string | Alert | null;
   /**
-   * The number of recipients; null before `sendAt`, and during the fan-out of a large broadcast.
+   * The number of recipients; null before `sendAt`, and while the server still looks for the
+   * devices of a large broadcast.
    */
   readonly recipients: number | null;
-  /** The number of pushes; null as above. */
+  /** The number of pushes; null as long as `recipients` is null. */
   readonly pushes: number | null;
   readonly more: boolean;
 }
@@ -150,11 +158,11 @@ export interface Recipient {
 }
 
 /**
- * The outcome of a push, the first fetch of a notification, or the end of a registration;
+ * The outcome of a push, the first fetch of a notification, or the end of a registration: see
  * docs/operate/events.md.
  */
 export interface Event {
-  /** Rises with each event, with gaps. */
+  /** A number that is higher than those of all earlier events. Numbers may be missing. */
   readonly number: number;
   readonly at: Date;
   readonly kind: 'accepted' | 'failed' | 'expired' | 'cancelled' | 'collected' | 'retired';
@@ -169,19 +177,22 @@ export interface Event {
 /** A page of events. */
 export interface EventPage {
   readonly events: Event[];
-  /** Continues after this page; store it together with the events. */
+  /** The cursor for the events after this page; store it together with the events. */
   readonly cursor: string;
-  /** Whether events before these have expired. */
+  /** Whether events before this page have expired, so that some may be missing. */
   readonly isTruncated: boolean;
 }
 
 /**
- * A backend that posts notifications. Calls retry until their timeout where a repetition has no
+ * A backend that posts notifications. Calls retry until their timeout, if a repetition has no
  * second effect.
  */
 export class Publisher {
   constructor(options: PublisherOptions);
-  /** The account's identifier: the given one, or that of the first answer; null before it. */
+  /**
+   * The account's identifier: that of the options, or that of the first answer; null before the
+   * first answer.
+   */
   get account(): string | null;
   /** Sends a notification. */
   send(notification: Notification, options?: SendOptions): Promise<SentNotification>;
@@ -234,7 +245,7 @@ export type ProblemCode =
 
 /** A failure of a call. */
 export class SealpostError extends Error {
-  /** The key of a failed post, with which a repetition is safe; null for other calls. */
+  /** The key of a failed post: a repetition with this key is safe. Null for other calls. */
   readonly idempotencyKey: string | null;
 }
 
@@ -259,7 +270,7 @@ export class UnavailableError extends SealpostError {
   private constructor();
   /** Whether the request may have had an effect. */
   readonly wasSent: boolean;
-  /** The status of a load balancer's answer; null without one. */
+  /** The status of a load balancer's answer; null if there was none. */
   readonly status: number | null;
   readonly retryAfter: number | null;
 }
@@ -268,7 +279,7 @@ export type InterferenceKind =
   | 'redirect' | 'missingEcho' | 'wrongEcho' | 'oversized' | 'insufficientCoverage' | 'signature' | 'wrongClock' | 'wrongAccount'
   | 'unexpectedNotModified' | 'notJSON' | 'unexpectedBody';
 
-/** An answer that is not the server's own to this request. Safe to log. */
+/** An answer that is not the server's own answer to this request. The error is safe to log. */
 export class InterferenceError extends SealpostError {
   private constructor();
   readonly kind: InterferenceKind;
@@ -276,27 +287,33 @@ export class InterferenceError extends SealpostError {
   readonly path: string;
 }
 
-/** A message to a webhook that is not the server's, or is too old. */
+/** A message to a webhook that does not come from the server, or is too old. */
 export class WebhookError extends SealpostError {}
 
 /** A verified message of the server. */
 export type WebhookMessage = {readonly messageID: string; readonly sentAt: Date} & (
-  /** Wake the device of `handle`; it fetches the notification `id`. */
+  /** A push: wake the device of `handle`, which fetches the notification `id`. */
   | {readonly type: 'push'; readonly id: number; readonly handle: string; readonly alert: object | null; readonly accountHint: string | null}
-  /** Give the device of `handle` the code, with which it confirms that the handle is its own. */
+  /**
+   * A confirmation code: give it to the device of `handle`, which uses it to prove that the handle
+   * is its own.
+   */
   | {readonly type: 'confirmation'; readonly handle: string; readonly code: string}
   | {readonly type: 'events'; readonly events: Event[]}
-  /** A message of a later server. */
+  /** A message of a kind that only later servers send. */
   | {readonly type: 'other'; readonly json: unknown}
 );
 
-/** The text of `secretFile`, or a list of its lines. While a secret changes there are two. */
+/**
+ * The text of `secretFile`, or a list of its lines. While one secret replaces another, there are
+ * two lines.
+ */
 export type WebhookSecrets = string | readonly string[];
 
 /**
  * Verifies a message, and returns it. Throws a `WebhookError` if no secret has signed it, or if
- * its time differs from `now` by more than `tolerance` seconds (300). Skip a `messageID` that was
- * handled.
+ * its time differs from `now` by more than `tolerance` seconds (300). Skip messages whose
+ * `messageID` you have already handled.
  */
 export function verifyWebhook(message: {
   headers: Record<string, string | string[] | undefined> | {get(name: string): string | null};
@@ -310,44 +327,54 @@ export function verifyWebhook(message: {
 
 /**
  * A listener for `node:http` that gives each verified message to `handle` once. It answers 204
- * after `handle` has finished, and 500 if that has failed: the server then repeats the message.
- * Ids are cached in memory, so a restart may repeat a message.
+ * after `handle` has finished, and 500 if `handle` has failed: the server then repeats the
+ * message. The ids of handled messages are cached in memory, so after a restart `handle` may get a
+ * message again.
  */
 export function webhookListener(options: {
   secrets: WebhookSecrets;
   handle: (message: WebhookMessage) => void | Promise<void>;
   tolerance?: number;
-  /** In bytes (4 MiB). */
+  /** The maximum size of a message, in bytes (4 MiB). */
   bodyLimit?: number;
   /** The number of cached ids (10,000). */
   cachedIDs?: number;
 }): (request: any, response: any) => Promise<void>;
 
-/** A user with the device keys in the server's list; a device without end-to-end encryption has null. */
+/**
+ * A user with the keys of the user's devices, as the server lists them. The key of a device
+ * without end-to-end encryption is null.
+ */
 export interface UserKeys {
   name: string;
   account: string;
   keys: (string | null)[];
 }
 
-/** A backend's key pair for end-to-end encryption: docs/end-to-end.md in Sealpost's repository. */
+/**
+ * A backend's key pair for end-to-end encryption; docs/end-to-end.md in Sealpost's repository
+ * explains it.
+ */
 export class SenderKey {
   /** `pem` is a private key of P-256 in PKCS #8. */
   constructor(pem: string);
   static generate(): SenderKey;
   readonly id: string;
-  /** The public key, a constant of the app: 87 characters. */
+  /** The public key in 87 characters, which the app has as a constant. */
   readonly text: string;
-  /** The private key. Keep it as you keep the server's token. */
+  /** The private key as a PEM text. Protect it like the token. */
   pem(): string;
 }
 
-/** The public keys of one device, with the approvals of others. Throws an `UnreadableError`. */
+/**
+ * The public keys of one device, with the approvals by other devices. The constructor throws an
+ * `UnreadableError`.
+ */
 export class DeviceKey {
   constructor(text: string);
   readonly id: string;
   readonly account: string;
-  /** 30 digits that people can compare between two screens. */
+  /** A digest of the keys in 30 digits, which people can compare on two screens. */
   readonly fingerprint: string;
 }
 
@@ -366,16 +393,22 @@ export interface DeviceRecipient {
 }
 
 /**
- * The device keys that this backend has seen. Store `values`, JSON, after each call that has
- * returned changes.
+ * The device keys that this backend has seen. After each call that has reported changes, store
+ * `values`, which is JSON.
  */
 export class Pins {
-  /** Without `trustsFirstContact` nothing is encrypted for a new user before `trust` was called. */
+  /**
+   * If `trustsFirstContact` is false, nothing is encrypted for a new user before a call of
+   * `trust`.
+   */
   constructor(values?: object, options?: {trustsFirstContact?: boolean});
   readonly values: Record<string, unknown>;
   /** Accepts a device after somebody has compared its fingerprint. */
   trust(user: string, key: DeviceKey): void;
-  /** Encrypts for a device no more, such as a lost one, whatever the server lists. `key` is its id, as in a change. */
+  /**
+   * Ends the encryption for a device, such as a lost phone, even if the server lists it. `key` is
+   * the id of the device's key, as in a change.
+   */
   distrust(user: string, key: string): void;
   /** Forgets a user, for example one who was deleted and created again. */
   forget(user: string): void;
@@ -386,30 +419,39 @@ export class Pins {
 /** Encrypts payloads of one sender, so that the server cannot read them. */
 export class Encryption {
   /**
-   * `changed` gets the changes of keys before anything is sent, and may throw, or reject, to send
-   * nothing.
+   * `changed` is called with the changes of keys before anything is sent. If it throws or rejects,
+   * nothing is sent.
    */
   constructor(key: SenderKey, pins?: Pins, options?: {changed?: (changes: KeyChange[]) => void | Promise<void>});
   readonly pins: Pins;
   /**
-   * Sends a notification to the trusted devices of its recipients. A repeated call encrypts anew:
-   * to repeat one across processes, store the result of `encrypted`.
+   * Sends a notification to the trusted devices of its recipients. A repeated call encrypts again.
+   * So, to repeat a call in another process, store the result of `encrypted`, and send that.
    */
   send(publisher: Publisher, notification: Notification, options?: SendOptions): Promise<SentNotification>;
-  /** Does the key agreements for recipients ahead, at the start and then every half an hour: payloads then wait for none. */
+  /**
+   * Makes the key agreements for recipients ahead. If you call it at the start and then every half
+   * an hour, no payload waits for key agreements.
+   */
   prepare(publisher: Publisher, to: string | readonly string[], options?: {app?: string}): Promise<void>;
   /** The notification with its payload encrypted for the trusted devices of its recipients. */
   encrypted(publisher: Publisher, notification: Notification): Promise<Notification>;
-  /** The end-to-end payload for these devices. `message` is an id of yours, 16 bytes that never repeat. */
+  /**
+   * Encrypts a payload for these devices. `message` is the id of the message: 16 bytes that you
+   * choose and never use again.
+   */
   encrypt(payload: unknown, recipients: readonly DeviceRecipient[], options?: {app?: string; message?: Uint8Array; now?: number}): string;
 }
 
-/** No device may be encrypted for; nothing was sent. `changes` say why. */
+/** Thrown if no device of the recipients is trusted; nothing was sent. `changes` say why. */
 export class NoTrustedDeviceError extends Error {
   readonly changes: KeyChange[];
 }
 
-/** A text that is not a device key; `reason` is a word of docs/end-to-end.md. */
+/**
+ * Thrown for a text that is not a valid device key. docs/end-to-end.md lists the values of
+ * `reason`.
+ */
 export class UnreadableError extends Error {
   readonly reason: string;
 }

@@ -1,9 +1,9 @@
 /**
- * The service worker of Sealpost: fetches a push's notification, checks it, stores it for the page,
- * and shows it. If that fails, it shows a placeholder.
+ * The service worker of Sealpost: fetches a push's notification, checks it, stores it for the
+ * page, and shows it. If the fetch or a check fails, the worker shows a placeholder.
  *
- * Register it through `PushClient.register` or `startWorker`. An app with a worker of its own
- * imports this module at the top of it, and may change the texts:
+ * Register the worker through `PushClient.register` or `startWorker`. An app with a worker of its
+ * own imports this module at the top of that worker, and may change the texts:
  *
  * ```js
  * import {texts} from './sealpost/sealpost-worker.js';
@@ -14,14 +14,14 @@
 import {PushClient, pushedHint, pushedID} from './sealpost.js';
 
 /**
- * Options of this worker's clients, as of `PushClient.open`, which a page cannot store, such as a
- * function that renews the token:
+ * Options of `PushClient.open` for this worker's clients. They are for values that a page cannot
+ * store for the worker, such as a function that renews the token:
  *
  * ```js
  * options.token = ({account}) => fetch('/push-token', {method: 'POST'}).then(answer => answer.json());
  * ```
  *
- * `timeout` is that of a push, in seconds: browsers stop a worker after about thirty.
+ * `timeout` is the time limit for a push, in seconds: browsers stop a worker after about thirty.
  */
 export const options = {timeout: 20};
 
@@ -39,13 +39,13 @@ export const texts = {
    */
   arrived: (item, settings) => ({body: typeof item.payload === 'string' ? item.payload : settings.placeholder}),
   /**
-   * The payload could not be fetched, or the answer was not the server's own. Never show that
-   * answer, or the reason.
+   * The text if the payload could not be fetched, or the answer was not the server's own. Never
+   * show that answer, or the reason of the failure.
    */
   unknown: settings => ({body: settings.placeholder}),
   /**
-   * The notification was recalled or dismissed, or has expired. Browsers demand that each push
-   * shows something.
+   * The text if the notification was recalled or dismissed, or has expired. Browsers require that
+   * the worker shows something for each push.
    */
   gone: () => ({body: 'A message was withdrawn.', silent: true}),
 };
@@ -59,9 +59,10 @@ async function client(name) {
   if (!opened.has(name)) opened.set(name, PushClient.reopen(name, options));
   try {
     const push = await opened.get(name);
-    // The account may have signed out, or another may have signed in, since this worker started.
+    // Since this worker started, the account may have signed out, or another account may have
+    // signed in.
     if (push && !await push.isCurrent()) {
-      // The old client stays open: another push may be using it, and it ends with the worker.
+      // The old client stays open, because another push may be using it. It ends with the worker.
       opened.set(name, PushClient.reopen(name, options));
       return await opened.get(name);
     }
@@ -82,7 +83,8 @@ async function clients() {
 /** The client of the account that a push is for; null if there is none. */
 async function recipient(message) {
   const all = await clients();
-  // A push without a hint is for a registration from before accounts shared the subscription.
+  // A push without a hint is for a registration that was made before accounts shared the
+  // subscription.
   if (!isShared || pushedHint(message) === null) return all.length === 1 ? all[0] : null;
   for (const push of all) if (await push.isRecipient(message)) return push;
   return null;
@@ -90,8 +92,8 @@ async function recipient(message) {
 
 /**
  * Shows a push in every case, with the placeholder after an error. For a `declared` push, Safari
- * shows the worker's notification only at the end of the event, and only if it has an address to
- * open.
+ * shows the worker's notification only at the end of the event, and only if the notification has
+ * an address to open.
  */
 async function show(message, declared) {
   const id = pushedID(message), start = performance.now();
@@ -122,22 +124,26 @@ async function show(message, declared) {
   try {
     options.observe?.({kind: 'push', method: null, route: null, status: null, milliseconds: Math.round(performance.now() - start), outcome});
   } catch (error) {
-    // A hook must not stop a sign-out.
+    // An error of the app's hook must not stop a sign-out.
     console.warn(error);
   }
-  // Other devices may have read what this worker has shown. This push stays shown: browsers demand it.
+  // Other devices may have read what this worker has shown. The notification of this push stays
+  // shown, because browsers require it.
   if (outcome === 'arrived' && !declared) await push.closeSeen(id).catch(error => console.warn(`the shown notifications were not checked: ${error.code ?? error.name}`));
-  // Pushes still arrive if a sign-out has not reached the server yet.
+  // If a sign-out has not reached the server yet, pushes still arrive.
   if (push?.account === null) await push.finishSignOuts();
 }
 
 async function countUnread(push) {
   const count = await push.cachedBadge();
-  // Not every browser has badges, and the promise of Safari's never ends in the event of a declared push.
+  // Not every browser has badges, and Safari's promise never ends in the event of a declarative
+  // push.
   navigator.setAppBadge?.(count)?.catch(() => {});
 }
 
-/** Sends everything that waits for the server: sign-outs, reads, dismissals and messages. */
+/**
+ * Sends everything that waits for the server: sign-outs, changes to read, dismissals and messages.
+ */
 async function sendWaiting() {
   let isDone = true;
   for (const push of await clients()) {
@@ -148,15 +154,18 @@ async function sendWaiting() {
   if (!isDone) throw new Error('a sign-out has not reached the server');
 }
 
-/** The address of a notification's page; a `page` with a hash or `{id}` stays as it is. */
+/**
+ * The address of the page that a click on a notification opens. If `page` has a hash or `{id}`, no
+ * hash with the id is added.
+ */
 function addressOf({id, page}) {
   const named = page ?? self.registration.scope;
   return /#|\{id\}/.test(named) ? named.replaceAll('{id}', String(id ?? '')) : `${named}#${id ?? ''}`;
 }
 
 /**
- * Brings a window of the page to the front and passes on which notification was clicked; without
- * such a window opens one.
+ * Brings a window of the page to the front, and tells it which notification was clicked. If there
+ * is no such window, opens one.
  */
 async function open({id, name, page}) {
   const address = addressOf({id, page}), withoutQuery = url => url.split(/[?#]/)[0];
@@ -166,7 +175,7 @@ async function open({id, name, page}) {
       await shown.focus();
       return shown.postMessage({sealpost: 'open', id, name});
     } catch {
-      // Browsers list windows that they have ended, and refuse to focus them.
+      // Browsers also list windows that they have ended, and refuse to focus such windows.
     }
   }
   await self.clients.openWindow(address);

@@ -7,51 +7,58 @@ export interface NotificationItem {
   readonly isRead: boolean;
   readonly createdAt: Date | null;
   readonly expiresAt: Date | null;
-  /** The payload can be fetched once, with `notification`. */
+  /** Whether the payload can be fetched only once, with `notification`. */
   readonly isReadOnce: boolean;
-  /** The server's sender forbids storing the payload. */
+  /** Whether the publisher forbids storing the payload. */
   readonly isNeverStored: boolean;
-  /** Why the payload of an item cannot be read, if it is encrypted end to end or must be: a word of `docs/end-to-end.md`. */
+  /**
+   * Why the client cannot open the payload, if it is encrypted end to end or should be.
+   * `docs/end-to-end.md` lists the values.
+   */
   readonly unreadable?: string;
 }
 
 /** A page of the inbox. */
 export interface Inbox {
-  /** The oldest first. */
+  /** The notifications of this page, the oldest first. */
   readonly notifications: NotificationItem[];
   /** The number of notifications in the whole inbox. */
   readonly count: number;
   /** The number of unread notifications in the whole inbox. */
   readonly unreadCount: number;
-  /** Whether there are older notifications than these. */
+  /** Whether the inbox has notifications older than this page. */
   readonly hasMore: boolean;
   /** Whether the server has just confirmed this inbox. */
   readonly isFresh: boolean;
-  /** The time at which the inbox was last current; null if never. */
+  /** When the inbox was last current; null if never. */
   readonly syncedAt: Date | null;
-  /** The reason why this is the cached inbox; null if it is not, or if no request was made. */
+  /**
+   * The reason why the result is the cached inbox; null if it is fresh, or if no request was made.
+   */
   readonly failure: PushClientError | null;
 }
 
-/** Changes of the inbox since a mark. */
+/**
+ * Changes of the inbox since a mark, which stands for the last change that the app has processed.
+ */
 export interface InboxChanges {
   /** The new or changed notifications. */
   readonly arrived: NotificationItem[];
   /** The ids of notifications to stop showing. */
   readonly deleted: number[];
-  /** Whether these are all notifications, because the mark was missing or too old. */
+  /** Whether `arrived` has all notifications, because the mark was missing or too old. */
   readonly isEverything: boolean;
-  /** Whether there are changes after these. */
+  /** Whether there are more changes. */
   readonly hasMore: boolean;
-  /** The next mark; store it together with your own data. */
+  /** The mark for the next call; store it together with your own data. */
   readonly mark: string;
 }
 
-/** A fetched notification, or a cached one after a failure. */
+/** A fetched notification, or a cached notification after a failure. */
 export interface Fetched {
   readonly item: NotificationItem;
   readonly isFresh: boolean;
-  /** The time of a cached notification; null if it is fresh. */
+  /** When the server last confirmed a cached notification; null if it is fresh. */
   readonly date: Date | null;
   readonly failure: PushClientError | null;
 }
@@ -61,18 +68,18 @@ export interface Device {
   readonly id: string;
   readonly app: string | null;
   readonly platform: string | null;
-  /** Its topics in lower case, with the tag of the user. */
+  /** The topics that the device has joined, in lower case, and the tag for its user. */
   readonly topics: string[];
   readonly isThisDevice: boolean;
   readonly createdAt: Date | null;
   readonly lastPush: Date | null;
-  /** The time at which the device moved to another account; null if it did not. */
+  /** When another account registered the device; null if it still belongs to this account. */
   readonly retiredAt: Date | null;
   /** The server's present key of Web Push; null for other platforms. */
   readonly serverKey: string | null;
 }
 
-/** An entry that waits for the server. */
+/** A task that waits for the server, or has failed. */
 export interface OutboxEntry {
   readonly key: string;
   readonly kind: 'read' | 'dismiss' | 'send';
@@ -80,7 +87,7 @@ export interface OutboxEntry {
   readonly isRead?: boolean;
   readonly payload?: unknown;
   readonly date: number;
-  /** Why the client has given up; null while it waits. */
+  /** Why the client has given up the task; null while the task waits. */
   readonly failure: Problem | null;
 }
 
@@ -92,16 +99,18 @@ export interface Problem {
   readonly detail?: string | null;
 }
 
-/** The answer of `POST /api/sessions`, or a similar one of the app's own backend. */
+/**
+ * The answer of `POST /api/sessions`, or an answer of the same form from the app's own backend.
+ */
 export interface Token {
   Token: string;
-  /** The time in RFC 3339. */
+  /** When the token expires, in the form of RFC 3339. */
   ExpiresAt?: string | null;
   /** The account's identifier. */
   Account?: string;
 }
 
-/** An event for logs and counters; it has no payload, token or id. */
+/** An event for logs and counters. It contains no payload, token or id. */
 export interface ClientEvent {
   readonly kind: 'request' | 'token' | 'push';
   readonly method: string | null;
@@ -111,7 +120,7 @@ export interface ClientEvent {
   readonly outcome: string;
 }
 
-/** The keys that may sign answers; `'unsigned'` accepts forged answers. */
+/** The keys that may sign answers. With `'unsigned'` the client cannot detect forged answers. */
 export type Signatures = {keys: [string, ...string[]]} | 'unsigned';
 
 /** Options of `PushClient.open`. */
@@ -119,15 +128,15 @@ export interface OpenOptions {
   signatures: Signatures;
   /** The API's URL; the page's own origin by default. */
   server?: string;
-  /** The app, if the server sends for several. */
+  /** The name of the app, if the server sends for several apps. */
   app?: string | null;
-  /** The largest clock skew, in seconds. */
+  /** The largest accepted difference between the clocks of server and device, in seconds. */
   signatureTolerance?: number;
   /** The timeout of each call with all its requests, in seconds. */
   timeout?: number;
-  /** The size of the largest answer, in bytes. */
+  /** The maximum size of an answer, in bytes. */
   answerLimit?: number;
-  /** The notifications of a request. */
+  /** The maximum number of notifications in a request. */
   limit?: number;
   /** The source of tokens: a URL of the page's origin, or a function. */
   token?: string | ((whose: {account: string | null; name: string}) => Token | string | null | Promise<Token | string | null>) | null;
@@ -142,18 +151,18 @@ export interface OpenOptions {
   worker?: string;
   /** The service worker's scope. */
   scope?: string;
-  /** A name for each account, if one origin has several. */
+  /** A name for the account's stored state, if one origin has several accounts. */
   name?: string;
-  /** Whether accounts share this browser's subscription. */
+  /** Whether several accounts share this browser's subscription. */
   isDeviceShared?: boolean;
   /**
-   * The public keys of the backends that encrypt end to end for this account's devices, and whether
-   * clear payloads are refused.
+   * The public keys of the backends that encrypt end to end for this account's devices, and
+   * whether the client refuses unencrypted payloads.
    */
   endToEnd?: {senders: readonly string[]; isRequired?: boolean} | null;
-  /** Called after each request, token and push. */
+  /** A hook that the client calls after each request, token and push. */
   observe?: ((event: ClientEvent) => void) | null;
-  /** Called before each request; returns fields to add. */
+  /** A hook that the client calls before each request. It returns header fields to add. */
   headers?: ((request: {method: string; route: string}) => Record<string, string>) | null;
   /** The place of the stored state; IndexedDB by default. */
   store?: MemoryStore | IndexedStore;
@@ -167,7 +176,7 @@ export type InterferenceKind =
   | 'redirect' | 'missingEcho' | 'wrongEcho' | 'oversized' | 'truncated' | 'insufficientCoverage' | 'signature' | 'wrongClock'
   | 'wrongAccount' | 'unexpectedNotModified' | 'notJSON' | 'unexpectedBody' | 'wrongID';
 
-/** A proof that an answer is not the server's own; safe to log. */
+/** Why an answer is not the server's own. An app may log it. */
 export interface Interference {
   readonly kind: InterferenceKind;
   readonly expected: string;
@@ -190,7 +199,7 @@ export class PushClientError extends Error {
   readonly code: ErrorCode;
   /** The key in `ADVICE`. */
   get advice(): Advice;
-  /** Whether to show the cached state. */
+  /** Whether the app should show the cached state. */
   get allowsCached(): boolean;
   readonly interference?: Interference;
   readonly problem?: Problem;
@@ -204,7 +213,10 @@ export class PushClient {
   private constructor();
   /** Opens the stored state; needs no network. */
   static open(options: OpenOptions): Promise<PushClient>;
-  /** For a worker: opens with the settings that the page used last; null before that. */
+  /**
+   * For a worker: opens the client with the settings that the page used last; null if no page has
+   * used it yet.
+   */
   static reopen(name?: string, options?: Partial<OpenOptions>): Promise<PushClient | null>;
   /** The names of all accounts that this origin has opened. */
   static names(): Promise<string[]>;
@@ -217,20 +229,28 @@ export class PushClient {
 
   /** Exchanges the password for a token, which the client stores encrypted. */
   signIn(username: string, password: string): Promise<void>;
-  /** Exchanges a code of an administrator for a token. */
+  /** Exchanges a one-time code from an administrator for a token. */
   signInWithCode(code: string): Promise<void>;
-  /** Signs in with a token from elsewhere; `id` is the `Account` of its session. */
+  /**
+   * Signs in with a token that the client has not fetched itself; `id` is the `Account` of the
+   * token's session.
+   */
   useToken(token: string, session: {account: string; id?: string | null; expiresAt?: Date | null}): Promise<void>;
-  /** Changes the password, and signs in with the new one; call `registerIfNeeded` afterwards. */
+  /**
+   * Changes the password, and signs in with the new password; call `registerIfNeeded` afterwards.
+   */
   changePassword(current: string, next: string): Promise<void>;
-  /** Deletes the stored state, then ends device and session at the server; true if it has confirmed. */
+  /**
+   * Deletes the stored state, then ends device and session at the server; true if the server has
+   * confirmed both.
+   */
   signOut(): Promise<boolean>;
-  /** Reports pending sign-outs to the server; true if all have ended. */
+  /** Reports pending sign-outs to the server; true if it has confirmed all of them. */
   finishSignOuts(): Promise<boolean>;
 
   /** The newest notifications of the cache, without a request. */
   cachedInbox(page?: {limit?: number; before?: NotificationItem | null}): Promise<Inbox>;
-  /** A notification of the cache, without a request; null if it is not there. */
+  /** A cached notification, without a request; null if it is not cached. */
   cachedNotification(id: number): Promise<NotificationItem | null>;
   /** The number of unread notifications, for a badge. */
   cachedBadge(): Promise<number>;
@@ -240,33 +260,42 @@ export class PushClient {
   updates(options?: {mark?: string; signal?: AbortSignal}): AsyncGenerator<InboxChanges, void, undefined>;
   /** Sends the outbox, then fetches the changes since the last time. */
   sync(page?: {limit?: number}): Promise<Inbox>;
-  /** Fetches a notification, also a read-once one. */
+  /** Fetches a notification, even if its payload can be fetched only once. */
   notification(id: number): Promise<Fetched>;
-  /** For a worker: the notification of a push; null if it is gone. */
+  /** For a worker: the notification of a push; null if the notification is gone. */
   preview(id: number): Promise<NotificationItem | null>;
-  /** Confirms that a read-once payload has arrived. */
+  /** Confirms that a read-once payload has arrived, so that the server erases it. */
   confirmTaken(id: number): Promise<void>;
 
-  /** Marks notifications; true if the server has accepted it by now. */
+  /** Marks notifications as read or unread; true if the server has already accepted the change. */
   markRead(ids: number | number[], isRead?: boolean): Promise<boolean>;
   /** Dismisses a notification on all of the user's devices; true if the server has accepted it by now. */
   dismiss(id: number): Promise<boolean>;
-  /** Syncs, closes the shown notifications that are no longer unread, but for `kept`, and sets the badge. */
+  /**
+   * Syncs, closes the shown notifications that are no longer unread, except the one with the id
+   * `kept`, and sets the badge.
+   */
   closeSeen(kept?: number | null): Promise<void>;
-  /** Sends any JSON value to the account's own devices; null if it waits in the outbox. */
+  /**
+   * Sends any JSON value to the account's own devices; returns the notification's id, or null if
+   * the message waits in the outbox.
+   */
   send(payload: unknown): Promise<number | null>;
-  /** The entries that wait for the server. */
+  /** The tasks that wait for the server, and the failed tasks. */
   outbox(): Promise<OutboxEntry[]>;
-  /** Removes a waiting or failed entry. */
+  /** Removes a waiting or failed task. */
   discard(key: string): Promise<void>;
 
   /** Asks for permission, subscribes and registers; returns the device's id. */
   register(options?: {tags?: string[]}): Promise<string>;
-  /** Registers again where that is due; null if this device was never registered. */
+  /**
+   * Registers again if something has changed or a week has passed; null if this device was never
+   * registered.
+   */
   registerIfNeeded(): Promise<string | null>;
   /** The id of this device's registration; null if it has none. */
   registrationID(): Promise<string | null>;
-  /** Whether a push is for this account. */
+  /** Whether a push, given as its text, is for this account. */
   isRecipient(message: string): Promise<boolean>;
   /** Ends this device's registration and its subscription. */
   unregister(): Promise<void>;
@@ -276,7 +305,9 @@ export class PushClient {
   devices(): Promise<Device[]>;
   /** The keys of the account's devices, with 30 digits that people compare between two screens. */
   deviceKeys(): Promise<{id: string; isThisDevice: boolean; fingerprint: string}[]>;
-  /** Approves another device of the account, after a person has compared its fingerprint. */
+  /**
+   * Approves another device of the account, after a person has compared the device's fingerprint.
+   */
   approveDevice(id: string, fingerprint: string): Promise<void>;
   /** Ends another device of the account. */
   endDevice(id: string): Promise<void>;
@@ -312,16 +343,19 @@ export class MemoryStore {
   private readonly rows;
 }
 
-/** A text that is not an end-to-end payload or device key of this form, or not for this device. */
+/**
+ * Thrown for a text that is not a valid end-to-end payload or device key, or a payload that is not
+ * for this device.
+ */
 export class UnreadableError extends Error {
   constructor(reason: string);
-  /** A word of `docs/end-to-end.md`. */
+  /** One of the reasons that `docs/end-to-end.md` lists. */
   readonly reason: string;
 }
 
 /** The public keys of a device for end-to-end encryption. */
 export class DeviceKey {
-  /** Reads the text that a device has registered. */
+  /** Reads the text of the keys that a device has registered. */
   static read(text: string): Promise<DeviceKey>;
   readonly text: string;
   readonly id: string;
@@ -329,7 +363,10 @@ export class DeviceKey {
   readonly fingerprint: string;
 }
 
-/** The keys of this device, for apps that open payloads themselves; `PushClient` has its own. */
+/**
+ * The keys of this device, for apps that open payloads themselves. `PushClient` creates and stores
+ * its own keys.
+ */
 export class DeviceKeys {
   static make(account: string, now?: number): Promise<DeviceKeys>;
   static from(stored: {text: string; signing: CryptoKey; agreement: CryptoKey}): Promise<DeviceKeys>;
@@ -338,7 +375,10 @@ export class DeviceKeys {
   approve(text: string): Promise<string>;
 }
 
-/** The JSON text of an end-to-end payload, the id of its message and its time in seconds. */
+/**
+ * Opens an end-to-end payload: returns its JSON text, the id of its message, and when it was sent,
+ * in seconds since 1970.
+ */
 export function openPayload(
   payload: unknown,
   options: {device: DeviceKeys; senders: readonly string[]; app?: string; now?: number},

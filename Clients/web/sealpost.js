@@ -3,8 +3,8 @@
  * stores it encrypted, and accepts only the server's own answers.
  *
  * A single module for the page and for its service worker (`sealpost-worker.js`), without a build
- * step and without dependencies. Its rules are those of the Swift client;
- * `docs/evidence/vectors` shows each of them. The guide is `docs/web.md`.
+ * step and without dependencies. Its rules are those of the Swift client; `docs/evidence/vectors`
+ * has test vectors for each rule. The guide is `docs/web.md`.
  *
  * ```js
  * const push = await PushClient.open({signatures: {keys: ['<a pinned key>', '<the next one>']}, title: 'Clinic'});
@@ -18,8 +18,8 @@
 // MARK: - Errors
 
 /**
- * Texts for users, by the `advice` of an error. An app has its own words for these, and its own
- * language.
+ * Texts for users, by the `advice` of an error. An app may replace them by its own texts, in its
+ * own language.
  */
 export const ADVICE = {
   offline: 'There is no connection. What you see may be out of date.',
@@ -39,9 +39,9 @@ export const ADVICE = {
 const ADVICE_OF_KIND = {redirect: 'captivePortal', signature: 'update', wrongClock: 'clock', wrongAccount: 'update'};
 
 /**
- * The advice for an answer without the echo of `MyToken`. The server's own load balancer sends most
- * errors; a captive portal sends a page, a redirect or a demand to sign in. The status is 0 if the
- * browser withholds the answer.
+ * The advice for an answer without the echo of `MyToken`. The server's own load balancer sends
+ * most error statuses; a captive portal sends a page, a redirect or a demand to sign in. The
+ * status is 0 if the browser withholds the answer.
  */
 function adviceWithoutEcho(status) {
   if (status === 407) return 'proxy';
@@ -53,16 +53,16 @@ function adviceWithoutEcho(status) {
  * The reason why a call failed. `code` is one of:
  *
  * - `offline`: the network failed, or the deadline passed;
- * - `interference`: the answer is not the server's own to this request; `interference` has the
- *   evidence;
+ * - `interference`: the answer is not the server's own answer to this request; the member
+ *   `interference` has the evidence;
  * - `unauthorized`: the token is no longer valid and cannot be renewed; `signedOut`: the user has
  *   signed out, perhaps in another tab;
  * - `busy`: the server refuses for now (408, 429, 503, or 409 while it works on the same message),
- *   perhaps for `retryAfter` seconds; `problem`: the server refuses for good. Errors with one of
- *   these two codes have the member `problem`;
- * - `unavailable`: this browser lacks something, for example its push service, or a worker that
- *   is a module; `denied`: the user does not allow notifications;
- *   `uncertain`: a message may or may not have been sent, and it is too late for a retry with the
+ *   for `retryAfter` seconds if it says how long; `problem`: the server refuses for good. Errors
+ *   with the code `busy` or `problem` have the member `problem`;
+ * - `unavailable`: this browser lacks something, for example its push service, or a worker that is
+ *   a module; `denied`: the user does not allow notifications; `uncertain`, only in a `failure` of
+ *   the outbox: a message may or may not have been sent, and it is too late for a retry with the
  *   same key;
  * - `invalidServer`: the server's address is not an HTTP URL;
  * - `insecureServer`: the address is an `http` URL of another machine, or is `http` although keys
@@ -98,8 +98,8 @@ export class PushClientError extends Error {
 }
 
 /**
- * A proof that an answer is not the server's own. It contains nothing of a payload or a
- * credential, so it is safe to log.
+ * The error for an answer that is not the server's own. It contains no part of a payload or a
+ * credential, so an app may log it.
  *
  * `kind` is one of `redirect`, `missingEcho`, `wrongEcho`, `oversized`, `truncated`,
  * `insufficientCoverage`, `signature`, `wrongClock`, `wrongAccount`, `unexpectedNotModified`,
@@ -111,7 +111,7 @@ function interference(kind, expected, seen, {status, path}) {
   return new PushClientError('interference', text, {interference: found});
 }
 
-/** The text for a log: short, without control characters. */
+/** A text for a log: short, without control characters. */
 const printable = text => text.slice(0, 80).replace(/[^\x20-\x7E]/g, '?');
 
 // MARK: - MyToken
@@ -122,13 +122,13 @@ export const GREATEST_TOKEN = 126_322_567;
 /** An unpredictable `MyToken`, for one request. */
 export function randomToken() {
   const numbers = new Uint32Array(1), count = GREATEST_TOKEN + 1;
-  // Numbers beyond the last full multiple would make small tokens more likely.
+  // Without this limit small tokens would be more likely: 2^32 is no multiple of `count`.
   const end = 2 ** 32 - (2 ** 32 % count);
   do crypto.getRandomValues(numbers); while (numbers[0] >= end);
   return String(numbers[0] % count);
 }
 
-/** The server's echo, `n * 17 + 3` in decimal; null for an invalid `MyToken`. */
+/** The server's echo of a `MyToken` n, `n * 17 + 3` in decimal; null for an invalid `MyToken`. */
 export function echoOf(token) {
   if (!/^[0-9]+$/.test(token) || Number(token) > GREATEST_TOKEN) return null;
   return String(Number(token) * 17 + 3);
@@ -137,8 +137,8 @@ export function echoOf(token) {
 // MARK: - Bytes
 
 const encoder = new TextEncoder(), utf8 = text => encoder.encode(text);
-// Without `ignoreBOM` a byte order mark would vanish, and the text would differ from the received
-// bytes.
+// Without `ignoreBOM` the decoder would drop a byte order mark, and the text would differ from the
+// received bytes.
 const decoder = new TextDecoder('utf-8', {fatal: true, ignoreBOM: true}), text = bytes => decoder.decode(bytes);
 const base64 = bytes => {
   let binary = '';
@@ -168,7 +168,7 @@ class SignatureFailure extends Error {
   }
 }
 
-/** Reads structured fields in one pass. The server's fields are far below the limit. */
+/** Reads structured fields in one pass. The server's fields are much shorter than the limit. */
 class FieldParser {
   static maximumLength = 16_384;
 
@@ -301,8 +301,8 @@ export async function digestField(body) {
 }
 
 /**
- * Whether a `Content-Digest` matches a content: it must have one SHA-256; other algorithms are
- * ignored.
+ * Whether a `Content-Digest` matches a content. The field must have exactly one SHA-256; its other
+ * digests are ignored.
  */
 export async function digestMatches(field, body) {
   try {
@@ -332,16 +332,19 @@ const EXCHANGE = ['"@status"', '"content-digest"', '"mytoken";req', '"@method";r
  */
 const COMPONENTS = [...EXCHANGE, '"sealpost-account"'];
 /**
- * The components for an answer of that status. A 304 has no content, so its `ETag` is signed; a
- * digest in it would overwrite that of a stored answer (RFC 9111 section 3.2).
+ * The components that must be signed in an answer with this status. A 304 has no content, so its
+ * `ETag` is signed instead. With a digest, a 304 would overwrite the digest of a stored answer
+ * (RFC 9111 section 3.2).
  */
 const forStatus = (components, status) => status === 304 ? components.map(name => name === '"content-digest"' ? '"etag"' : name) : components;
 
 /**
- * The value of `Accept-Signature` that demands a signature; the server makes the first that it can.
+ * The value of `Accept-Signature`, a list of signatures: the server makes the first of them that
+ * it can.
  *
  * The client also accepts a signature without its `nonce`, which servers of the previous version
- * do not know. Until it knows its `account`, it accepts one that does not cover the account, too.
+ * do not know. As long as the client does not know its `account`, it also accepts a signature that
+ * does not cover the account.
  */
 export function acceptSignature(keyid, account, nonce = null) {
   const list = (label, components) => `${label}=(${components.join(' ')});keyid="${keyid}"`;
@@ -374,8 +377,8 @@ export async function importKeys(publicKeys) {
 }
 
 /**
- * The signed text, made from the client's own request and the answer. It leaves out the account if
- * that is null, as with a server of the previous version.
+ * The signed text, made from the client's own request and the answer. The text does not contain
+ * the account if that is null, as with a server of the previous version.
  */
 export function signatureBase(request, {status, validator, account}, parameters) {
   const values = {
@@ -392,12 +395,14 @@ export function signatureBase(request, {status, validator, account}, parameters)
 }
 
 /**
- * Verifies that one of the keys has a current signature over exactly the demanded components.
+ * Verifies that one of the keys has signed exactly the demanded components, and that the signature
+ * is current.
  *
- * Returns the signed time, in seconds, and whether the signature covers the account. Throws a
- * `SignatureFailure` for any other answer.
+ * Returns the time of the signature, in seconds, and whether the signature covers the account.
+ * Throws a `SignatureFailure` for any other answer.
  *
- * The algorithm is always the key's. Signatures by other keys are ignored.
+ * The algorithm is always that of the key, whatever the signature says. Signatures by other keys
+ * are ignored.
  */
 async function verify(request, answer, {keys, tolerance, now, account}) {
   const input = answer.field('signature-input');
@@ -431,7 +436,7 @@ async function verify(request, answer, {keys, tolerance, now, account}) {
   return {time: checkTime(list, {tolerance, now, nonce: request.nonce ?? null}), isAccountCovered};
 }
 
-/** The last parameter of a name counts. */
+/** The parameter with this name; the last one if there are several. */
 const parameter = (list, name) => list.parameters.findLast(({key}) => key === name);
 
 function signatureUnder(label, answer) {
@@ -444,8 +449,8 @@ function signatureUnder(label, answer) {
 }
 
 /**
- * Whether the signature covers the account. It may omit the account only while the client does not
- * know its own.
+ * Whether the signature covers the account. A signature may omit the account only while the client
+ * does not know its own account.
  */
 function checkCoverage(list, status, account) {
   const demanded = forStatus(COMPONENTS, status), covered = list.items.map(item => spell(item) + spellParameters(item.parameters));
@@ -461,7 +466,8 @@ function namedAccount(answer) {
 }
 
 /**
- * The digest, which must match the content, or the `ETag` of a 304, which must have no content.
+ * The value to sign for the content: the digest, which must match the content, or the `ETag` of a
+ * 304, which must have no content.
  */
 async function validatorOf(answer) {
   if (answer.status === 304) {
@@ -478,7 +484,10 @@ async function validatorOf(answer) {
   return digest;
 }
 
-/** A signature with the request's nonce is current, whatever the clocks say. */
+/**
+ * Checks that a signature is current. A signature with the request's nonce is current, whatever
+ * the clocks say.
+ */
 function checkTime(list, {tolerance, now, nonce}) {
   const created = parameter(list, 'created'), end = parameter(list, 'expires'), seen = parameter(list, 'nonce');
   if (created?.kind !== 'integer') throw new SignatureFailure('missing', 'the signature does not say when it was made');
@@ -496,8 +505,8 @@ function checkTime(list, {tolerance, now, nonce}) {
 // MARK: - Checks of an answer
 
 /**
- * The checks that need no body. They run first, so that the client reads no body of a captive
- * portal.
+ * The checks that need no body. They run before the body is read, so that the client does not read
+ * a captive portal's page.
  */
 export function checkHead(request, answer) {
   const where = {status: answer.status, path: request.path};
@@ -521,8 +530,8 @@ export function checkHead(request, answer) {
  *   seconds.
  * - `account`: the identifier of the client's account; null if unknown.
  *
- * The result has the answer's `account`; null if it is for nobody, or if the signature does not
- * cover it.
+ * The result has the answer's `account`; null if the answer names no account, or if the signature
+ * does not cover it.
  */
 export async function checkAnswer(request, answer, {keys, tolerance = 300, now, account = null}) {
   const where = {status: answer.status, path: request.path};
@@ -542,12 +551,14 @@ export async function checkAnswer(request, answer, {keys, tolerance = 300, now, 
     const date = Date.parse(answer.field('date') ?? '');
     time = Number.isNaN(date) ? null : date / 1000;
   }
-  // Without signatures, the account reveals only accidents, as the echo of `MyToken` does.
+  // Without signatures, the client trusts the account in each answer. Like the echo of `MyToken`,
+  // this account reveals accidents, but no attacks.
   const seen = isAccountCovered ? checkAccount(request, answer, account) : null;
   if (answer.status === 304) checkNotModified(request, answer, where);
   return {
     status: answer.status, path: request.path, account: seen, time, tag: answer.field('etag'), json: readBody(answer, where),
-    // Signed answers do not tell: all have `no-store`, because of the caches of proxies.
+    // Always false for signed answers: all of them have `no-store`, because of the caches of
+    // proxies.
     isNoStore: keys.length === 0 && /(^|,)\s*no-store\s*(,|$)/i.test(answer.field('cache-control') ?? ''),
     retryAfter: /^[0-9]{1,9}$/.test(answer.field('retry-after') ?? '') ? Number(answer.field('retry-after')) : null,
   };
@@ -562,33 +573,33 @@ function checkEnd(request, answer, where) {
 }
 
 /**
- * The announced length of the body in bytes; null if unknown, and for a body that the browser has
- * decompressed.
+ * The length of the body in bytes according to `Content-Length`; null if unknown, and for a body
+ * that the browser has decompressed.
  */
 function announcedLength(request, answer) {
-  // A page of another origin cannot see whether the body was compressed. The browser itself
-  // compares the length, and then breaks off such an answer.
+  // A page of another origin cannot see whether the body was compressed. The browser compares the
+  // length itself, and fails if it differs.
   if (answer.hidesCoding || [204, 304].includes(answer.status) || request.method === 'HEAD') return null;
   if (!['', 'identity'].includes((answer.field('content-encoding') ?? '').toLowerCase())) return null;
   const length = answer.field('content-length') ?? '';
   return /^[0-9]{1,15}$/.test(length) ? Number(length) : null;
 }
 
-/** The path that begins sessions. Its 201 names the account in its body. */
+/** The path that begins sessions. The body of its 201 names the account. */
 const SESSIONS = '/api/sessions';
 /** The path that exchanges a code for a session; requests to it have no credentials. */
 const ENROLMENT = '/api/enrolment';
 
 /**
- * The account that an answer is for; null if it is for nobody, or names none. Throws for a foreign
- * account. `own` is the client's account; null if unknown.
+ * The account that an answer is for; null if the answer says `none` or has no such field. Throws
+ * if the answer is for another account. `own` is the client's account; null if unknown.
  */
 function checkAccount(request, answer, own) {
   const seen = answer.field('sealpost-account'), {status} = answer, {path} = request;
   if (seen === null) return null;
   if (seen === 'none') {
-    // The answer may name no account if credentials are missing or refused, or at the path that
-    // exchanges a code. All other answers name an account.
+    // `none` is right if credentials are missing or refused, and at the path that exchanges a
+    // code. All other answers name an account.
     if (path === ENROLMENT) return null;
     if (status >= 400 && ![403, 404, 409, 410, 412].includes(status)) return null;
   } else if (isIdentifier(seen) && (own === null || seen === own || (path === SESSIONS && status === 201))) {
@@ -610,7 +621,8 @@ function checkNotModified(request, answer, where) {
 }
 
 /**
- * A tag as the server made it: proxies that compress mark it as weak, or append the coding's name.
+ * A tag as the server sent it: proxies that compress bodies mark the tag as weak, or append the
+ * coding's name.
  */
 const opaque = tag => tag.replace(/^W\//, '').replace(/-gzip"$/, '"');
 
@@ -656,7 +668,7 @@ const unexpected = (answer, expected) => {
   return interference('unexpectedBody', expected, seen, answer);
 };
 
-/** The time of a member; null for other JSON. */
+/** The time in a member's value; null for other JSON. */
 const timeOf = value => typeof value === 'string' && !Number.isNaN(Date.parse(value)) ? new Date(value) : null;
 
 /** A notification as apps see it; null for other JSON. */
@@ -675,7 +687,7 @@ const MAXIMUM_CURSOR = 1024;
 
 const withoutPayload = item => ({...item, payload: undefined, hasPayload: false});
 
-/** The notification of an answer; if `id` is set, it must be that one. */
+/** The notification in an answer's body. If `id` is set, the notification must have this id. */
 export function readItem(answer, id) {
   const item = itemOf(answer.json);
   if (!item) throw unexpected(answer, 'a notification');
@@ -684,10 +696,11 @@ export function readItem(answer, id) {
 }
 
 /**
- * A page of the list: `items` with `isStorable`, `deleted`, `cursor`, `hasMore`. A list of some
- * `ids` has no cursor.
+ * A page of the list of notifications: `items` with `isStorable`, `deleted`, `cursor`, `hasMore`.
+ * A list of certain `ids` has no cursor.
  *
- * If the answer forbids storing and no item of it does, the client stores no payload of the page.
+ * If the answer forbids storing, but none of its items does, the client stores no payload of the
+ * page.
  */
 export function readPage(answer, {ids} = {}) {
   const [list, gone, cursor, hasMore] = ['notifications', 'deleted', 'cursor', 'more'].map(name => member(answer.json, name));
@@ -713,7 +726,7 @@ const lowered = name => name.replace(/[A-Z]/g, letter => letter.toLowerCase());
 
 /**
  * The identifier of the session's account; null if the server has none. Throws unless the session
- * belongs to this user.
+ * belongs to the user with this name.
  *
  * The comparison of names ignores the case of ASCII letters; the case of other letters
  * distinguishes accounts.
@@ -738,7 +751,7 @@ export function success(answer) {
   const problem = {code: type.replace(/^urn:sealpost:problem:/, ''), title, status, detail: detail ?? null};
   if (status === 401) throw new PushClientError('unauthorized', title, {problem});
   // The server sends 408 before it has the whole request; `idempotency-key-in-use` means that a
-  // request with the same key is running. Neither is a decision.
+  // request with the same key is running. With both, the server has not decided about the request.
   const isForNow = [408, 429, 503].includes(status) || problem.code === 'idempotency-key-in-use';
   if (isForNow) throw new PushClientError('busy', title, {problem, retryAfter: answer.retryAfter});
   throw new PushClientError('problem', title, {problem});
@@ -750,7 +763,7 @@ const isGone = error => error.code === 'problem' && [404, 410].includes(error.pr
 
 /**
  * Encodes everything except letters, digits, `-`, `_` and `.`, as the other clients do: the server
- * signs the query as sent.
+ * signs the query as the client has sent it.
  */
 const escape = value => encodeURIComponent(value).replace(/[!~*'()]/g, character => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 const queryOf = parameters => parameters.length ? parameters.map(([name, value]) => `${name}=${escape(value)}`).join('&') : null;
@@ -774,8 +787,8 @@ const isThisMachine = host => host === 'localhost' || host === '[::1]' || /^127(
 const OWN_FIELDS = ['mytoken', 'authorization', 'if-none-match', 'idempotency-key', 'last-event-id', 'accept-signature', 'content-type'];
 
 /**
- * A path without ids and topics, for logs: a registration's id must stay secret, as the key of its
- * hints.
+ * A path without ids and topics, for logs. A registration's id must stay secret, because it is the
+ * key from which the hints of its pushes are made.
  */
 function routeOf(path) {
   const [, api, kind, name, action, topic] = path.split('/'), isID = ['notifications', 'register', 'devices'].includes(kind) && name !== 'read';
@@ -783,8 +796,8 @@ function routeOf(path) {
 }
 
 /**
- * Sends requests to the server: each has a `MyToken` of its own, and its answer is checked before
- * use.
+ * Sends requests to the server. Each request has a `MyToken` of its own, and each answer is
+ * checked before it is used.
  */
 class Conversation {
   constructor({server, keys, signatureTolerance, timeout, answerLimit, fetch, now, makeToken, observe, headers}) {
@@ -795,21 +808,21 @@ class Conversation {
       throw new PushClientError('insecureServer', `http sends passwords and tokens in clear, and is not used ${why}: use https.`);
     }
     /**
-     * A path in the server's URL, such as behind a proxy with several servers, precedes the API's
-     * paths and is not signed.
+     * If the server's URL has a path, for example behind a proxy for several servers, that path
+     * precedes the API's paths and is not signed.
      */
     this.base = base.origin + base.pathname.replace(/\/+$/, '');
     Object.assign(this, {keys, signatureTolerance, timeout, answerLimit, fetch, now, makeToken, observe, headers});
   }
 
-  /** The value of a promise. The app's hook `observe` gets its outcome and its duration. */
+  /** The value of a promise. The app's hook `observe` gets the promise's outcome and duration. */
   async observed(event, promise) {
     const start = performance.now();
     const tell = outcome => {
       try {
         this.observe?.({...event, ...outcome, milliseconds: Math.round(performance.now() - start)});
       } catch (error) {
-        // A hook must not stop a call.
+        // An error of the app's hook must not stop the call.
         console.warn(error);
       }
     };
@@ -828,7 +841,7 @@ class Conversation {
     return Date.now() + this.timeout * 1000 * part;
   }
 
-  /** The server's answer if it is a success or 304; throws its refusal otherwise. */
+  /** The server's answer if it is a success or 304; throws the server's refusal otherwise. */
   async call(method, path, options) {
     return success(await this.ask(method, path, options));
   }
@@ -859,7 +872,8 @@ class Conversation {
       try {
         checkHead(request, answer);
       } catch (error) {
-        // The client does not read this body: a captive portal may send without an end.
+        // The client does not read the body of this answer: a captive portal may send one without
+        // an end.
         response.body?.cancel().catch(() => {});
         throw error;
       }
@@ -903,8 +917,8 @@ class Conversation {
   }
 
   /**
-   * Whether a server answers at an address of another origin, but does not allow this page (Fetch
-   * section 4.10).
+   * Whether the server has another origin and answers, but does not allow this page to read its
+   * answers (Fetch section 4.10).
    */
   async isWithheld(signal) {
     if (typeof location === 'undefined' || new URL(this.base).origin === location.origin) return false;
@@ -916,7 +930,10 @@ class Conversation {
     }
   }
 
-  /** The answer of the app's own token provider, which is not the API's and has no echo. */
+  /**
+   * The answer of the app's own token provider. It does not come from the API, so it has no echo
+   * of `MyToken`.
+   */
   async postForToken(url, account, deadline) {
     const limit = new AbortController(), timer = setTimeout(() => limit.abort(), Math.max(0, deadline - Date.now()));
     try {
@@ -973,8 +990,8 @@ async function within(deadline, promise, message) {
 const offline = (message, details) => new PushClientError('offline', message, details);
 
 /**
- * The value of a field without surrounding blanks. This avoids a regular expression: one for the
- * end would try each blank in between.
+ * The value of a field without surrounding blanks. This avoids a regular expression: one that
+ * finds blanks at the end would try each blank in the middle, too.
  */
 function withoutBlanks(value) {
   if (value === null) return null;
@@ -985,7 +1002,7 @@ function withoutBlanks(value) {
   return value.slice(start, end);
 }
 
-/** The values that `checkHead` needs of a response. */
+/** The values of a response that `checkHead` needs. */
 const headOf = response => ({
   status: response.status, isRedirect: response.type === 'opaqueredirect', hidesCoding: response.type === 'cors',
   field: name => withoutBlanks(response.headers.get(name)),
@@ -994,20 +1011,21 @@ const headOf = response => ({
 // MARK: - Stores
 
 /**
- * The first head of every store. `revision` counts commits, `change` numbers changes of the inbox,
- * and `floor` is the last change whose deletions may be unknown.
+ * The head of a new store. `revision` is the number of commits, `change` the number of the last
+ * change of the inbox, and `floor` the number of the last change whose deletions may be unknown.
  */
 const NEW_HEAD = {revision: 0, epoch: '', change: 0, floor: 0};
 
 /**
- * The version of the rows and of the database: page and worker may be of different versions. From
- * version 2 on, long payloads have rows of their own; entries of version 1 are still read.
+ * The version of the rows and of the database. It is needed because page and worker may come from
+ * different versions of this library. From version 2 on, long payloads have rows of their own;
+ * entries of version 1 are still read.
  */
 const FORMAT = 2;
 
 /**
- * Errors of IndexedDB after the browser has closed a connection. The transaction has changed
- * nothing.
+ * Errors of IndexedDB after the browser has closed a connection. The failed transaction has
+ * changed nothing.
  */
 const LOST_CONNECTION = ['InvalidStateError', 'AbortError', 'UnknownError'];
 
@@ -1023,11 +1041,11 @@ function storeFailure(error) {
 
 /**
  * Rows by name in IndexedDB. Each commit is one transaction, and fails if another commit happened
- * since the head was read. Page and worker share the store, so their changes cannot mix, and no
- * transaction waits for cryptography.
+ * since the head was read. Page and worker share the store, and their changes cannot mix. No
+ * transaction waits for cryptography, because values are encrypted before it begins.
  *
  * Browsers close connections, such as those of pages in the background: the next transaction opens
- * a new one.
+ * a new connection.
  */
 export class IndexedStore {
   #name; #connection = null; #isClosed = false; #reads = null;
@@ -1047,7 +1065,7 @@ export class IndexedStore {
     return await this.get('head') ?? NEW_HEAD;
   }
 
-  /** Reads that are made together share a transaction. */
+  /** Reads a row. Reads that begin in the same turn of the event loop share a transaction. */
   get(name) {
     if (!this.#reads) {
       const names = [], rows = Promise.resolve().then(() => {
@@ -1069,7 +1087,7 @@ export class IndexedStore {
     });
   }
 
-  /** The names with a prefix. */
+  /** The names of the rows whose names have a prefix. */
   names(prefix) {
     return this.#transact('readonly', (rows, give) => {
       rows.getAllKeys(IDBKeyRange.bound(prefix, `${prefix}\uFFFF`)).onsuccess = event => give(event.target.result);
@@ -1106,8 +1124,8 @@ export class IndexedStore {
   }
 
   /**
-   * Deletes the database. This needs neither free space nor a connection: other tabs and the worker
-   * close their connections.
+   * Deletes the database, for which other tabs and the worker close their connections. This needs
+   * neither free space nor a connection of its own.
    */
   async removeAll() {
     const connection = this.#connection;
@@ -1132,7 +1150,8 @@ export class IndexedStore {
       // A browser that blocks storage for the page throws here.
       const opening = indexedDB.open(this.#name, FORMAT);
       opening.onupgradeneeded = ({oldVersion}) => { if (!oldVersion) opening.result.createObjectStore('rows'); };
-      // A page of an earlier version does not close its connection while a transaction runs.
+      // A page with an earlier version of this library does not close its connection while a
+      // transaction runs.
       opening.onblocked = () => fail(new PushClientError('unavailable', 'Another tab uses the stored data of an earlier version: close it.'));
       opening.onsuccess = () => {
         const database = opening.result;
@@ -1174,8 +1193,8 @@ export class IndexedStore {
 }
 
 /**
- * The functions of `IndexedStore` in memory, for as long as the page lasts: for tests, and for
- * browsers without IndexedDB.
+ * A store in memory with the functions of `IndexedStore`, which lasts as long as the page. It is
+ * for tests, and for browsers without IndexedDB.
  */
 export class MemoryStore {
   rows = new Map();
@@ -1200,7 +1219,7 @@ export class MemoryStore {
   close() {}
 }
 
-/** Encrypts a value for its name, so that no row can replace another. */
+/** Encrypts a value together with the name of its row, so that no row can replace another row. */
 async function seal(key, name, value) {
   const iv = crypto.getRandomValues(new Uint8Array(12));
   const data = await crypto.subtle.encrypt({name: 'AES-GCM', iv, additionalData: utf8(name)}, key, utf8(JSON.stringify(value)));
@@ -1225,8 +1244,9 @@ async function unseal(key, name, row) {
 const newKey = () => crypto.subtle.generateKey({name: 'AES-GCM', length: 256}, false, ['encrypt', 'decrypt']);
 
 /**
- * A change before its commit: reads of one revision, and the rows to write. `changes` has the
- * members that are readable without the key, and `values` what `rows` encrypts.
+ * A change before its commit: rows read from one revision of the store, and the rows to write.
+ * `changes` has the members that are readable without the key, and `values` the values that `rows`
+ * encrypts.
  */
 class Draft {
   constructor(store, head, key) {
@@ -1249,8 +1269,8 @@ class Draft {
   }
 
   /**
-   * Every call returns the same row. A concurrent commit makes the commit of this draft fail, but
-   * must not break the draft before that.
+   * A row of the draft. Every call with the same name returns the same row: a concurrent commit
+   * later makes the commit of this draft fail, but must not change the rows that the draft reads.
    */
   async row(name) {
     if (this.changes.has(name)) return this.changes.get(name);
@@ -1278,7 +1298,7 @@ class Draft {
     this.writeClear(name, null);
   }
 
-  /** The rows of the commit. */
+  /** The rows that the commit writes. */
   async rows() {
     return new Map(await Promise.all([...this.changes].map(async ([name, clear]) =>
       [name, this.values.has(name) ? {...clear, ...await seal(this.key, name, this.values.get(name))} : clear])));
@@ -1297,18 +1317,26 @@ class Draft {
 // MARK: - The cached inbox
 
 /**
- * The limits of the cache. Beyond them, the oldest entries first lose their payloads, which can
- * still be fetched one by one; then they are deleted.
+ * The limits of the cache. Beyond these limits, the oldest entries first lose their payloads,
+ * which can still be fetched one by one; then the entries are deleted.
  */
 const MAXIMUM = {count: 10_000, bytes: 32 << 20, tombstones: 2000, failures: 100};
-/** The size of the decrypted payloads that a client holds in memory, in characters of JSON. */
+/**
+ * The maximum size of the decrypted payloads that a client has in memory, in characters of JSON.
+ */
 const PAYLOADS_IN_MEMORY = 4 << 20;
-/** The longest payload that is stored in its entry, in characters of JSON: one row is twice as fast as two. */
+/**
+ * The longest payload that is stored in its notification's entry, in characters of JSON. Reading
+ * one row is twice as fast as reading two.
+ */
 const INLINE = 512;
-/** The notifications that a call returns unless the app says how many. */
+/** The maximum number of notifications that a call returns, unless the app passes a limit. */
 const PAGE = 500;
 
-/** An entry has all of a notification but a long payload, so that a list of them fits into memory. */
+/**
+ * An entry contains a notification without a long payload, so that a list of all entries fits into
+ * memory.
+ */
 const entryName = id => `entry/${id}`;
 const payloadName = id => `payload/${id}`;
 const goneName = id => `gone/${id}`;
@@ -1323,26 +1351,28 @@ const placeOf = ({change, order = null}) => ({change, order});
 /** An entry in memory. Versions before 0.3 stored long payloads in the entry, too. */
 const indexed = (value, row) => ({
   ...placeOf(row), item: {...unpacked(value.item), payload: undefined}, date: value.date, tag: value.tag, isInline: value.item.payload !== undefined,
-  // A header has about 250 bytes.
+  // An entry without its payload has about 250 bytes.
   size: 256 + (value.size ?? row.data?.length ?? 0),
 });
 const isPast = (item, time) => item.expiresAt !== null && time !== null && item.expiresAt.getTime() <= time;
 /**
  * The order of entries. Times are in whole seconds, and ids are random, so within a second the
- * server's list decides. Notifications that it has not listed yet come last, as they arrived.
+ * order is that of the server's list. Notifications that no list has contained yet come last, in
+ * the order of their arrival.
  */
 const inOrder = (one, other) => (one.item.createdAt?.getTime() ?? 0) - (other.item.createdAt?.getTime() ?? 0)
   || (one.order ?? Number.MAX_VALUE) - (other.order ?? Number.MAX_VALUE) || one.change - other.change || one.item.id - other.item.id;
 
 /**
- * Changes of the inbox in a draft. Each has a number, which consumers of changes use as their
- * mark.
+ * Changes of the inbox in a draft. Each change has a number. A consumer of changes remembers the
+ * number of the last change that it has processed as its mark.
  */
 const inbox = {
   /** Stores an item, and returns whether it differs from the stored one. */
   async put(draft, item, {tag = null, date, isListed = false}) {
     const name = entryName(item.id), old = await draft.read(name), wanted = packed(item), row = await draft.row(name);
-    // A notification that returns, for example after an unknown cursor, keeps its place.
+    // If a deleted notification is listed again, for example after an unknown cursor, it gets its
+    // old place.
     const tombstone = await draft.row(goneName(item.id)), known = row?.order ?? tombstone?.order;
     const order = known ?? (isListed ? draft.head.listed = (draft.head.listed ?? 0) + 1 : null);
     const payload = JSON.stringify(item.payload), isSamePayload = payload === JSON.stringify(await inbox.payload(draft, item.id, old));
@@ -1368,14 +1398,14 @@ const inbox = {
       const name = entryName(id), cached = await draft.read(name);
       if (!cached || cached.item.isRead === isRead) continue;
       const {order} = placeOf(await draft.row(name)), change = draft.head.change += 1;
-      // The stored tag is that of the state before.
+      // The stored tag belongs to the state before this change.
       draft.write(name, {...cached, item: {...cached.item, isRead}, tag: null}, {change, order});
     }
   },
 
   /**
-   * Records a deletion, for consumers and for answers that are still under way; so it records ids
-   * that are not stored, too.
+   * Deletes an item and records the deletion, for consumers and for answers that are still under
+   * way. It also records ids that are not stored.
    */
   async remove(draft, id) {
     const order = (await draft.row(entryName(id)) ?? await draft.row(goneName(id)))?.order ?? null;
@@ -1385,16 +1415,19 @@ const inbox = {
   },
 
   /**
-   * Whether an id is unchanged since a change with that number, so that an answer to a request of
-   * that time has its latest state. If it has changed, the stored state is newer than the answer,
-   * or the answer's state returns with the next page, whose cursor is older.
+   * Whether the notification is unchanged since the change with the number `since`. If so, the
+   * answer to a request of that time has its latest state. Otherwise the stored state is newer
+   * than the answer, or the next page, whose cursor is older, has the answer's state again.
    */
   async isUntouched(draft, id, since) {
     const [row, tombstone] = await Promise.all([draft.row(entryName(id)), draft.row(goneName(id))]);
     return (row?.change ?? 0) <= since && (tombstone?.change ?? 0) <= since && draft.head.floor <= since;
   },
 
-  /** Whether an id was deleted since a change. Deleted ids never return. */
+  /**
+   * Whether an id was deleted since the change with the number `since`. A deleted notification
+   * never returns.
+   */
   async wasRemoved(draft, id, since) {
     return ((await draft.row(goneName(id)))?.change ?? 0) > since;
   },
@@ -1402,8 +1435,9 @@ const inbox = {
   /**
    * Merges a page; returns false and changes nothing if the cursor is no longer `after`.
    *
-   * Reads and dismissals that the server does not know yet stay as they are. Ids deleted since the
-   * change `before`, at the time of the request, do not return.
+   * Reads and dismissals that the server does not know yet stay as they are. `before` is the
+   * number of the last change at the time of the request: ids that were deleted since are not
+   * added again.
    */
   async merge(draft, page, {after, before, replaces, pending, date}) {
     if ((await draft.read('cursor'))?.cursor !== after) return false;
@@ -1427,7 +1461,10 @@ const inbox = {
     return true;
   },
 
-  /** Deletes expired items by the server's time. The device's clock never deletes anything. */
+  /**
+   * Deletes the items that have expired by the server's time. The device's clock is not used,
+   * because it may be wrong.
+   */
   async expire(draft, entries, time) {
     if (time === null) return;
     for (const {item} of entries) if (isPast(item, time * 1000)) await inbox.remove(draft, item.id);
@@ -1459,31 +1496,34 @@ const inbox = {
   async clear(draft) {
     for (const prefix of ['entry/', 'payload/', 'gone/', 'outbox/']) for (const name of await draft.names(prefix)) draft.remove(name);
     for (const name of ['cursor', ...OF_ACCOUNT]) draft.remove(name);
-    // Numbers restart in a new epoch, so that all earlier marks become invalid.
+    // The numbers of changes restart in a new epoch, so that all earlier marks become invalid.
     Object.assign(draft.head, {change: 0, floor: 0, listed: 0, epoch: ''});
   },
 };
 
 /**
- * The rows of the account itself. `identity` is its identifier, which the server's answers must
- * have.
+ * The names of the rows about the account itself. `identity` is the account's identifier, which
+ * the server's answers must have.
  */
 const OF_ACCOUNT = ['session', 'identity', 'registration', 'stream', 'device', 'messages'];
 
 // MARK: - End-to-end encryption: docs/end-to-end.md defines the form
 
 const END_TO_END = 'sealpost-e2e.1.1', DEVICE_KEY = 'sealpost-key.1';
-/** The characters of an id, a point, a signature and a device's entry. */
+/** The numbers of characters of an id, a point, a signature and a device's entry. */
 const ID = 22, POINT = 87, SIGNATURE = 86, ENTRY = 152;
-/** In seconds. An older payload is a replay, since no payload is scheduled and kept for longer. */
+/**
+ * The longest accepted age and clock skew of a payload, in seconds. An older payload is a replay:
+ * the server schedules and stores no payload for so long.
+ */
 const LONGEST_LIFE = 61 * 86_400, CLOCK_SKEW = 86_400;
 const ECDH = {name: 'ECDH', namedCurve: 'P-256'}, ECDSA = {name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256'};
-/** All zeros, since each key encrypts once. */
+/** The nonce is all zeros, since each key encrypts only one text. */
 const NONCE = new Uint8Array(12);
 
 /**
- * A text that is not an end-to-end payload or device key of this form, or not for this device.
- * `reason` is a word of `docs/end-to-end.md`.
+ * Thrown for a text that is not a valid end-to-end payload or device key, or a payload that is not
+ * for this device. `docs/end-to-end.md` lists the values of `reason`.
  */
 export class UnreadableError extends Error {
   constructor(reason) {
@@ -1497,7 +1537,7 @@ const thumbprintOf = async bytes => base64URL((await sha256(bytes)).subarray(0, 
 const isTime = text => /^(0|[1-9][0-9]{0,9})$/.test(text);
 const pieces = (text, length) => Array.from({length: text.length / length}, (_, at) => text.slice(at * length, (at + 1) * length));
 
-/** The bytes of base64url in its only spelling. */
+/** The bytes of a text in base64url. Throws for any other text or spelling. */
 function bytesOfURL(spelled, length = spelled.length) {
   const bytes = /^[-A-Za-z0-9_]*$/.test(spelled) ? bytesOf(spelled.replaceAll('-', '+').replaceAll('_', '/') + '='.repeat((4 - spelled.length % 4) % 4)) : null;
   if (!bytes || spelled.length !== length) throw new UnreadableError('malformed');
@@ -1528,7 +1568,10 @@ const signature = async (key, purpose, body) => base64URL(new Uint8Array(await c
 
 /** The public keys of a device of the account. */
 export class DeviceKey {
-  /** Reads the text that a device has registered. Throws an `UnreadableError` if it is malformed or its signature is wrong. */
+  /**
+   * Reads the text that a device has registered. Throws an `UnreadableError` if the text is
+   * malformed or its signature is wrong.
+   */
   static async read(text) {
     const parts = typeof text === 'string' && text.length <= 2048 ? text.split('.') : [];
     if (parts.length !== 8 || `${parts[0]}.${parts[1]}` !== DEVICE_KEY || parts[2].length !== ID || !isTime(parts[5]) || parts[7].length % (ID + SIGNATURE)) {
@@ -1542,15 +1585,20 @@ export class DeviceKey {
     const numbers = Array.from({length: 6}, (_, at) => digest.subarray(at * 5, at * 5 + 5).reduce((number, byte) => number * 256 + byte, 0) % 100_000);
     return Object.assign(new DeviceKey(), {
       text, body, account: parts[2], id: await thumbprintOf(utf8(body)), agreement: parts[4],
-      /** 30 digits that people can compare between two screens. */
+      /** A digest of the keys in 30 digits, which people can compare on two screens. */
       fingerprint: numbers.map(number => String(number).padStart(5, '0')).join(' '),
     });
   }
 }
 
-/** The keys of this device. No script can export the private ones, and IndexedDB can store the object's `stored`. */
+/**
+ * The keys of this device. No script can export the private keys. IndexedDB can store the member
+ * `stored`.
+ */
 export class DeviceKeys {
-  /** Makes keys for a device of an account. Register `key.text` with `PUT /api/devices/{id}/key`. */
+  /**
+   * Creates keys for a device of an account. Register `key.text` with `PUT /api/devices/{id}/key`.
+   */
   static async make(account, now = Date.now() / 1000) {
     const signing = await crypto.subtle.generateKey(ECDSA, false, ['sign', 'verify']);
     const agreement = await crypto.subtle.generateKey(ECDH, false, ['deriveBits']);
@@ -1564,8 +1612,8 @@ export class DeviceKeys {
   }
 
   /**
-   * The text of another device of the account, with this device's approval added. First compare
-   * fingerprints on both screens.
+   * The text of another device of the account, with this device's approval added. Before this
+   * call, a person must have compared the fingerprints on both screens.
    */
   async approve(text) {
     const other = await DeviceKey.read(text);
@@ -1575,8 +1623,8 @@ export class DeviceKeys {
 }
 
 /**
- * The JSON text of a payload for this device, and the id of its message. The caller compares the id
- * with those of earlier messages, since a server may deliver a message twice.
+ * The JSON text of a payload for this device, and the id of its message. The caller must compare
+ * this id with the ids of earlier messages, since a dishonest server may deliver a message twice.
  *
  * `senders` are the public keys of the backends that the app trusts.
  */
@@ -1647,13 +1695,16 @@ const DEFAULTS = {
   app: null, signatureTolerance: 300, timeout: 30, answerLimit: 8 << 20, limit: 500, name: '',
   title: null, icon: null, page: null, placeholder: 'New message. Open to read.', worker: 'sealpost-worker.js', scope: undefined,
   isDeviceShared: false, endToEnd: null, observe: null, headers: null,
-  // Tests replace these.
+  // Tests replace these values.
   fetch: null, store: null, now: null, makeToken: randomToken,
 };
-/** The settings that the worker also needs. None is secret. */
+/** The names of the settings that the worker also needs. No setting is secret. */
 const SHARED = ['server', 'app', 'signatures', 'signatureTolerance', 'title', 'icon', 'page', 'placeholder', 'isDeviceShared', 'endToEnd', 'token'];
 const DAY = 86_400_000;
-/** The part of a sign-out's timeout that each step in the browser may take; the rest is the server's. */
+/**
+ * The part of a sign-out's timeout that each step in the browser may take. The remaining time is
+ * for the requests to the server.
+ */
 const LOCAL = 1 / 8;
 
 /** The keys that an app pins. There is no default: the app names the keys that it trusts. */
@@ -1664,11 +1715,11 @@ function pinnedKeys(signatures) {
 }
 
 /**
- * A client of the API, for one account in one browser: registers, fetches, marks as read,
- * dismisses, sends.
+ * A client of the API, for one account in one browser. It registers the browser, and fetches,
+ * marks, dismisses and sends notifications.
  *
  * It stores all values in IndexedDB, encrypted with a key that no script can export. Any number of
- * tabs and the worker may use it at once. Calls throw `PushClientError`.
+ * tabs and the worker may use the stored values at the same time. Calls throw `PushClientError`.
  */
 export class PushClient {
   /**
@@ -1677,26 +1728,30 @@ export class PushClient {
    * - `server`: the API's URL; the page's own origin by default. A page of another origin must be
    *   in `server.allowedOrigins`.
    * - `signatures`, which every app chooses: `{keys: [...]}`, the public keys that may sign
-   *   answers; requests ask for the first. Or `'unsigned'`: then `MyToken` alone authenticates
-   *   answers; it detects accidents, but attackers can calculate it.
-   * - `app`: the app, if the server sends for several. `signatureTolerance`: the largest clock
-   *   skew, in seconds, for a server that signs no nonces. `timeout`: for each call with all its requests, in seconds.
-   * - `token`: the source of tokens if none is stored, or the stored one ends or is refused. A URL
-   *   of the page's origin: page and worker post `{"Account": name}` to it, with the page's
-   *   cookies. Or a function, called with `{account, name}`. Both return the answer of
-   *   `POST /api/sessions`, or a similar `{Token, ExpiresAt}` of the app's own backend. A worker
-   *   cannot call the page's function: it needs its own in `options` of `sealpost-worker.js`.
+   *   answers; requests ask for a signature with the first key. Or `'unsigned'`: then only
+   *   `MyToken` authenticates answers, which detects accidents, but attackers can calculate its
+   *   echo.
+   * - `app`: the name of the app, if the server sends for several apps. `signatureTolerance`: the
+   *   largest accepted difference between the clocks of server and device, in seconds; it applies
+   *   only if the server signs no nonces. `timeout`: for each call with all its requests, in
+   *   seconds.
+   * - `token`: the source of a token if no token is stored, or if the stored token expires or is
+   *   refused. It is a URL of the page's origin, to which page and worker post `{"Account": name}`
+   *   with the page's cookies. Or it is a function, which the client calls with `{account, name}`.
+   *   URL and function return the answer of `POST /api/sessions`, or a similar `{Token,
+   *   ExpiresAt}` of the app's own backend. A worker cannot call the page's function: set a
+   *   function for the worker in `options` of `sealpost-worker.js`.
    * - `title`, `icon`, `placeholder`, `page`: the content of the worker's notifications, and the
    *   page that a click opens: by default this page without its query, and with the id as its hash.
    *   `{id}` in `page` stands for the id, as in `/#/messages/{id}`.
    * - `worker`, `scope`: the service worker's file and scope. `name`: a name for each account, if
    *   one origin has several.
-   * - `observe`: called after each request, token and push, for logs and counters:
-   *   `{kind, method, route, status, milliseconds, outcome}`. `headers`: called with
-   *   `{method, route}` before each request; returns fields to add, such as `traceparent`. Neither
-   *   gets a payload, a token or an id. A worker has its own, in `options`.
+   * - `observe`: called after each request, token and push, for logs and counters: `{kind, method,
+   *   route, status, milliseconds, outcome}`. `headers`: called with `{method, route}` before each
+   *   request; returns fields to add, such as `traceparent`. Neither hook gets a payload, a token
+   *   or an id. A worker has its own hooks, in `options`.
    * - `endToEnd`: `{senders: [...], isRequired}`, the public keys of the backends that encrypt for
-   *   this account's devices. This device then makes keys when it registers. If it cannot open a
+   *   this account's devices. This device then creates keys when it registers. If it cannot open a
    *   payload, the item's `unreadable` has the reason. If encryption `isRequired`, an unencrypted
    *   payload is treated in the same way.
    * - `isDeviceShared`: whether several accounts are signed in side by side, and share this
@@ -1707,7 +1762,8 @@ export class PushClient {
     if (!globalThis.crypto?.subtle) throw new PushClientError('unavailable', 'This page was not loaded over https.');
     const settings = {...DEFAULTS, server: globalThis.location?.origin, ...options};
     settings.server = addressOf(settings.server).href;
-    // After a sign-in elsewhere the query may have codes, which must not be stored.
+    // If the user has signed in at another site, the query may contain codes, which must not be
+    // stored.
     settings.page = settings.page ? addressOf(settings.page).href.replaceAll('%7Bid%7D', '{id}') : globalThis.location?.href.split(/[?#]/)[0] ?? null;
     settings.title = settings.title ?? globalThis.location?.hostname ?? 'Sealpost';
     if (typeof settings.token === 'string') settings.token = addressOf(settings.token).href;
@@ -1718,7 +1774,10 @@ export class PushClient {
     return push;
   }
 
-  /** For the worker: opens with the settings that the page used last; null before that. */
+  /**
+   * For the worker: opens the client with the settings that the page used last; null if no page
+   * has used it yet.
+   */
   static async reopen(name = '', options = {}) {
     const store = await storeOf({name, ...options});
     const stored = await store.get('settings');
@@ -1761,8 +1820,8 @@ export class PushClient {
     this.#api = new Conversation({server, keys: this.#keys, signatureTolerance, timeout, answerLimit, fetch, now: () => this.#now(), makeToken, observe, headers});
     await this.#change(async draft => {
       const stored = await draft.row('settings');
-      // State of another server or app is not this client's. A client that demands signatures does
-      // not read state that was accepted without them.
+      // A client does not read the state of another server or app. A client that demands
+      // signatures does not read state from unsigned answers.
       const isAnother = stored && ['server', 'app'].some(name => stored[name] !== this.#settings[name]);
       const isWeaker = stored && !stored.signatures?.keys && this.#keys.length > 0;
       if (isAnother) {
@@ -1773,7 +1832,8 @@ export class PushClient {
         // This floor is beyond every consumer's mark, so all consumers receive the full list.
         draft.head.floor = draft.head.change += 1;
       }
-      // Without its key the inbox is unreadable, so all of it is deleted.
+      // If the key of the stored state is lost, the inbox is unreadable, so the client deletes the
+      // whole inbox.
       if (draft.isDamaged) await inbox.clear(draft);
       const account = isAnother || draft.isDamaged ? null : stored?.account ?? null;
       const settings = {...this.#sharedSettings(), account};
@@ -1788,7 +1848,10 @@ export class PushClient {
     return Object.fromEntries(SHARED.map(name => [name, this.#settings[name]]).filter(([, value]) => typeof value !== 'function'));
   }
 
-  /** The stored settings; this client's own if a sign-out or the browser has removed them. */
+  /**
+   * The stored settings; this client's own settings if a sign-out or the browser has removed the
+   * stored ones.
+   */
   async #storedSettings(draft) {
     return await draft.row('settings') ?? {...this.#sharedSettings(), account: null};
   }
@@ -1797,14 +1860,14 @@ export class PushClient {
 
   /**
    * Exchanges the password for a token, and stores the token encrypted; it does not store the
-   * password. Removes another account's values.
+   * password. If another account was signed in, the client removes that account's values.
    *
-   * The client sends the password only after an answer of the server has passed the checks: no
-   * captive portal sees it.
+   * The client sends the password only after an answer of the server has passed the checks, so no
+   * captive portal gets the password.
    *
-   * A session of another name is the interference `wrongAccount`, and so is each later answer for
-   * another account. If an administrator has deleted the account and made a new one with that
-   * name, the client deletes the old one's state.
+   * Throws the interference `wrongAccount` if the session belongs to another user. Later calls
+   * throw it for each answer for another account. If an administrator has deleted the account and
+   * created a new account with the same name, the client deletes the old account's state.
    */
   async signIn(username, password) {
     const known = username === this.account ? await this.#identity() : null, deadline = this.#api.deadline();
@@ -1826,8 +1889,8 @@ export class PushClient {
   }
 
   /**
-   * Changes the account's password, and signs in with the new one. The server ends all sessions of
-   * the account and their devices: call `registerIfNeeded` afterwards.
+   * Changes the account's password, and signs in with the new password. The server ends all
+   * sessions of the account and their devices: call `registerIfNeeded` afterwards.
    */
   async changePassword(current, next) {
     await this.#call('PUT', '/api/users/current/password', {body: {Current: current, New: next}});
@@ -1835,10 +1898,11 @@ export class PushClient {
   }
 
   /**
-   * Signs in with a token from elsewhere. `account` must stand for one user only.
+   * Signs in with a token that this client has not fetched itself. The name in `account` must
+   * belong to one user only.
    *
-   * `id` is the `Account` of the token's session. Without it, the first answer decides which
-   * account's answers the client accepts.
+   * `id` is the `Account` of the token's session. Without an id, the first answer determines the
+   * account whose answers the client accepts.
    */
   async useToken(token, {account, id = null, expiresAt = null}) {
     await this.#use(token, {account, id, expiresAt}, this.#api.deadline());
@@ -1865,14 +1929,14 @@ export class PushClient {
   }
 
   /**
-   * Deletes the account's stored state, so that nothing can write to it any more, and ends the
-   * device and the token at the server.
+   * Deletes the account's stored state, so that no client can write to it any more. Then ends the
+   * device and the session at the server.
    *
    * The deletion comes first, and needs neither a network nor free space. Returns whether the
-   * server has confirmed, in answers for this account, the end of device and session. If not, the
-   * client stores an order to end them, if it can. It then retries at the next start of the page
-   * and with each event of the worker. If the token can no longer end a device, the account's next
-   * sign-in here does.
+   * server has confirmed, in answers for this account, the end of device and session. If the
+   * server has not, the client stores an order to end them, if it can store one. The client then
+   * retries at the next start of the page and with each event of the worker. If the token can no
+   * longer end a device, the account's next sign-in in this browser ends it.
    *
    * Throws `unavailable` only if the browser cannot delete the stored state.
    */
@@ -1880,8 +1944,8 @@ export class PushClient {
     const deadline = this.#api.deadline(), {account} = this;
     let send = () => {};
     const isReady = new Promise(done => { send = done; });
-    // This queues before a worker that learns of this sign-out: the answers to the same requests
-    // would differ.
+    // This joins the queue of sign-outs before a worker learns of this sign-out. If the worker
+    // sent the same requests first, this client would get other answers.
     const turn = this.#inTurn(async () => (await isReady)(), deadline);
     const {ending, isStored} = await this.#endHere().catch(error => {
       send(() => false);
@@ -1907,13 +1971,13 @@ export class PushClient {
   }
 
   /**
-   * Ends the account on this device. Returns the order for the server, null without device and
-   * token, and whether the order is stored.
+   * Ends the account on this device. Returns the sign-out order for the server, which is null if
+   * there is neither a device nor a token, and whether the order is stored.
    */
   async #endHere() {
     let ending = null, draft = null, isAbandoned = false;
     const end = async made => {
-      // A change that was too slow must not end a later session.
+      // If this change was abandoned because it took too long, it must not end a later session.
       if (isAbandoned) throw new PushClientError('unavailable', 'The browser has deleted the database.');
       const settings = await this.#storedSettings(made);
       ending = await this.#endSession(made, settings);
@@ -1938,22 +2002,22 @@ export class PushClient {
 
   /**
    * Reports pending sign-outs to the server. Returns whether the server has confirmed, in answers
-   * for their own accounts, that all of them have ended.
+   * for the account of each sign-out, that all devices and sessions have ended.
    */
   finishSignOuts() {
     return this.#inTurn(() => this.#sendSignOuts());
   }
 
   /**
-   * Runs in one tab or worker at a time: a concurrent second call would use a token that the first
-   * has ended.
+   * Sends sign-outs in one tab or worker at a time: a second concurrent call would use a token
+   * that the first call has ended.
    */
   #inTurn(send, deadline = this.#api.deadline()) {
     const run = () => alone(`${this.#channelName} endings`, deadline, send, send);
     return this.#sending = this.#sending.catch(() => {}).then(run);
   }
 
-  /** Carries out the pending orders; `renew` applies only to orders of that account. */
+  /** Carries out the pending orders. `renew` gets a new token for the orders of `account` only. */
   async #sendSignOuts({account = null, renew, deadline = this.#api.deadline()} = {}) {
     let isDone = true, isWaiting = false;
     for (const name of (await this.#store.list('ending/')).keys()) {
@@ -1977,8 +2041,9 @@ export class PushClient {
   }
 
   /**
-   * Ends devices and session. Returns whether the server has confirmed that, and the order that is
-   * `left` for another token of the account, or null. `renew` replaces a missing or invalid token.
+   * Ends the devices and the session of an order. Returns whether the server has confirmed that
+   * both have ended, and in `left` the order that needs another token of the account, or null.
+   * `renew` replaces a missing or invalid token.
    */
   async #sendEnding(ending, deadline, renew = async () => null) {
     const {server, keys, account, id = null} = ending;
@@ -1998,7 +2063,8 @@ export class PushClient {
       isNobody = await end(`${SESSIONS}/current`, token) === 'nobody';
       if (!isNobody) break;
     }
-    // If the account has signed in again, its new token ends the devices; its new session stays.
+    // If the account has signed in again, the client ends the old devices with the new token. The
+    // new session stays.
     const identity = await this.#identity(), isSameID = id === null || identity === null || id === identity;
     const isSame = isSameID && this.account !== null && this.account === account && this.#api.base === server;
     const own = isSame && left.length > 0 ? (await this.#read('session'))?.token : null;
@@ -2008,7 +2074,8 @@ export class PushClient {
 
   /**
    * Asks the server to end a device or a session. Returns `ended`, `refused`, or `nobody` if the
-   * server does not know the token. Throws if a retry may help, and for a foreign answer.
+   * server does not know the token. Throws if a retry may help, and if the answer is not the
+   * server's own.
    */
   async #end(api, path, authorization, options) {
     try {
@@ -2024,7 +2091,7 @@ export class PushClient {
    * Makes the stored state unreadable. Returns the order for the server; null without device and
    * token.
    *
-   * Writers that opened before this can no longer write.
+   * Clients that were opened before this change can no longer write.
    */
   async #endSession(draft, settings) {
     const [session, identity, registration, stream] = await Promise.all(OF_ACCOUNT.map(name => draft.read(name)));
@@ -2049,9 +2116,10 @@ export class PushClient {
   /**
    * The cached inbox, at once and without a network: its newest notifications, the oldest first.
    *
-   * `limit` says how many; `hasMore` whether there are older ones, which a call with
-   * `before: notifications[0]` returns. `count` and `unreadCount` are of the whole inbox. `syncedAt`
-   * is the time at which it was last current, null if never.
+   * `limit` is the maximum number of notifications. `hasMore` says whether there are older
+   * notifications, which a call with `before: notifications[0]` returns. `count` and `unreadCount`
+   * are the numbers of the whole inbox. `syncedAt` is the time at which the inbox was last
+   * current; null if never.
    */
   async cachedInbox({limit = PAGE, before = null} = {}) {
     return this.#inboxOf({limit, before, isFresh: false});
@@ -2080,7 +2148,10 @@ export class PushClient {
     };
   }
 
-  /** The notifications of entries, with their payloads; of unreadable payloads nothing is shown. */
+  /**
+   * The notifications of entries, with their payloads. A notification with an unreadable payload
+   * has no payload here.
+   */
   async #withPayloads(entries) {
     const {epoch} = this.#cache, memory = this.#payloads, found = new Map();
     const nameOf = ({item, change}) => `${epoch}/${item.id}/${change}`, missing = [];
@@ -2106,17 +2177,19 @@ export class PushClient {
   }
 
   /**
-   * The changes since a mark: `arrived`, the new or changed items; `deleted`, the ids to stop
-   * showing; the next `mark`.
+   * The changes since a mark, a text that stands for the last change that the caller has
+   * processed: `arrived`, the new or changed items; `deleted`, the ids to stop showing; the next
+   * `mark`.
    *
    * No change is lost between two calls, even if another tab fetched it or a call failed in
-   * between. Without a mark, or with one that is too old, `isEverything` is true and `arrived` is
-   * the whole inbox. If there are more than `limit` changes, the call returns the first of them,
-   * with a mark after these, and `hasMore` is true.
+   * between. Without a mark, or with a mark that is too old, `isEverything` is true and `arrived`
+   * is the whole inbox. If there are more than `limit` changes, the call returns the first `limit`
+   * changes and a mark after them, and `hasMore` is true.
    */
   async changes(mark = null, {limit = PAGE} = {}) {
     let head, entries, rows;
-    // All values must be of one revision: a mark beyond them would lose the changes in between.
+    // All values must come from one revision of the store: with a newer mark, the caller would
+    // lose changes.
     do {
       head = await this.#store.head();
       [entries, rows] = [await this.#entries(), await this.#store.list('gone/')];
@@ -2133,7 +2206,10 @@ export class PushClient {
     return {arrived, deleted, isEverything, hasMore, mark: `${head.epoch}/${hasMore ? page.at(-1).change : head.change}`};
   }
 
-  /** The changes as they arrive, from this tab, other tabs and the worker. Ends with `signal`. */
+  /**
+   * The changes as they arrive, from this tab, other tabs and the worker. The iteration ends when
+   * `signal` is aborted.
+   */
   async *updates({mark, signal} = {}) {
     const channel = new BroadcastChannel(this.#channelName);
     let ring = () => {}, isRung = false;
@@ -2161,10 +2237,10 @@ export class PushClient {
   /**
    * Sends the outbox, and then fetches the changes since the last time.
    *
-   * Returns the newest notifications, as `cachedInbox` does. `isFresh` is true if the server has just
-   * confirmed this inbox. If the network fails or
-   * interferes, it is false, `failure` has the reason, and `syncedAt` is the time at which the
-   * inbox was last current. If nothing is cached, the call throws instead.
+   * Returns the newest notifications, as `cachedInbox` does. `isFresh` is true if the server has
+   * just confirmed this inbox. If the network fails or changes answers, `isFresh` is false,
+   * `failure` has the reason, and `syncedAt` is the time at which the inbox was last current. If
+   * nothing is cached, the call throws instead.
    */
   async sync({limit = PAGE} = {}) {
     const deadline = this.#api.deadline(), unstored = new Map(), run = {unstored, deadline, ahead: null};
@@ -2173,7 +2249,7 @@ export class PushClient {
       // Entries that the server does not accept now must not block the fetch.
       await this.#drain(deadline).catch(error => { if (error.code === 'offline' || !error.allowsCached) throw error; });
       for (let pages = 0; ; pages += 1) {
-        // No inbox has so many pages: the server's answers always have `More`.
+        // No inbox has so many pages, so the answers have a wrong `More`.
         if (pages === 1000) {
           const where = {status: 200, path: '/api/notifications'};
           throw interference('unexpectedBody', 'a last page', 'more pages than an inbox has', where);
@@ -2195,8 +2271,8 @@ export class PushClient {
   }
 
   /**
-   * The answer with the changes after a cursor, and the number of the last change before the
-   * request.
+   * Requests the changes after a cursor. Returns the answer, and the number of the last change of
+   * the stored inbox before the request.
    */
   async #requestPage(cursor, deadline) {
     const before = (await this.#store.head()).change;
@@ -2209,7 +2285,10 @@ export class PushClient {
     return {before, answer: await this.#call('GET', '/api/notifications', {query, condition, deadline})};
   }
 
-  /** Fetches, checks and merges one page, and requests the next one `ahead` meanwhile. */
+  /**
+   * Fetches, checks and merges one page. While it merges the page, it requests the next page
+   * `ahead`.
+   */
   async #advance(isRestart, run) {
     const {unstored, deadline, ahead} = run, cached = (await this.#read('cursor'))?.cursor, cursor = isRestart ? undefined : cached;
     let before, answer;
@@ -2222,21 +2301,22 @@ export class PushClient {
       throw error;
     }
     const read = answer.status === 304 ? null : readPage(answer);
-    // A first page may delete entries that the next page has again, so the next page is requested
-    // only after that.
+    // The first page of a restart may delete entries that the next page contains again. In this
+    // case the next page is requested only after the merge.
     if (read?.hasMore && (cursor !== undefined || before === 0)) {
       run.ahead = {cursor: read.cursor, request: this.#requestPage(read.cursor, deadline)};
-      // The next call throws this error.
+      // The next call of this function throws the error of this request.
       run.ahead.request.catch(() => {});
     }
     const page = read && await this.#opened(read);
-    // This fills the cache, so that entries are decrypted once and not for each page.
+    // This call fills the cache of entries, so that each entry is decrypted only once, and not for
+    // each page.
     await this.#entries();
     const isMerged = await this.#change(async draft => {
       if (page) {
         const pending = await this.#pending(draft);
-        // Without a cursor the server names no deletions, such as of notifications fetched before
-        // the first page.
+        // Without a cursor the server does not list deleted notifications. The cache may contain
+        // such notifications if they were fetched one by one before the first page.
         const how = {after: cached, before, replaces: cursor === undefined, pending, date: this.#now()};
         if (!await inbox.merge(draft, page, how)) return false;
       } else {
@@ -2248,14 +2328,14 @@ export class PushClient {
     }, {durability: 'relaxed'});
     if (isMerged && page) for (const {item, isStorable} of page.items) if (isStorable) unstored.delete(item.id); else unstored.set(item.id, item);
     this.#announce();
-    // Another tab was faster: the next page begins at its cursor.
+    // Another tab has merged a page meanwhile: the next page begins at the cursor of that page.
     if (!isMerged) return 'more';
     if (page?.hasMore) return 'more';
     await this.#change(async draft => inbox.shrink(draft, await this.#entriesOf(draft)));
     return 'done';
   }
 
-  /** A notification of the cache, without a request; null if it is not there. */
+  /** A cached notification, without a request; null if it is not cached. */
   async cachedNotification(id) {
     const item = (await this.#cachedItem(checked(id)))?.item;
     return item && !isPast(item, this.#now()) ? item : null;
@@ -2272,10 +2352,11 @@ export class PushClient {
   /**
    * Fetches a notification by its id, as `{item, isFresh, date, failure}`.
    *
-   * If the network fails or interferes, this returns the cached notification with its date. If the
-   * server says that it is gone, the client deletes its copy and throws. A read-once payload
-   * (`isReadOnce`) arrives here and is not cached; the server returns it for a minute: show it,
-   * then call `confirmTaken`.
+   * If the network fails or changes the answer, the call returns the cached notification with its
+   * date. If the server says that the notification is gone, the client deletes its copy and
+   * throws. The call also fetches a payload that can be fetched only once (`isReadOnce`), and does
+   * not cache it. The server returns it for a minute after the first fetch: show the payload, then
+   * call `confirmTaken`.
    */
   async notification(id) {
     const before = (await this.#store.head()).change, name = entryName(id), cached = await this.#cachedItem(id);
@@ -2300,10 +2381,11 @@ export class PushClient {
   }
 
   /**
-   * For the worker: the item of a push; null if it is gone. The client stores it for the page.
+   * For the worker: the notification of a push; null if the notification is gone. The client
+   * stores it, so that the page can show it.
    *
-   * The request is a list of one id, since a list has no read-once payloads: a fetch of such a
-   * payload would begin its lease of a minute before the user looks at it.
+   * The request is a list of one id, since a list has no read-once payloads: after a fetch of such
+   * a payload, the server would erase it within a minute, before the user looks at it.
    */
   async preview(id) {
     const query = [['ids', String(checked(id))]];
@@ -2327,8 +2409,8 @@ export class PushClient {
   }
 
   /**
-   * Stores the item of an answer, if that is allowed and nothing newer was stored since the change
-   * `before`.
+   * Stores the notification of an answer, if that is allowed, and if no newer state of it was
+   * stored since the change with the number `before`.
    */
   async #take(answer, id, before) {
     const {items: [{item}]} = await this.#opened({items: [{item: readItem(answer, id)}]}), isStorable = !answer.isNoStore && !item.isReadOnce && !item.isNeverStored && item.hasPayload;
@@ -2336,10 +2418,10 @@ export class PushClient {
       const pending = await this.#pending(draft);
       if (pending.dismissed.has(id) || !await inbox.isUntouched(draft, id, before)) return;
       const isRead = pending.read.get(id) ?? item.isRead;
-      // With the tag of another state, a 304 would wrongly confirm this one.
+      // If the tag belonged to another state, a 304 would wrongly confirm the stored state.
       if (isStorable) return void await inbox.put(draft, {...item, isRead}, {tag: isRead === item.isRead ? answer.tag : null, date: this.#now()});
-      // The entry stays without its payload and with the old change's number: for consumers nothing
-      // has changed.
+      // The entry stays without its payload, and keeps the number of its last change: for
+      // consumers nothing has changed.
       const row = await draft.row(entryName(id));
       if (!row) return;
       draft.write(entryName(id), {item: packed(withoutPayload({...item, isRead})), tag: null, date: this.#now(), size: 0}, placeOf(row));
@@ -2358,9 +2440,10 @@ export class PushClient {
   // MARK: Reading, dismissing, sending
 
   /**
-   * Marks one or several notifications as read or unread: here at once, and at the server when it
-   * can be reached. Returns whether the server has accepted it by now. If the server refuses, the
-   * `outbox` says so, and the next `sync` restores the notification.
+   * Marks one or several notifications as read or unread: at once in this browser, and at the
+   * server as soon as it can be reached. Returns whether the server has accepted the change before
+   * the call returns. If the server refuses, the `outbox` says so, and the next `sync` restores
+   * the notification.
    */
   async markRead(ids, isRead = true) {
     const wanted = [ids].flat().map(checked);
@@ -2368,7 +2451,7 @@ export class PushClient {
     await this.#change(async draft => {
       names = [];
       await inbox.mark(draft, wanted, isRead);
-      // The server marks up to 500 as read in one request, but only one as unread.
+      // In one request, the server marks up to 500 notifications as read, but only one as unread.
       const size = isRead ? 500 : 1;
       for (let start = 0; start < wanted.length; start += size) {
         names.push(await this.#enqueue(draft, {kind: 'read', ids: wanted.slice(start, start + size), isRead}));
@@ -2380,8 +2463,9 @@ export class PushClient {
   }
 
   /**
-   * Dismisses a notification on all of the user's devices: here at once, and at the server when it
-   * can be reached. Returns the same as `markRead`.
+   * Dismisses a notification on all of the user's devices: at once in this browser, and at the
+   * server as soon as it can be reached. Returns whether the server has accepted the dismissal
+   * before the call returns.
    */
   async dismiss(id) {
     let name;
@@ -2408,7 +2492,8 @@ export class PushClient {
    * Sends any JSON value to the account's own devices, when the server can be reached, and only
    * once: all attempts have the same key.
    *
-   * Returns its id, or null if it waits in the `outbox`. A refusal throws and removes the message.
+   * Returns the notification's id, or null if the message waits in the `outbox`. A refusal throws
+   * and removes the message.
    */
   async send(payload) {
     const key = crypto.randomUUID();
@@ -2423,15 +2508,15 @@ export class PushClient {
   }
 
   /**
-   * The entries that wait for the server, the oldest first. An entry with a `failure` is not
-   * retried: `discard` it then. Of failed entries the last hundred stay.
+   * The tasks that wait for the server, the oldest first, and the last hundred failed tasks. The
+   * client does not retry a task with a `failure`: tell the user, then `discard` it.
    */
   async outbox() {
     const rows = [...(await this.#store.list('outbox/')).keys()];
     return (await Promise.all(rows.map(name => this.#read(name)))).filter(Boolean);
   }
 
-  /** Removes a waiting or failed entry by its `key`. */
+  /** Removes a waiting or failed task by its `key`. */
   async discard(key) {
     await this.#change(async draft => {
       for (const name of await draft.names('outbox/')) if ((await draft.read(name))?.key === key) draft.remove(name);
@@ -2439,7 +2524,7 @@ export class PushClient {
   }
 
   async #enqueue(draft, call) {
-    // A new change of a notification replaces an earlier mark.
+    // A new change of a notification replaces an earlier change to read or unread.
     for (const name of call.ids.length === 1 ? await draft.names('outbox/') : []) {
       const before = await draft.read(name);
       if (before?.ids.length === 1 && before.ids[0] === call.ids[0] && before.kind === 'read') draft.remove(name);
@@ -2462,7 +2547,7 @@ export class PushClient {
     return pending;
   }
 
-  /** Sends the waiting entries. Returns whether none is left. */
+  /** Sends the waiting tasks. Returns whether the server has answered all of them. */
   async #flush() {
     try {
       await this.#drain(this.#api.deadline());
@@ -2475,8 +2560,9 @@ export class PushClient {
   }
 
   /**
-   * Sends the waiting entries in their order; throws the error that stops it. Only one tab or
-   * worker sends at a time: a repeated call would be harmless, but is unnecessary.
+   * Sends the waiting tasks in their order; throws the first error that makes the other tasks
+   * wait. Only one tab or worker sends at a time: a repeated call would be harmless, but is
+   * unnecessary.
    */
   async #drain(deadline) {
     const drain = async () => {
@@ -2524,8 +2610,8 @@ export class PushClient {
   }
 
   /**
-   * Marks an entry as failed until the app discards it. The next page restores the state that was
-   * shown as done.
+   * Marks a task as failed until the app discards it. The notification was shown as if the task
+   * were done; the next page restores the server's state.
    */
   async #fail(name, call, failure) {
     await this.#change(async draft => {
@@ -2538,7 +2624,7 @@ export class PushClient {
     });
   }
 
-  /** Whether the server has refused one of these for good. */
+  /** Whether the server has refused one of these tasks for good. */
   async #isRefused(names) {
     return (await Promise.all(names.map(name => this.#read(name)))).some(call => call?.failure);
   }
@@ -2546,19 +2632,19 @@ export class PushClient {
   // MARK: Registering
 
   /**
-   * Asks for permission, subscribes and registers. Call it after a click of the user: browsers
-   * demand that.
+   * Asks for permission, subscribes and registers. Call this in the handler of a user's click:
+   * browsers require a click.
    *
-   * `tags` are the topics of this device. Throws `denied` if the user does not allow it,
-   * `unavailable` if the browser has no Web Push, or has switched it off. A browser that cannot run
-   * the worker throws before it asks the user; call `startWorker` before the click, so that nothing
-   * delays the question.
+   * `tags` are the topics of this device. Throws `denied` if the user does not allow
+   * notifications, and `unavailable` if the browser has no Web Push, or the user has switched it
+   * off. A browser that cannot run the worker throws before it asks the user; call `startWorker`
+   * before the click, so that nothing delays the question.
    */
   async register({tags = []} = {}) {
     if (!isPushAvailable()) throw new PushClientError('unavailable', 'This browser has no Web Push for this page.');
     if (!await this.#worker()) await this.startWorker();
     if (await Notification.requestPermission() !== 'granted') throw new PushClientError('denied', 'Notifications are not allowed.');
-    // The wait for the user's permission does not count.
+    // The deadline begins only after the user's answer.
     const deadline = this.#api.deadline();
     await this.#startWorker(deadline);
     const id = await this.#subscribe(tags, deadline);
@@ -2567,12 +2653,12 @@ export class PushClient {
   }
 
   /**
-   * Registers again if the browser's subscription, the server's key or the session has changed, the
-   * server no longer has the device, or a week has passed. Call it at each start, and after signing
-   * in. Without a network it returns the stored id.
+   * Registers again if the browser's subscription, the server's key or the session has changed,
+   * the server no longer has the device, or a week has passed. Call this at each start, and after
+   * signing in. Without a network the call returns the stored id.
    *
-   * The server removes the device of a session that ends by a new password, an administrator or a
-   * sign-out, and a device whose push service says that it is gone.
+   * The server removes a device that is gone according to its push service. If a new password, an
+   * administrator or a sign-out ends a session, the server also removes the session's device.
    */
   async registerIfNeeded() {
     const stored = await this.#read('registration');
@@ -2591,7 +2677,7 @@ export class PushClient {
       // The push service has perhaps ended the subscription of a retired device. A shared
       // subscription may still serve other accounts.
       if (!own && !this.#settings.isDeviceShared) await pushed(deadline, subscription.unsubscribe());
-      // A server of the previous version has the key elsewhere.
+      // A server of the previous version returns the key from another path.
       const key = own && (own.serverKey ?? await this.#pushKey(deadline));
       const isOfKey = boundKey(subscription) === key || (boundKey(subscription) === null && (stored.key ?? key) === key);
       if (!own || !isOfKey) return await this.#subscribe(stored.tags, deadline);
@@ -2610,7 +2696,7 @@ export class PushClient {
     return this.#devices(this.#api.deadline());
   }
 
-  /** Ends another device of the account, such as a lost one. */
+  /** Ends another device of the account, such as a lost phone. */
   async endDevice(id) {
     await this.#call('DELETE', `/api/register/${escape(id)}`);
   }
@@ -2678,15 +2764,15 @@ export class PushClient {
     return id !== null && registration !== null && hint === await accountHint(registration, id);
   }
 
-  /** Ends this device's registration and its subscription. Ending it again does nothing. */
+  /** Ends this device's registration and its subscription. A second call does nothing. */
   async unregister() {
     await this.#unsubscribe();
     await this.#endRegistration('registration', this.#api.deadline());
   }
 
   /**
-   * Installs the worker, which also sends the outbox; pages that never ask for push call it at
-   * their start.
+   * Installs the worker, which also sends the tasks of the outbox. A page that never calls
+   * `register` calls this at its start.
    */
   async startWorker() {
     await this.#startWorker(this.#api.deadline());
@@ -2705,7 +2791,7 @@ export class PushClient {
       if (navigator.onLine === false) throw offline('The worker cannot be loaded.', {cause});
       throw new PushClientError('unavailable', `The browser cannot start the worker ${url.pathname}: ${cause?.name}. It must exist, and the browser must support workers that are modules.`, {cause});
     }
-    // Otherwise `ready` would wait for ever.
+    // Without this check, `ready` would wait for ever.
     if (!location.href.startsWith(registered.scope)) {
       throw new PushClientError('unavailable', `The worker of ${registered.scope} does not control this page: put its file beside the page, or in a folder above.`);
     }
@@ -2739,8 +2825,8 @@ export class PushClient {
   }
 
   /**
-   * Registers under the stored id; if the server says that it is gone, registers once under a new
-   * one.
+   * Registers under the stored id. If the server says that this id is gone, registers once under a
+   * new id.
    */
   async #register(name, body, details, deadline) {
     if (this.#app) body.App = this.#app;
@@ -2768,8 +2854,9 @@ export class PushClient {
   // MARK: End-to-end encryption
 
   /**
-   * The app that requests name. End-to-end payloads are bound to their app, so for them the server
-   * must not choose it. It refuses `default` as `unknown-app` if the account does not belong to it.
+   * The app that each request names; null leaves the choice to the server. End-to-end payloads are
+   * bound to an app, so a client that opens them always names its app. If the account does not
+   * belong to the app `default`, the server refuses that name as `unknown-app`.
    */
   get #app() {
     return this.#settings.app ?? (this.#settings.endToEnd ? 'default' : null);
@@ -2785,8 +2872,9 @@ export class PushClient {
   }
 
   /**
-   * Approves another device of the account, so that senders encrypt for it. First a person compares
-   * its fingerprint on both screens; if the server lists another one now, this throws.
+   * Approves another device of the account, so that senders encrypt for it. Before this call, a
+   * person must have compared the device's fingerprint on both screens. If the server now lists
+   * the device with another fingerprint, the call throws.
    */
   async approveDevice(id, fingerprint) {
     const deadline = this.#api.deadline(), own = await this.#deviceKeys();
@@ -2803,7 +2891,8 @@ export class PushClient {
       return typeof id === 'string' && key?.account === account ? [{id, isThisDevice: id === own, key}] : [];
     }));
     const listed = keys.flat(), approved = listed.find(({isThisDevice}) => isThisDevice)?.key;
-    // A registration under another id then has the approvals, too.
+    // The stored text then contains the approvals by other devices, so a registration under
+    // another id has them, too.
     await this.#change(async draft => {
       const stored = await draft.row('device');
       if (approved?.text.startsWith(stored?.text ?? ' ') && approved.text !== stored.text) draft.writeClear('device', {...stored, text: approved.text});
@@ -2822,7 +2911,10 @@ export class PushClient {
     return keys ? [['key', keys.key.id]] : [];
   }
 
-  /** Makes this device's keys once, and gives the public ones to the server for each new registration. */
+  /**
+   * Creates this device's keys once, and gives the public keys to the server for each new
+   * registration.
+   */
   async #setDeviceKey(id, deadline) {
     const account = await this.#identity();
     if (!this.#settings.endToEnd || account === null) return;
@@ -2830,7 +2922,7 @@ export class PushClient {
     if (stored?.registration === id) return;
     const made = stored ?? (await DeviceKeys.make(account, this.#now() / 1000)).stored;
     // The keys are stored first: a sender may encrypt for them as soon as the server has them.
-    // Another tab may have made keys meanwhile.
+    // Another tab may have created keys meanwhile.
     await this.#change(async draft => {
       stored = await draft.row('device') ?? made;
       draft.writeClear('device', {...stored, registration: null});
@@ -2840,8 +2932,8 @@ export class PushClient {
   }
 
   /**
-   * A page with its end-to-end payloads opened. An item that cannot be opened has no payload, and
-   * the reason in `unreadable`.
+   * Returns a page with opened end-to-end payloads. An item whose payload cannot be opened has no
+   * payload, and the reason in `unreadable`.
    */
   async #opened(page) {
     if (!this.#settings.endToEnd) return page;
@@ -2860,7 +2952,7 @@ export class PushClient {
       }
     };
     const items = await Promise.all(page.items.map(async ({item, ...rest}) => ({item: await open(item), ...rest})));
-    // The messages are in the order of the page, whichever was decrypted first.
+    // The messages are in the order of the page, not in the order in which they were decrypted.
     const messages = items.map(({item}) => item).filter(({message}) => message !== undefined);
     if (messages.length === 0) return {...page, items};
     let seen;
@@ -2894,7 +2986,8 @@ export class PushClient {
   }
 
   async #unsubscribe() {
-    // Other accounts share the subscription; the server pushes to it for those only.
+    // Other accounts share the subscription. From now on the server pushes to it only for those
+    // accounts.
     if (this.#settings.isDeviceShared) return;
     // Without a network this still ends the subscription here; the push service learns of it
     // later.
@@ -2911,12 +3004,14 @@ export class PushClient {
     return globalThis.navigator?.serviceWorker?.getRegistration?.(this.#settings.scope ?? undefined);
   }
 
-  /** Whether a shown notification is this account's. Safari's placeholders name no account. */
+  /**
+   * Whether a shown notification belongs to this account. Safari's placeholders name no account.
+   */
   #isOwn({data}) {
     return (data?.name ?? (data?.secureId ? this.#settings.name : '')) === this.#settings.name;
   }
 
-  /** Closes the notifications that the worker has shown for some ids, or for all. */
+  /** Closes the notifications that the worker has shown: those with the given ids, or all. */
   async #closeNotifications(ids) {
     const worker = await this.#worker();
     if (!worker?.getNotifications) return;
@@ -2928,9 +3023,9 @@ export class PushClient {
   }
 
   /**
-   * Syncs, closes the shown notifications that are no longer unread, and sets the badge: another
-   * device has read or dismissed them, their publisher has recalled them, or they have expired. The
-   * one with the id `kept` stays.
+   * Syncs, closes the shown notifications that are no longer unread, and sets the badge. Such
+   * notifications were read or dismissed on another device or recalled, or have expired. The
+   * notification with the id `kept` stays.
    */
   async closeSeen(kept = null) {
     // The notifications are listed before the sync, so that the sync knows all of them.
@@ -2950,7 +3045,8 @@ export class PushClient {
     try {
       await (await this.#worker())?.sync?.register('sealpost');
     } catch (error) {
-      // The user or the browser does not allow it: the next start of the page does the same.
+      // The user or the browser does not allow background sync. The next start of the page sends
+      // what waits.
       if (!(error instanceof DOMException)) throw error;
     }
   }
@@ -2961,13 +3057,15 @@ export class PushClient {
    * Notifications as they arrive, without Web Push: over server-sent events, for as long as the
    * page is open.
    *
-   * Yields each as `{id, item}`; the item is null if it could not be fetched or is gone. The inbox
-   * and `updates` have them, too. Reconnects with backoff until `signal` ends it. End it before
+   * Yields each notification as `{id, item}`; `item` is null if the notification could not be
+   * fetched or is gone. The inbox and `updates` have these notifications, too. The client
+   * reconnects with growing delays until `signal` is aborted. Abort the signal before you call
    * `register`, which ends the stream's registration.
    *
-   * All tabs of an account share one connection, as browsers allow six to an origin: the tab with
-   * the lock reads the stream and tells the others. `silence` is the time in seconds after which a
-   * stream without a sign of life counts as lost; a tab takes the lock of a silent one.
+   * All tabs of an account share one connection, because browsers allow only six connections to an
+   * origin: the tab with the lock reads the stream and tells the other tabs. If a stream sends
+   * nothing for `silence` seconds, it counts as lost. If the tab with the lock is silent, another
+   * tab takes the lock.
    */
   async *events({signal, silence = 45} = {}) {
     const name = `${this.#channelName} events`, channel = new BroadcastChannel(name), end = new AbortController();
@@ -2992,7 +3090,7 @@ export class PushClient {
     };
     if (signal?.aborted) return channel.close();
     signal?.addEventListener('abort', stop);
-    // A leader without a network is silent for up to a minute between two attempts.
+    // A tab with the lock but without a network is silent for up to a minute between two attempts.
     const leading = inOneTab(name, end.signal, lead, {silenceTimeout: 4000 * silence, onHear: listener => { hear = listener; }});
     leading.catch(error => give({error}));
     try {
@@ -3012,7 +3110,10 @@ export class PushClient {
     }
   }
 
-  /** Reads streams, one after the other, until `signal` ends it. Yields `{}` as a sign of life. */
+  /**
+   * Reads streams, one after the other, until `signal` is aborted. Yields `{}` whenever bytes
+   * arrive.
+   */
   async *#streams(last, signal, silence) {
     let device = null, pause = 0;
     while (!signal.aborted) {
@@ -3037,8 +3138,8 @@ export class PushClient {
   }
 
   /**
-   * The notification of a push, or null. A push whose notification is not there may tell of a change
-   * by another device.
+   * The notification of a push, or null. A push without a notification may mean that another
+   * device has made a change.
    */
   async #arrived(id) {
     try {
@@ -3052,8 +3153,8 @@ export class PushClient {
   }
 
   /**
-   * Reads one stream until it ends. Streams are not signed; the notifications fetched for their
-   * ids are.
+   * Reads one stream until it ends. Streams are not signed. The notifications that the client
+   * fetches for the ids are signed.
    */
   async *#stream(device, last, signal, silence) {
     const authorization = await this.#authorization(null, this.#api.deadline()), account = await this.#identity();
@@ -3078,7 +3179,7 @@ export class PushClient {
         const {done, value} = await reader.read().catch(() => { throw offline('The stream has ended.'); });
         if (done) return;
         clearTimeout(timer);
-        // The server sends a sign of life every 15 seconds.
+        // The server sends at least a heartbeat every 15 seconds.
         timer = setTimeout(end, silence * 1000);
         yield {};
         for (const id of lines.take(value)) yield {id};
@@ -3092,7 +3193,10 @@ export class PushClient {
 
   // MARK: Calls
 
-  /** Sends a call with the account's token; if the server refuses it, again with a new one. */
+  /**
+   * Sends a request with the account's token. If the server refuses the token, sends the request
+   * again with a new token.
+   */
   async #call(method, path, given = {}) {
     const options = {...given, deadline: given.deadline ?? this.#api.deadline()};
     const authorization = await this.#authorization(null, options.deadline);
@@ -3108,8 +3212,8 @@ export class PushClient {
   }
 
   /**
-   * Sends one call, whose answer must be for the client's account. The first answer decides which
-   * account that is.
+   * Sends one request, whose answer must be for the client's account. If the client does not know
+   * its account yet, it takes the account from the answer.
    */
   async #ask(method, path, options, epoch) {
     const account = await this.#identity(), answer = await this.#api.ask(method, path, {...options, account});
@@ -3130,19 +3234,20 @@ export class PushClient {
       if (!stored) draft.write('identity', {id: answer.account});
       return stored?.id ?? answer.account;
     });
-    // Another tab was faster.
+    // Another tab has learned another account meanwhile.
     if (known !== answer.account) throw interference('wrongAccount', known, printable(answer.account), answer);
   }
 
   /**
-   * The `Authorization` of a request; with `refused`, a different one, or null if there is none.
+   * The `Authorization` of a request. If the server has refused the value `refused`, returns
+   * another value, or null if there is none.
    */
   async #authorization(refused, deadline) {
     const head = await this.#store.head();
     if (this.account === null || head.epoch !== this.#epoch) throw new PushClientError('signedOut', 'Nobody is signed in.');
     const session = await this.#read('session'), stored = session && `Bearer ${session.token}`;
-    // A token is renewed a minute early, since the request takes time. Without a provider the
-    // client uses it until its end.
+    // The client renews a token a minute before its end, since a request takes time. Without a
+    // token provider the client uses the token until its end.
     const isEnding = session?.expiresAt && session.expiresAt - this.#now() < 60_000;
     if (stored && stored !== refused && !(isEnding && this.#settings.token)) return stored;
     if (!this.#settings.token) {
@@ -3164,8 +3269,8 @@ export class PushClient {
   }
 
   /**
-   * A session from the app's token provider. Throws `unauthorized` if it gives none, and `offline`
-   * if it fails.
+   * A session from the app's token provider. Throws `unauthorized` if the provider returns no
+   * token, and `offline` if the provider fails.
    */
   async #newSession(account, deadline) {
     const {token, name} = this.#settings;
@@ -3192,12 +3297,13 @@ export class PushClient {
   }
 
   /**
-   * Makes a change in one transaction, and retries from the start if another commit was faster.
+   * Makes a change and commits it in one transaction. If another commit has happened meanwhile,
+   * makes the change again on the new state.
    *
    * Throws `signedOut` and changes nothing if the account has ended since this client was opened.
    */
   async #change(body, {isAnyEpoch = false, durability} = {}) {
-    // Each retry follows a commit of another tab, or of another call of this one.
+    // Each retry follows a commit by another tab, or by another call in this tab.
     for (let tries = 1; ; tries += 1) {
       if (tries > 1000) throw new PushClientError('unavailable', 'Other tabs change the stored data all the time.');
       const [head, stored] = await Promise.all([this.#store.head(), this.#store.get('key')]);
@@ -3225,8 +3331,9 @@ export class PushClient {
   }
 
   /**
-   * All entries without payloads, the oldest first. They stay in memory; after a change by another
-   * tab this decrypts only the changed ones. Callers must not change the array.
+   * All entries without payloads, the oldest first. The entries stay in memory; after a change by
+   * another tab, this function decrypts only the changed entries. Callers must not change the
+   * array.
    */
   async #entries() {
     const head = await this.#store.head();
@@ -3240,9 +3347,9 @@ export class PushClient {
   }
 
   /**
-   * Drops unreadable rows and the cursor, so that the next page fetches everything; returns
-   * whether there were any. The rows count as deleted: no page would name those that the server
-   * has deleted meanwhile.
+   * Drops unreadable rows and the cursor, so that the next sync fetches everything. Returns
+   * whether there were unreadable rows. Their notifications count as deleted, because no page
+   * lists notifications that the server has deleted meanwhile.
    */
   async #giveUp(names) {
     return this.#change(async draft => {
@@ -3310,7 +3417,10 @@ function workerURL(url) {
   return policy?.createScriptURL(url.href) ?? url;
 }
 
-/** The value of a promise of the browser's push manager, with an error of the client. */
+/**
+ * The value of a promise of the browser's push manager. Converts the browser's errors into errors
+ * of this client.
+ */
 async function pushed(deadline, promise) {
   try {
     return await within(deadline, promise, "The browser's push service has not answered in time.");
@@ -3321,7 +3431,7 @@ async function pushed(deadline, promise) {
   }
 }
 
-/** The key that a subscription is bound to; null if the browser does not tell. */
+/** The key that a subscription is bound to; null if the browser does not reveal it. */
 function boundKey(subscription) {
   const key = subscription.options?.applicationServerKey;
   return key ? base64URL(new Uint8Array(key)) : null;
@@ -3329,7 +3439,8 @@ function boundKey(subscription) {
 
 /**
  * Runs `work` in one tab or worker of an origin at a time. A tab that the browser has suspended
- * keeps its lock: after half of the time until the deadline this runs `otherwise`.
+ * keeps its lock: after half of the time until the deadline, this tab runs `otherwise` without the
+ * lock.
  */
 async function alone(name, deadline, work, otherwise) {
   const locks = globalThis.navigator?.locks;
@@ -3346,8 +3457,9 @@ async function alone(name, deadline, work, otherwise) {
 }
 
 /**
- * Runs `work` in one tab of an origin at a time, until `signal` ends it. A tab that was not heard
- * for `silenceTimeout` milliseconds loses the lock: browsers suspend tabs that hold one.
+ * Runs `work` in one tab of an origin at a time, until `signal` ends it. A tab that sends no
+ * message for `silenceTimeout` milliseconds loses the lock, because browsers also suspend tabs
+ * that have a lock.
  */
 async function inOneTab(name, signal, work, {silenceTimeout, onHear}) {
   const locks = globalThis.navigator?.locks;
@@ -3370,7 +3482,7 @@ async function inOneTab(name, signal, work, {silenceTimeout, onHear}) {
         return work(working.signal);
       });
     } catch (error) {
-      // The wait has ended, or another tab has taken the lock.
+      // `signal` has ended the wait, or another tab has taken the lock.
       if (error.name !== 'AbortError') throw error;
     } finally {
       clearTimeout(timer);
@@ -3395,8 +3507,8 @@ export const isPushAvailable = () =>
   typeof Notification !== 'undefined' && (typeof PushManager !== 'undefined') && Boolean(globalThis.navigator?.serviceWorker ?? globalThis.registration);
 
 /**
- * The first characters of a session's token, as the server's lists show them; empty for another
- * issuer's token.
+ * The first characters of a session's token, as the server's lists show them; empty for the token
+ * of an identity provider.
  */
 const sessionOf = token => token.startsWith('spt_') ? token.slice(0, 12) : '';
 
@@ -3406,7 +3518,7 @@ function readSession(answer) {
   return session;
 }
 
-/** A session's token and its end, null if it has none. */
+/** A session's token and the time of its end; each is null if the session has none. */
 function sessionIn(json) {
   const token = member(json, 'token');
   return {token: typeof token === 'string' && token !== '' ? token : null, expiresAt: timeOf(member(json, 'expiresat'))};
@@ -3434,7 +3546,7 @@ export class EventLines {
       if (line.startsWith('data:')) {
         this.#data.push(line.slice(5).trim());
         this.#count += line.length;
-        // Nor is a stream with an endless event.
+        // A stream with an endless event is not the server's either.
         if (this.#count > 16_384) throw offline('The stream has an event without an end.');
       }
       if (line !== '' || this.#data.length === 0) continue;
@@ -3448,7 +3560,7 @@ export class EventLines {
 
 /**
  * The hint that identifies a push's account, `{"secureId":"4711","accountHint":"aV0mTHJ1xBI"}`;
- * null if it has none.
+ * null if the push has none.
  */
 export function pushedHint(message) {
   try {

@@ -13,7 +13,7 @@ package enum Base64: Sendable, CaseIterable {
         let bytes = Array(bytes)
         return String(unsafeUninitializedCapacity: (bytes.count + 2) / 3 * 4) { text in
             var end = 0
-            // The pending bits, which no digit has been written for, and their number.
+            // The bits that no written digit contains yet, and their number.
             var (bits, width) = (UInt32(0), UInt32(0))
             for byte in bytes {
                 (bits, width) = (bits << 8 | UInt32(byte), width + 8)

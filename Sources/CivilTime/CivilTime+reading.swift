@@ -17,14 +17,15 @@ extension CivilTime {
 }
 
 extension ArraySlice<UInt8> {
-    /// Takes the next character if it is one of `characters`.
+    /// Removes the next character if it is one of `characters`.
     fileprivate mutating func take(_ characters: Unicode.Scalar...) -> Bool {
         guard let first, characters.contains(Unicode.Scalar(first)) else { return false }
         self.removeFirst()
         return true
     }
 
-    /// Takes a number of `digits` digits, at most four; `nil` if no such number is next.
+    /// Reads a number of `digits` digits, at most four; returns `nil` if the text does not go on
+    /// with such a number.
     fileprivate mutating func takeNumber(_ digits: Int) -> Int? {
         let part = self.prefix(digits)
         guard part.count == digits, part.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
@@ -32,8 +33,8 @@ extension ArraySlice<UInt8> {
         return part.reduce(0) { $0 * 10 + Int($1 - 0x30) }
     }
 
-    /// Takes a fraction of a second, if there is one, in whole milliseconds; `nil` if it has no
-    /// digits, or more than nine.
+    /// Reads the fraction of a second, in whole milliseconds; 0 if there is none, and `nil` if it
+    /// has no digits or more than nine.
     fileprivate mutating func takeFraction() -> Int? {
         guard self.take(".") else { return 0 }
         let digits = self.prefix { (0x30...0x39).contains($0) }
@@ -45,7 +46,7 @@ extension ArraySlice<UInt8> {
         }
     }
 
-    /// Takes the offset from UTC in minutes; `nil` without one.
+    /// Reads the offset from UTC in minutes; returns `nil` if the text has no offset.
     fileprivate mutating func takeOffset() -> Int? {
         if self.take("Z", "z") { return 0 }
         let isWest = self.first == UInt8(ascii: "-")

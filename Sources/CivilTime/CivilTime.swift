@@ -3,14 +3,14 @@ package import Bytes
 /// A date and a time of day in UTC, in the Gregorian calendar, with the text forms that HTTP and
 /// JSON use.
 ///
-/// `gmtime_r(3)` is no alternative: in glibc it takes a lock of the whole process, and event loops
+/// `gmtime_r(3)` is no alternative: in glibc it locks a mutex of the whole process, so event loops
 /// that called it four times for each answer waited for each other. A `DateFormatter` costs more
 /// than the rest of an answer.
 package struct CivilTime: Sendable, Hashable {
     package let year: Int
     package let month: Int
     package let day: Int
-    /// Sunday is 0.
+    /// The day of the week; Sunday is 0.
     package let weekday: Int
     package let hour: Int
     package let minute: Int
@@ -38,8 +38,8 @@ package struct CivilTime: Sendable, Hashable {
         (self.hour, self.minute, self.second) = (rest / 3600, rest / 60 % 60, rest % 60)
     }
 
-    /// `nil` if the day or the time does not exist; a leap second, 60, is the first second of the
-    /// next minute.
+    /// Returns `nil` if the day or the time does not exist; a leap second, 60, is the first second
+    /// of the next minute.
     package init?(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
         guard
             (0...9999).contains(year), (1...12).contains(month), (1...31).contains(day), (0...23).contains(hour),
@@ -57,7 +57,8 @@ package struct CivilTime: Sendable, Hashable {
         return days * 86_400 + self.hour * 3600 + self.minute * 60 + self.second
     }
 
-    /// The days from the beginning of 1970 to a date, Howard Hinnant's `days_from_civil`.
+    /// The number of days from the beginning of 1970 to a date, Howard Hinnant's
+    /// `days_from_civil`.
     private static func days(year: Int, month: Int, day: Int) -> Int {
         let shiftedYear = month <= 2 ? year - 1 : year
         let era = (shiftedYear >= 0 ? shiftedYear : shiftedYear - 399) / 400

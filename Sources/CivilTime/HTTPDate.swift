@@ -2,7 +2,7 @@ package import Bytes
 
 /// A time in HTTP's format, in whole seconds, RFC 9110 section 5.6.7.
 package struct HTTPDate: Hashable, Comparable, Sendable, CustomStringConvertible {
-    /// Seconds since 1970.
+    /// The number of seconds since 1970.
     package let seconds: Int
 
     package init(seconds: Int) {
@@ -62,8 +62,8 @@ package struct HTTPDate: Hashable, Comparable, Sendable, CustomStringConvertible
         return digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
     }
 
-    /// The pivot is fixed, unlike the moving one of the RFC: senders stopped writing two digits
-    /// last century.
+    /// Years of two digits below a fixed number are after 2000. The RFC would compare with the
+    /// present year, but nobody has written years with two digits since the last century.
     private static func fullYear(ofTwoDigits year: Int) -> Int {
         year < 70 ? 2000 + year : 1900 + year
     }

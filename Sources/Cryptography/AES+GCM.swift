@@ -6,13 +6,14 @@ extension AES {
     package enum GCM {
         static let nonceByteCount = 12
         static let tagByteCount = 16
-        /// The length of nonce and tag, by which an encrypted text is longer than its plaintext.
+        /// The length of nonce and tag together: so many bytes longer is an encrypted text than
+        /// its plaintext.
         package static let overhead = nonceByteCount + tagByteCount
 
-        /// Encrypts under a nonce that must never be used twice with a key; by default a new
-        /// random nonce.
+        /// Encrypts a text. The nonce must never be used twice with the same key; by default, it
+        /// is new and random.
         ///
-        /// Throws for a key of another size, and for 2 GiB or more.
+        /// Throws for a key whose size AES does not have, and for a text of 2 GiB or more.
         package static func seal(
             _ plaintext: some DataProtocol,
             using key: SymmetricKey,
@@ -81,8 +82,8 @@ extension AES.GCM {
     }
 
     /// Decrypts nonce, ciphertext and tag, which follow each other. Throws `authenticationFailure`
-    /// unless they were encrypted with this key and the same `place`; then `plaintext` is all
-    /// zeros.
+    /// unless they were encrypted with this key and the same `place`; after this error,
+    /// `plaintext` is all zeros.
     package static func open(
         _ combined: UnsafeRawBufferPointer,
         using key: SymmetricKey,
@@ -112,7 +113,8 @@ extension AES.GCM {
                 }
             }
         } catch {
-            // The text is decrypted by then, but its tag does not match.
+            // At this point the text is decrypted, but its tag does not match, so the text must
+            // not be used.
             OPENSSL_cleanse(plaintext.baseAddress, plaintext.count)
             throw error
         }

@@ -8,8 +8,8 @@ package enum AES {
     private static let block192 = SharedObject.cipher("AES-192-ECB")
     private static let block256 = SharedObject.cipher("AES-256-ECB")
 
-    /// Encrypts one block alone, which reveals equal blocks. Throws for another size of block or
-    /// key.
+    /// Encrypts a single block. Equal blocks have equal results, so do not encrypt texts of
+    /// several blocks in this way. Throws for another size of block or key.
     package static func permute(_ block: inout [UInt8], key: SymmetricKey) throws(CryptoKitError) {
         try self.run(&block, key, isEncrypting: 1)
     }

@@ -4,7 +4,7 @@ internal import Foundation
 /// A key pair or a public key of libcrypto, of any kind.
 ///
 /// `@unchecked Sendable`: the key is not changed after `init`, and libcrypto allows any thread to
-/// use it then. libcrypto wipes the private part when it frees the key.
+/// use an unchanged key. libcrypto wipes the private part when it frees the key.
 final class AsymmetricKey: @unchecked Sendable {
     let pointer: OpaquePointer
 
@@ -19,14 +19,15 @@ final class AsymmetricKey: @unchecked Sendable {
 
     /// The form of a message that a key signs.
     enum Scheme {
-        /// The message itself, which Ed25519 hashes.
+        /// The message itself is signed; Ed25519 hashes it.
         case message
-        /// Its hash; for RSA padded by PKCS #1 v1.5.
+        /// The message's hash is signed; with RSA, the hash is padded by PKCS #1 v1.5.
         case hash(SignatureHash)
-        /// Its hash, padded by RSASSA-PSS with a salt as long as the hash (RFC 7518 section 3.5).
+        /// The message's hash is signed, padded by RSASSA-PSS with a salt as long as the hash (RFC
+        /// 7518 section 3.5).
         case pss(SignatureHash)
 
-        /// libcrypto's hash; `nil` for the message itself.
+        /// libcrypto's hash; `nil` if the message itself is signed.
         fileprivate var digest: OpaquePointer? {
             switch self {
             case .message: nil
@@ -51,9 +52,9 @@ final class AsymmetricKey: @unchecked Sendable {
         }
     }
 
-    /// Whether the signature was made by this key, or by the private half of this public key.
+    /// Whether this key, or the private half of this public key, has made the signature.
     func isSignature(_ signature: [UInt8], of message: some DataProtocol, _ scheme: Scheme) -> Bool {
-        // A wrong signature may leave an error on the queue.
+        // A wrong signature may leave an error in libcrypto's error queue.
         defer { ERR_clear_error() }
         let context = LibCrypto.require("EVP_MD_CTX_new", EVP_MD_CTX_new())
         defer { EVP_MD_CTX_free(context) }
@@ -82,8 +83,8 @@ final class AsymmetricKey: @unchecked Sendable {
     // MARK: - PEM
 
     /// Reads the first private key of the text, in PKCS#8 or the older form of its kind; ignores
-    /// the text around it. Throws `invalidParameter` without a key, and for a key that a password
-    /// protects.
+    /// the text around it. Throws `invalidParameter` if the text has no key, or if a password
+    /// protects the key.
     static func privateKey(pem text: String) throws(CryptoKitError) -> AsymmetricKey {
         var text = text
         let pointer = text.withUTF8 { text in
@@ -93,8 +94,8 @@ final class AsymmetricKey: @unchecked Sendable {
                 return PEM_read_bio_PrivateKey(source, nil, { _, _, _, _ in -1 }, nil)
             }
         }
-        // libcrypto tries several forms, and even with a valid key leaves errors for the other
-        // forms.
+        // libcrypto tries several forms of keys. Even if it finds a valid key, it leaves errors
+        // for the other forms in its error queue.
         ERR_clear_error()
         guard let pointer else { throw .invalidParameter }
         return try AsymmetricKey(pointer)

@@ -25,7 +25,7 @@ package enum ECDSA {
         }
     }
 
-    /// Tests sign with it; the server only verifies.
+    /// A private key. Only tests sign with such keys; the server only verifies signatures.
     package struct PrivateKey: Sendable {
         package let publicKey: PublicKey
         private let key: AsymmetricKey
@@ -36,7 +36,7 @@ package enum ECDSA {
             self.publicKey = try PublicKey(rawRepresentation: curve.point(of: self.key).dropFirst(), on: curve)
         }
 
-        /// Both numbers of the signature, which differs each time.
+        /// The signature: both its numbers. They differ each time.
         package func signature(for message: some DataProtocol) throws -> Data {
             let curve = self.publicKey.curve
             return Data(try curve.raw(ofDER: self.key.signature(of: message, .hash(curve.hash))))
@@ -45,7 +45,7 @@ package enum ECDSA {
 
     package struct PublicKey: Sendable {
         package let curve: Curve
-        /// Both coordinates, one after the other.
+        /// Both coordinates of the public point, one after the other.
         package let rawRepresentation: Data
         private let key: AsymmetricKey
 
@@ -176,7 +176,7 @@ extension ECDSA.Curve {
             let half = bytes.baseAddress.map { $0 + length }
             return (BN_bin2bn(bytes.baseAddress, Int32(length), nil), BN_bin2bn(half, Int32(length), nil))
         }
-        // The call takes over both numbers, unless one is missing.
+        // The call becomes the owner of both numbers, unless one of them is missing.
         guard ECDSA_SIG_set0(pair, r, s) == 1 else {
             BN_free(r)
             BN_free(s)

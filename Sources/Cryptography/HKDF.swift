@@ -31,7 +31,7 @@ extension HKDF where Hash == SHA256 {
                 let part = UnsafeMutableRawBufferPointer(rebasing: rest.prefix(block.count))
                 block.withUnsafeBytes { part.copyBytes(from: $0.prefix(part.count)) }
                 rest = rest.dropFirst(part.count)
-                // The number overflows after the last block only.
+                // The number of the block overflows only after the last block.
                 number &+= 1
             }
         }

@@ -38,7 +38,7 @@ extension HMAC where Hash == SHA256 {
         self.inner.update(data: data)
     }
 
-    /// The code of the bytes so far; more can still be added.
+    /// The code of the bytes that were added so far; further bytes can be added afterwards.
     package func finalize() -> MAC {
         var outer = self.outer
         self.inner.finalize().withUnsafeBytes { outer.update(bufferPointer: $0) }

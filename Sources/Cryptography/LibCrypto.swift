@@ -2,8 +2,9 @@ internal import COpenSSL
 
 /// Checks the results of libcrypto's functions.
 ///
-/// A failed call leaves an error on its thread's queue. TLS runs on the same threads and would
-/// treat it as its own (`SSL_get_error`), so every failure here empties the queue.
+/// A failed call leaves an error in the error queue of its thread. TLS runs on the same threads
+/// and would treat this error as its own (`SSL_get_error`), so the functions below empty the queue
+/// at every failure.
 enum LibCrypto {
     /// Turns a result other than 1 into an error.
     static func check(_ result: Int32) throws(CryptoKitError) {
@@ -30,7 +31,7 @@ enum LibCrypto {
         return .underlyingCoreCryptoError(error: Int32(truncatingIfNeeded: code))
     }
 
-    /// A count in libcrypto's older type. Throws if it does not fit.
+    /// A count in libcrypto's older type. Throws if the count is too large for this type.
     static func count(_ count: Int) throws(CryptoKitError) -> Int32 {
         guard let count = Int32(exactly: count) else { throw .incorrectParameterSize }
         return count

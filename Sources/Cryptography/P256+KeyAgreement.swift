@@ -26,8 +26,8 @@ extension P256 {
                 let context = LibCrypto.require("EVP_PKEY_CTX_new", EVP_PKEY_CTX_new(self.pair.key.pointer, nil))
                 defer { EVP_PKEY_CTX_free(context) }
                 try LibCrypto.check(EVP_PKEY_derive_init(context))
-                // Reading the point has checked that it is on the curve. P-256 needs no further
-                // check, which would cost as much again.
+                // Reading the point has checked that it is on the curve. For P-256, no further
+                // check of the point is needed; it would cost as much as the key agreement itself.
                 try LibCrypto.check(EVP_PKEY_derive_set_peer_ex(context, other.key.pointer, 0))
                 return SharedSecret(
                     secret: try SecretBytes(count: scalarByteCount) { secret in

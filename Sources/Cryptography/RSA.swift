@@ -68,8 +68,8 @@ package enum RSA {
 
             /// Makes a key from the modulus and the exponent, both big-endian.
             ///
-            /// Throws `invalidParameter` if the modulus is too short, if either is even, or if the
-            /// exponent is 1.
+            /// Throws `invalidParameter` if the modulus is too short, if the modulus or the
+            /// exponent is even, or if the exponent is 1.
             package init(n: [UInt8], e: [UInt8]) throws(CryptoKitError) {
                 let isOdd = [n, e].allSatisfy { $0.last.map { $0 & 1 == 1 } ?? false }
                 guard isOdd, e.drop(while: { $0 == 0 }) != [1] else { throw .invalidParameter }

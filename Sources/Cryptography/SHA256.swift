@@ -26,7 +26,7 @@ package struct SHA256: Sendable {
         data.withContiguousBytes { self.update(bufferPointer: $0) }
     }
 
-    /// The hash of the bytes so far; more can still be added.
+    /// The hash of the bytes that were added so far; further bytes can be added afterwards.
     package func finalize() -> Digest {
         var state = self.state
         return Digest { Self.require(copenssl_sha256_final($0, &state)) }

@@ -9,8 +9,8 @@ extension AES.GCM {
         /// A new random nonce.
         package init() {
             self.fill { bytes in
-                // The kernel's random bytes: libcrypto's own generator costs three times as much,
-                // and a system call as well.
+                // The kernel's random bytes: libcrypto's own generator takes three times as long,
+                // and needs a system call, too.
                 let result = getentropy(bytes.baseAddress, bytes.count)
                 // A repeated nonce would reveal the encrypted texts and the key of the tags, so
                 // the process ends instead.

@@ -6,7 +6,8 @@ internal import Synchronization
 ///
 /// Each thread has a slot, takes the context in it, and returns it later; if the slot is empty the
 /// thread makes a new context. No thread ever waits, and threads that share a slot are only
-/// slower. All contexts end with the key, wiped: none stays with a thread that ends.
+/// slower. When the key is released, all its contexts are wiped and freed: a thread that ends
+/// leaves no context behind.
 ///
 /// `@unchecked Sendable`: slots are changed by atomic exchange only, so a context has one owner at
 /// a time.
@@ -45,8 +46,8 @@ final class SealingContexts: @unchecked Sendable {
         self.slots.deallocate()
     }
 
-    /// Runs `body` with a context that has the key, and may have been used before; after an error
-    /// it is not used again.
+    /// Runs `body` with a context that has the key, and may have been used before; after an error,
+    /// the context is not used again.
     func withContext(
         of key: SecretBytes,
         _ body: (OpaquePointer) throws(CryptoKitError) -> Void

@@ -13,7 +13,8 @@ package final class SecretBytes: @unchecked Sendable {
     init(count: Int, fill: (UnsafeMutableRawBufferPointer) throws -> Void) rethrows {
         let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 16)
         bytes.initializeMemory(as: UInt8.self, repeating: 0)
-        // This comes before `fill`, so that its bytes are wiped even if it throws.
+        // The memory is stored before `fill` runs, so that the bytes are wiped even if `fill`
+        // throws.
         self.bytes = UnsafeRawBufferPointer(bytes)
         try fill(bytes)
     }
@@ -39,7 +40,7 @@ package final class SecretBytes: @unchecked Sendable {
     var count: Int { self.bytes.count }
 
     /// Runs `body` with the bytes. There is no other access: a pointer alone would not keep this
-    /// object alive, whose end wipes the bytes.
+    /// object in memory, and the bytes are wiped when the object is released.
     package func withUnsafeBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {

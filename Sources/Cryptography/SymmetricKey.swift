@@ -9,7 +9,7 @@ public struct SymmetricKey: ContiguousBytes, Sendable {
         self.secret = SecretBytes(randomCount: size.bitCount / 8)
     }
 
-    /// Copies `data`, which is not overwritten.
+    /// Copies `data`. The bytes of `data` itself are not overwritten.
     public init(data: some ContiguousBytes) {
         self.secret = data.withUnsafeBytes(SecretBytes.init(copying:))
     }
@@ -21,7 +21,7 @@ public struct SymmetricKey: ContiguousBytes, Sendable {
     /// The size in bits.
     public var bitCount: Int { self.secret.count * 8 }
 
-    /// Runs `body` with the bytes; it should keep no copy of them.
+    /// Runs `body` with the bytes; `body` should keep no copy of them.
     public func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
         try self.secret.withUnsafeBytes(body)
     }

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Synchronization
 
-/// A number for each thread that asks, counted from 0.
+/// Gives each thread that asks a number of its own, counted from 0.
 ///
 /// It is stored as the value of a thread-specific variable, not behind a pointer: nothing must be
 /// freed when a thread ends.

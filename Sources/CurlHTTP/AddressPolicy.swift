@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// The addresses that a client may connect to, regardless of the name that resolved to them.
+/// The addresses that a client may connect to, whatever host name has resolved to them.
 package enum AddressPolicy: Sendable, Hashable {
     /// Every address: for hosts that the operator has named.
     case any
@@ -27,7 +27,7 @@ package enum AddressPolicy: Sendable, Hashable {
     /// Whether a connection to a numeric address is allowed; `false` if the text is not an
     /// address.
     package func allows(_ text: String) -> Bool {
-        // The C library would take a NUL as the end of the text.
+        // A NUL is refused, because the C library would treat it as the end of the text.
         guard !text.utf8.contains(0) else { return false }
         var v4 = in_addr()
         if inet_pton(AF_INET, text, &v4) == 1 {
@@ -41,7 +41,7 @@ package enum AddressPolicy: Sendable, Hashable {
     // MARK: - The registries
 
     /// The networks that https://www.iana.org/assignments/iana-ipv4-special-registry does not call
-    /// globally reachable, multicast, and one metadata service at a public address.
+    /// globally reachable; multicast networks; and the public address of one metadata service.
     private static let refusedV4: [(network: UInt32, bits: UInt32)] = [
         (0x0000_0000, 8),  // this network
         (0x0A00_0000, 8),  // private
@@ -64,8 +64,8 @@ package enum AddressPolicy: Sendable, Hashable {
         !self.refusedV4.contains { (address ^ $0.network) >> (32 - $0.bits) == 0 }
     }
 
-    /// Only 2000::/3 is global unicast, and not all of it. Every form of an IPv4 address inside an
-    /// IPv6 one is refused, except that of NAT64: there the IPv4 address decides.
+    /// Only 2000::/3 is global unicast, and not all of it. An IPv6 address that contains an IPv4
+    /// address is refused, except in the form of NAT64: there the IPv4 address decides.
     private static func isGlobal(v6 bytes: [UInt8]) -> Bool {
         if bytes.starts(with: [0x00, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0]) {
             return self.isGlobal(v4: bytes[12...].reduce(0) { $0 << 8 | UInt32($1) })

@@ -8,7 +8,7 @@ final class Call: @unchecked Sendable {
 
     let request: OutboundRequest
     var continuation: CheckedContinuation<Outcome, Never>?
-    /// The handle that performs the request, if it has started.
+    /// The handle that performs the request; `nil` until the request has begun.
     var transfer: Transfer?
     var isCancelled = false
 

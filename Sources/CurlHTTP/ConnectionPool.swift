@@ -2,8 +2,8 @@ internal import CCurl
 internal import Glibc
 internal import Reactor
 
-/// A multi handle with its connections, driven by the loop's watches and one timer. Use it on the
-/// loop only.
+/// A multi handle with its connections, driven by the loop's watches and one timer. Use a pool on
+/// the loop only.
 ///
 /// A pool lives until it is retired and its last transfer has ended.
 final class ConnectionPool {
@@ -23,7 +23,7 @@ final class ConnectionPool {
     private(set) var isRetired = false
     /// Keeps a retired pool alive while transfers still run on it.
     private var whileDraining: ConnectionPool?
-    /// Whether the pool must take no more transfers: a socket could not be watched, or a
+    /// Whether the pool must begin no further transfers: a socket could not be watched, or a
     /// connection was lost, and libcurl would keep assigning calls to it until all its connections
     /// have failed.
     var isUnusable = false
@@ -34,7 +34,7 @@ final class ConnectionPool {
     /// than corking saves.
     private static let corkedSockets = 2
 
-    /// With `provesConnections`, a pool has one connection.
+    /// If the settings have `provesConnections`, a pool has only one connection.
     init(_ settings: HTTPClientSettings, on loop: EventLoop, ended: @escaping (Transfer, CURLcode) -> Void) {
         Libcurl.start()
         guard let multi = curl_multi_init() else { preconditionFailure("out of memory") }
@@ -75,8 +75,8 @@ final class ConnectionPool {
         self.transfers += 1
     }
 
-    /// Whether a call may open a connection. A new one in place of a proven one would be flooded
-    /// by all waiting calls.
+    /// Whether a call may open a connection. If a proven connection was lost, all waiting calls
+    /// would be sent on the new connection at once, before it is proven.
     func allowConnection() -> Bool {
         if self.provesConnections, self.isProven { self.isUnusable = true }
         return !(self.provesConnections && self.isUnusable)
@@ -102,7 +102,8 @@ final class ConnectionPool {
         self.closeIfDrained()
     }
 
-    /// Takes no more transfers, and closes its connections once the current ones have ended.
+    /// Makes the pool begin no further transfers, and close its connections after the current
+    /// transfers have ended.
     func retire() {
         self.isRetired = true
         self.whileDraining = self
@@ -110,8 +111,8 @@ final class ConnectionPool {
     }
 
     fileprivate func act(on socket: curl_socket_t, _ events: Int32) {
-        // libcurl writes each frame in a call of its own; corking sends them in as few packets as
-        // possible.
+        // libcurl writes each frame in a call of its own; corking the sockets makes the kernel
+        // send the frames in as few packets as possible.
         let corks = self.sockets.count <= Self.corkedSockets
         if corks { for watch in self.sockets.values { watch.cork() } }
         // The sockets are listed again for uncorking, because libcurl may have opened some
@@ -151,7 +152,8 @@ final class ConnectionPool {
         self.timer?.disarm()
         guard let multi = self.multi.take() else { return }
         curl_multi_cleanup(multi)
-        // libcurl has closed every socket that it has not asked to stop watching.
+        // libcurl has closed the sockets that are still watched, without a request to end the
+        // watches.
         for watch in self.sockets.values { watch.end() }
         self.sockets.removeAll()
     }

@@ -1,8 +1,8 @@
 internal import CCurl
 internal import Reactor
 
-/// Runs the calls of one client: assigns each a handle, enforces its deadline, classifies its
-/// result.
+/// Runs the calls of one client: assigns a handle to each call, enforces the call's deadline, and
+/// classifies its result.
 ///
 /// `@unchecked Sendable`: every member is used on the loop's thread only, which the methods
 /// assert.
@@ -133,7 +133,7 @@ final class Dispatcher: @unchecked Sendable {
         self.startWaiting()
     }
 
-    /// Repeats a call after `delayBeforeRepeat`, together with the others of its connection.
+    /// Repeats a call after `delayBeforeRepeat`, together with the other calls of its connection.
     private func delay(_ transfer: Transfer) {
         if self.delayed.isEmpty { self.delayTimer?.arm(at: .now + Self.delayBeforeRepeat) }
         self.delayed.append(transfer)
@@ -146,7 +146,7 @@ final class Dispatcher: @unchecked Sendable {
     }
 
     /// After the first call of an unproven connection has failed, fails the calls that waited for
-    /// it. Otherwise each would open a connection of its own.
+    /// it. Otherwise each of them would open a connection of its own.
     private func failWaiting(_ outcome: Call.Outcome) {
         guard self.settings.provesConnections else { return }
         let waiting = self.waiting + self.delayed

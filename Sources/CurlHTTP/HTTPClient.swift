@@ -15,7 +15,7 @@ package final class HTTPClient: Sendable {
     private let loop: EventLoop
     private let dispatcher: Dispatcher
 
-    /// Throws `OutboundError.tls` if the CA file cannot be read.
+    /// Creates a client. Throws `OutboundError.tls` if the CA file cannot be read.
     package init(_ settings: HTTPClientSettings, on loop: EventLoop) throws(OutboundError) {
         if let caFile = settings.caFile {
             // libcurl would wait at a pipe, and the loop with it.
@@ -58,7 +58,7 @@ package final class HTTPClient: Sendable {
         return try result.get()
     }
 
-    /// Uses new connections for all further calls; calls in progress end on the old ones.
+    /// Makes all further calls use new connections; calls in progress end on the old connections.
     package func renewConnections() {
         let dispatcher = self.dispatcher
         self.loop.execute { dispatcher.renewConnections() }

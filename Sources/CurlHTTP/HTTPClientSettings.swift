@@ -6,30 +6,32 @@ package struct HTTPClientSettings: Sendable, Hashable {
     /// The maximum number of concurrent calls on one HTTP/2 connection; the peer's own limit
     /// applies too.
     package var streamsPerConnection: Int
-    /// Whether a new connection carries one call at a time until one has been answered with 200:
-    /// some peers allow no more before they know the client. Without HTTP/2 it makes no
-    /// difference.
+    /// Whether a new connection carries only one call at a time until a call on it was answered
+    /// with 200. Some peers allow no more before they have authenticated the client. Without
+    /// HTTP/2, this setting has no effect.
     package var provesConnections: Bool
-    /// The maximum number of calls in progress, waiting ones included; further calls fail at once.
+    /// The maximum number of calls in progress, including waiting calls; further calls fail at
+    /// once.
     package var maximumCalls: Int
     package var maximumResponseBody: Int
     /// The maximum number of bytes of all header lines of an answer, informational answers and the
     /// trailer included.
     package var maximumResponseHeader: Int
     package var connectTimeout: Duration
-    /// The path of a unix socket that all calls go to, whatever host their URL names, and whatever
-    /// `addresses` says.
+    /// The path of a unix socket. If it is set, all calls go to this socket, whatever host their
+    /// URL names and whatever `addresses` says.
     package var unixSocket: String?
-    /// Whether a server must prove with its certificate that it is the host of the URL. Only calls
-    /// to this machine itself that send nothing secret can do without that.
+    /// Whether a server must prove with its certificate that it is the host of the URL. `false` is
+    /// safe only for calls to this machine itself that send no secret.
     package var verifiesServers: Bool
-    /// PEM certificates to trust instead of the system's; `nil` for the system's.
+    /// The file with PEM certificates that are trusted instead of the system's; `nil` if the
+    /// system's are trusted.
     package var caFile: String?
     package var allowsPlainHTTP: Bool
-    /// `nil` allows every host.
+    /// The hosts that may be called; `nil` allows every host.
     package var allowedHosts: [HostPattern]?
-    /// The addresses that the client may connect to. If there is a proxy, this concerns the
-    /// proxy's address, and the proxy judges the addresses of the hosts.
+    /// The addresses that the client may connect to. If there is a proxy, this setting concerns
+    /// the proxy's address only; the proxy itself must check the addresses of the hosts.
     package var addresses: AddressPolicy
     /// `nil` if calls go to their hosts directly.
     package var proxy: OutboundProxy?

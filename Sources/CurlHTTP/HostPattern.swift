@@ -3,10 +3,10 @@ internal import Bytes
 /// A pattern of hosts that may be called: `push.example.com`, `*.notify.windows.com`, or such a
 /// name with a port.
 ///
-/// A star stands for one label or more, never for none. Without a port, only HTTPS's default port
-/// matches.
+/// A star stands for at least one label. A pattern without a port matches only HTTPS's default
+/// port.
 package struct HostPattern: Sendable, Hashable {
-    /// Whether the pattern has a star. Then the author of the URL chooses the host.
+    /// Whether the pattern has a star, so that the author of a URL can choose among many hosts.
     package let isWildcard: Bool
     private let suffix: String
     private let port: UInt16
@@ -30,7 +30,7 @@ package struct HostPattern: Sendable, Hashable {
         guard
             let url = OutboundURL("https://" + name), url.text.utf8.allSatisfy({ $0 != UInt8(ascii: "?") }),
             url.text.utf8.count(where: { $0 == UInt8(ascii: "/") }) == 2,
-            // A star over an address or over a whole top-level domain is a mistake.
+            // A star before an address or before a whole top-level domain is refused as a mistake.
             !self.isWildcard || (!url.host.hasPrefix("[") && url.host.contains("."))
         else { return nil }
         self.suffix = self.isWildcard ? "." + url.host : url.host

@@ -26,7 +26,7 @@ package enum OutboundError: Error, Sendable, Hashable {
 }
 
 extension OutboundError: CustomStringConvertible {
-    /// Safe to log and to store: no headers, no bodies, no addresses.
+    /// The text is safe to log and to store: it has no headers, no bodies and no addresses.
     package var description: String {
         switch self {
         case .badRequest(let detail): "bad request: \(detail)"

@@ -13,8 +13,8 @@ package struct OutboundProxy: Sendable, Hashable {
         let password: String
     }
 
-    /// `credentials` is a name, a colon and a password. `nil` if the URL has a path, or the
-    /// credentials have no colon or an invisible character.
+    /// `credentials` is a name, a colon and a password. Returns `nil` if the URL has a path, or if
+    /// the credentials lack a colon or contain an invisible character.
     package init?(_ url: OutboundURL, credentials: String? = nil) {
         guard ["", "/"].contains(url.text.drop { $0 != ":" }.dropFirst(3).drop { $0 != "/" && $0 != "?" }) else {
             return nil

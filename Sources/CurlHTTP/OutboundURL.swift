@@ -2,9 +2,9 @@ internal import Bytes
 
 /// An absolute `http` or `https` URL, kept byte for byte as written.
 ///
-/// The grammar is narrower than RFC 3986, so that no two parsers can disagree on the host: no
-/// user, no fragment, no backslash, nothing outside printable ASCII, a host of letters, digits,
-/// `-` and `.` or an address in brackets.
+/// The grammar allows less than RFC 3986, so that two parsers cannot find different hosts in the
+/// same URL: no user, no fragment, no backslash, nothing outside printable ASCII, a host of
+/// letters, digits, `-` and `.` or an address in brackets.
 package struct OutboundURL: Sendable, Hashable {
     package static let maximumLength = 2048
 

@@ -7,7 +7,7 @@ internal import Reactor
 /// one pool for all its connections. With `provesConnections`, it has one pool for each
 /// connection, which knows whether a first request on the connection was answered.
 final class PoolSet {
-    /// With more hosts than this, the hosts without calls lose their connections.
+    /// If there are more hosts, the connections of hosts without calls are closed.
     private static let maximumHosts = 64
 
     private let settings: HTTPClientSettings

@@ -3,8 +3,8 @@ internal import CCurl
 internal import Glibc
 internal import Reactor
 
-/// An easy handle with everything that must live as long as its request, reused for one call after
-/// another. Use it on the loop only.
+/// An easy handle of libcurl, with all data that must stay in memory as long as its request. It is
+/// used for one call after the other. Use it on the loop only.
 final class Transfer {
     /// The result of a call that libcurl has finished.
     enum Completion {
@@ -82,7 +82,7 @@ final class Transfer {
     /// Sets the options of a request; those that never change are set already.
     func load(_ request: OutboundRequest) throws(OutboundError) {
         var headers: UnsafeMutablePointer<curl_slist>?
-        // A name without a value keeps libcurl from adding that header.
+        // A header name without a value prevents libcurl from adding this header.
         for line in ["Accept:", "Expect:", "Content-Type:"] { headers = curl_slist_append(headers, line) }
         for header in request.headers {
             guard header.isWellFormed else {
@@ -184,7 +184,8 @@ final class Transfer {
     private func receive(_ bytes: UnsafeRawBufferPointer) -> Int {
         guard self.body.count + bytes.count <= self.maximumBody else {
             self.isTooLarge = true
-            // Any result but the number of the offered bytes makes libcurl abort.
+            // A result that differs from the number of offered bytes makes libcurl abort the
+            // transfer.
             return bytes.isEmpty ? 1 : 0
         }
         self.body.append(contentsOf: bytes)
@@ -200,8 +201,8 @@ final class Transfer {
         return 0
     }
 
-    /// The last check before a packet leaves: here the address is numeric, regardless of the name
-    /// and of how it was written.
+    /// This is the last check before a packet is sent. Here the address is numeric, however the
+    /// host was written in the URL.
     private func openSocket(for address: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t {
         guard self.isLocal || Self.name(in: address).map(self.addresses.allows) == true else {
             self.sawRefusedAddress = true
@@ -254,7 +255,8 @@ final class Transfer {
         case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE,
             CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_CERTPROBLEM:
             return .tls(detail)
-        // This is the connect timeout: libcurl watches no other, and the call's deadline is ours.
+        // libcurl enforces only the connect timeout; the dispatcher enforces the deadline of the
+        // call.
         case CURLE_OPERATION_TIMEDOUT: return .couldNotConnect(detail)
         case CURLE_FILESIZE_EXCEEDED: return .responseTooLarge
         default: return .interrupted(detail)

@@ -7,7 +7,7 @@ internal import Foundation
     internal import Cryptography
 #endif
 
-/// `Content-Digest` (RFC 9530): the SHA-256 of the content as it is sent.
+/// The field `Content-Digest` (RFC 9530): the SHA-256 of the content as it is sent.
 public enum ContentDigest {
     static let fieldName = "content-digest"
     private static let algorithm = "sha-256"
@@ -17,7 +17,7 @@ public enum ContentDigest {
         self.field(hash: self.hash(of: body))
     }
 
-    /// Whether the field has the body's SHA-256. Other digests in it are ignored.
+    /// Whether the field has the body's SHA-256. Digests of other kinds in the field are ignored.
     ///
     /// A field that is unreadable, or has no or several SHA-256 digests, does not match.
     public static func matches(field: String, body: some Sequence<UInt8>) -> Bool {

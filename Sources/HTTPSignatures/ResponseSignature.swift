@@ -11,8 +11,8 @@ public struct ResponseSignature: Sendable, Hashable {
     /// Signs an answer: `validator` is its `Content-Digest`, or the `ETag` of a 304, and `account`
     /// its `Sealpost-Account`, exactly as in the answer. The signature has the request's nonce.
     ///
-    /// Throws if the request has no token, or if the coverage includes the account and it is
-    /// `nil`. Also throws if a value could be read as more than one line, or if the key fails.
+    /// Throws if the request has no token, or if the coverage includes the account and `account`
+    /// is `nil`. Also throws if a value could be read as more than one line, or if the key fails.
     public init(
         status: Int,
         validator: String,

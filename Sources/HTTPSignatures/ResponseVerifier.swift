@@ -56,7 +56,8 @@ public struct ResponseVerifier: Sendable {
         otherwise: SignatureCoverage? = nil,
         nonce: String? = nil
     ) -> String {
-        // Servers choose the first signature that they can make.
+        // The preferred signature comes first, because servers choose the first one that they can
+        // make.
         var lists = ["sig=\(SignatureRequest.list(coverage, keyID: keyID, nonce: nonce))"]
         if nonce != nil { lists.append("sig1=\(SignatureRequest.list(coverage, keyID: keyID))") }
         if let otherwise { lists.append("sig0=\(SignatureRequest.list(otherwise, keyID: keyID))") }

@@ -17,7 +17,7 @@ public struct SignatureFailure: Error, Sendable, Hashable, CustomStringConvertib
         /// A short name of the kind, of one or two words.
         public let description: String
 
-        /// There is no signature, or something that it needs is missing.
+        /// The signature is missing, or a field or parameter that it needs.
         public static let missing = Self(description: "missing")
         /// A field does not follow its standard.
         public static let malformed = Self(description: "malformed")
@@ -35,7 +35,8 @@ public struct SignatureFailure: Error, Sendable, Hashable, CustomStringConvertib
         public static let badSignature = Self(description: "bad signature")
         /// The signature is valid, but was made too long ago or in the future, or has expired.
         public static let stale = Self(description: "stale")
-        /// Something appears twice, and the verifier must not choose one.
+        /// A component, a parameter or a field appears twice, and the verifier must not choose one
+        /// of the two.
         public static let duplicate = Self(description: "duplicate")
     }
 }

@@ -9,9 +9,10 @@ public struct SignatureRequest: Sendable, Hashable {
 
     /// The label of the signature.
     public let label: String
-    /// The requested key, if any.
+    /// The id of the requested key; `nil` if any key may sign.
     public let keyID: String?
-    /// The nonce of at most 64 characters that the signature must have, if any.
+    /// The nonce that the signature must contain, of at most 64 characters; `nil` if none is
+    /// requested.
     public let nonce: String?
     /// The components to cover, in the requested order.
     public let coverage: SignatureCoverage

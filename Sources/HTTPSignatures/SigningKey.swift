@@ -11,7 +11,7 @@ public struct SigningKey: Sendable {
     static let algorithm = "ed25519"
 
     private let key: Curve25519.Signing.PrivateKey
-    /// The key that verifies its signatures.
+    /// The public key that verifies the signatures of this key.
     public let publicKey: VerificationKey
 
     /// Creates a random key.
@@ -29,7 +29,7 @@ public struct SigningKey: Sendable {
         self.publicKey = VerificationKey(key.publicKey)
     }
 
-    /// The thumbprint of its public half.
+    /// The thumbprint of the key's public half.
     public var id: String { self.publicKey.id }
 
     /// The secret seed, 32 bytes.

@@ -7,8 +7,8 @@ package struct StructuredFieldError: Error, Hashable, CustomStringConvertible {
 
 /// Reads structured fields (RFC 9651 §4.2) in one pass over their bytes.
 ///
-/// It is stricter than the RFC in one point: base64 must have its padding, and pad bits of zero.
-/// So signed bytes have one spelling only.
+/// The parser is stricter than the RFC in one point: base64 must have its padding, and its pad
+/// bits must be zero. So the same bytes can be written in only one way.
 package struct StructuredFieldParser {
     /// The longest field in bytes, far longer than Sealpost's own.
     package static let maximumLength = 16_384

@@ -22,7 +22,7 @@ public struct MyToken: Sendable, Hashable, CustomStringConvertible {
     /// The number.
     public let value: Int32
 
-    /// `nil` if the number is out of range.
+    /// Returns `nil` if the number is out of range.
     public init?(value: Int32) {
         guard Self.range.contains(value) else { return nil }
         self.value = value

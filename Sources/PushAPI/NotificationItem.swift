@@ -7,11 +7,13 @@ public struct NotificationItem: Sendable, Hashable, Identifiable {
     /// The content: a string, or any other JSON value. `nil` if the answer leaves it out, as the
     /// answer to a post does.
     public let payload: JSONValue?
-    /// Whether the recipient has marked it as read.
+    /// Whether the recipient has marked the notification as read.
     public let isRead: Bool
-    /// When the server accepted it; `Date.distantPast` if the wire form lacks that time.
+    /// The time at which the server accepted the notification; `Date.distantPast` if the wire form
+    /// lacks that time.
     public let createdAt: Date
-    /// When the server deletes the payload; `Date.distantFuture` if the wire form lacks that time.
+    /// The time at which the server deletes the payload; `Date.distantFuture` if the wire form
+    /// lacks that time.
     public let expiresAt: Date
     /// Whether the payload can be read only once: the server erases it soon after the first fetch.
     public let isReadOnce: Bool

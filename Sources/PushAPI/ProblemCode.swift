@@ -18,8 +18,8 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case unknownParameter = "unknown-parameter"
     /// A query parameter or a part of the path is outside its limits.
     case invalidParameter = "invalid-parameter"
-    /// The server did not give this cursor to this user for this list; send the request without
-    /// it.
+    /// The server did not give this cursor to this user for this list; send the request without a
+    /// cursor.
     case invalidCursor = "invalid-cursor"
     /// `Idempotency-Key` appears twice, or is not 1 to 255 visible ASCII characters.
     case invalidIdempotencyKey = "invalid-idempotency-key"
@@ -49,7 +49,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case enrolmentRefused = "enrolment-refused"
     /// The role of the caller does not allow the request.
     case forbidden = "forbidden"
-    /// The caller may do this, but the token lacks a scope.
+    /// The role of the caller allows the request, but the token lacks a scope.
     case insufficientScope = "insufficient-scope"
     /// A browser has sent the request for a page whose origin is not allowed.
     case crossOrigin = "cross-origin"
@@ -59,7 +59,8 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case methodNotAllowed = "method-not-allowed"
     /// The request took too long to arrive.
     case requestTimeout = "request-timeout"
-    /// The push that was to be cancelled or retried at once is not waiting for its next attempt.
+    /// A request to cancel or retry a single push came too late: the push does not wait for its
+    /// next attempt.
     case pushNotWaiting = "push-not-waiting"
     /// A user of that name exists already.
     case conflict = "conflict"

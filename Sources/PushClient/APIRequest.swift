@@ -5,32 +5,34 @@ internal import PushAPI
 
 /// One request to the API.
 struct APIRequest: Sendable {
-    /// The largest payload that an operator can allow, 1 MiB, and the JSON around it.
+    /// The maximum number of bytes of an answer with one notification: the largest payload that an
+    /// operator can allow, 1 MiB, and 64 KiB for the other members.
     static let oneNotification = 1_048_576 + 65_536
 
     let method: String
-    /// Absolute, percent-encoded, below the server's URL and without a query.
+    /// The path below the server's URL: absolute, percent-encoded and without a query.
     let path: String
     var query: [URLQueryItem] = []
     var body: JSONValue?
-    /// The validator of the cached answer.
+    /// The validator (`ETag`) of the cached answer, which makes the request conditional.
     var tag: String?
-    /// The random text that a signature of the answer should contain; each attempt has its own.
+    /// The random text that the answer's signature should contain. Each attempt has a new text.
     var nonce: String?
-    /// The key that is sent with both attempts of a call that must take effect only once.
+    /// The key of a call that must take effect only once. Both attempts send the same key.
     var idempotencyKey: UUID?
-    /// Whether the answer is an event stream. `lastEvent` is the last event of the stream before.
+    /// Whether the answer is an event stream. `lastEvent` is the id of the last event of the
+    /// previous stream.
     var isStream = false
     var lastEvent: String?
     /// The maximum number of bytes of an answer; the options may set a lower limit.
     var answerLimit = Self.oneNotification
-    /// Whether the request begins a session. A 201 then names the session's account, which
+    /// Whether the request begins a session. A 201 to it names the session's account, which
     /// replaces the account that the client knows.
     var isSignIn = false
     /// Whether the request is sent without credentials.
     var isAnonymous = false
-    /// Whether the request may be sent again after the connection was lost, when the server may or
-    /// may not have acted on it.
+    /// Whether the request may be sent again after the connection was lost, although the server
+    /// may have carried out the first request.
     let isRepeatable: Bool
 
     init(_ method: String, _ path: String, isRepeatable: Bool = true) {
@@ -39,7 +41,7 @@ struct APIRequest: Sendable {
         self.isRepeatable = isRepeatable
     }
 
-    /// The query as sent; `nil` without one.
+    /// The query as the client sends it; `nil` if there is none.
     ///
     /// Encodes everything except letters, digits, `-`, `_` and `.`: a handle may be a URL itself,
     /// and a plus sign must stay a plus sign.
@@ -50,8 +52,8 @@ struct APIRequest: Sendable {
 
     /// The parts of this request that the server signs.
     ///
-    /// The server signs the path that it receives, and its API begins at the root: a proxy has
-    /// removed the path of the server's URL, if it has one.
+    /// The server signs the path that it receives, which begins at the root of the API. If the
+    /// server's URL has a path, a proxy has removed that path.
     func signed(_ token: MyToken) -> SignedRequest {
         SignedRequest(
             method: self.method,

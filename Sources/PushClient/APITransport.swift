@@ -6,8 +6,8 @@ internal import PushAPI
     internal import FoundationNetworking
 #endif
 
-/// Sends a request with credentials and a `MyToken`, repeats it if the connection is lost, and
-/// returns a checked answer.
+/// Sends requests with credentials and a `MyToken`, repeats a request if the connection is lost,
+/// and returns answers that have passed the checks.
 final class APITransport: Sendable {
     /// `nil` if the server's URL is invalid.
     let endpoint: Endpoint?
@@ -16,9 +16,9 @@ final class APITransport: Sendable {
     let own: OwnAccount
     private let check: AnswerCheck
     private let transport: Transport
-    /// Whether the server has accepted the password after a challenge. The next request then sends
-    /// it without a challenge (RFC 7617 section 2.2). A lock protects it, because calls run at the
-    /// same time.
+    /// Whether the server has accepted the password after a challenge. Later requests send the
+    /// password without a challenge (RFC 7617 section 2.2). A lock protects the flag, because
+    /// calls run at the same time.
     private let isLetIn = Locked(false)
     /// Whether this client has asked the server which account its name and password belong to.
     private let isIdentified = Locked(false)
@@ -34,7 +34,7 @@ final class APITransport: Sendable {
 
     /// Returns the server's answer if it is a success or 304; throws the server's refusals.
     ///
-    /// The call ends within the options' deadline, or within that of the surrounding call.
+    /// The call ends within the options' deadline, or within the deadline of a surrounding call.
     func call(_ request: APIRequest) async throws -> Answer {
         if request.isAnonymous {
             return try await CallDeadline.within(self.options.deadline) {
@@ -46,8 +46,8 @@ final class APITransport: Sendable {
 
     typealias Asked = (answer: Answer, isChallenge: Bool)
 
-    /// Sends a request with credentials, and again with others if the server asks for them; throws
-    /// the server's refusals.
+    /// Sends a request with credentials. Sends it again if the server asks for a password, or
+    /// refuses a token and the app has another. Throws the server's refusals.
     func signedIn(
         isSignIn: Bool = false,
         _ ask: (_ authorization: String?) async throws -> Asked
@@ -60,9 +60,9 @@ final class APITransport: Sendable {
 
     // MARK: - Private
 
-    /// Asks the server once for the account of the name and password, if the account id is
-    /// unknown. Without this, a proxy could answer first for an account of its own, which the
-    /// client would then take for its account.
+    /// If the account id is unknown, asks the server once which account the name and password
+    /// belong to. Otherwise a proxy could send the first answer, for an account of its own, and
+    /// the client would adopt that account.
     private func identify() async throws {
         guard let username = self.credentials.username, self.own.id == nil, !self.isIdentified.withLock({ $0 }) else {
             return
@@ -70,7 +70,7 @@ final class APITransport: Sendable {
         let request = APIRequest("GET", Paths.currentSession)
         let answer = try Self.success(try await self.answer { try await self.ask(request, $0) })
         if let account = try answer.account(of: username) { try self.own.begin(as: account) }
-        // The next client asks again if this server has no account ids.
+        // This client does not ask again, even if the server has no account ids.
         self.isIdentified.withLock { $0 = true }
     }
 
@@ -86,15 +86,15 @@ final class APITransport: Sendable {
                 answer = first
                 break
             }
-            // This is done once only: a refused password is not tried again.
+            // The client sends the password only once: it does not try a refused password again.
             answer = try await ask(authorization).answer
             if answer.status != 401 { self.isLetIn.withLock { $0 = true } }
         }
         return answer
     }
 
-    /// Asks with the app's token, and with another token if the server refuses the first. A
-    /// refusal means that the call has had no effect.
+    /// Sends a request with the app's token. If the server refuses the token, sends the request
+    /// again with another token: a refused request had no effect.
     private func answer(
         _ provider: TokenProvider,
         _ ask: (_ authorization: String?) async throws -> Asked
@@ -107,7 +107,7 @@ final class APITransport: Sendable {
         return try await ask("Bearer \(other)").answer
     }
 
-    /// Runs a closure of the app within the call's time.
+    /// Runs a closure of the app within the remaining time of the call.
     private func bounded(_ body: @escaping @Sendable () async throws -> String) async throws -> String {
         try await CallDeadline.race(within: CallDeadline.remaining(atMost: self.options.deadline), body)
     }
@@ -124,8 +124,8 @@ final class APITransport: Sendable {
         }
     }
 
-    /// Sends the request, and once more if the connection was lost. The body of a stream goes into
-    /// the channel.
+    /// Sends the request, and once more if the connection was lost and the request is repeatable.
+    /// If the response is an event stream, its body is written to `channel`.
     func ask(_ request: APIRequest, _ authorization: String?, into channel: EventChannel? = nil) async throws -> Asked {
         do {
             return try await self.askOnce(request, authorization, channel)
@@ -194,8 +194,8 @@ final class APITransport: Sendable {
                 account: account,
                 now: self.options.now()
             )
-            // The first answer to a request with a token sets the account. A client with a
-            // password has already compared the account's name.
+            // With a token, the first answer that names an account determines the client's
+            // account. A client with a password has already compared the account's user name.
             if account == nil, self.credentials.username == nil, let seen = answer.account, !self.own.learn(seen) {
                 throw answer.interference(.wrongAccount, self.own.id ?? "an account", seen)
             }
@@ -216,8 +216,8 @@ final class APITransport: Sendable {
     /// Whether the connection ended before any of the answer arrived.
     private static func isLost(_ error: URLError) -> Bool {
         #if canImport(FoundationNetworking)
-            // On Linux a reset has no code of its own, and a connection that ends without an
-            // answer has this one.
+            // On Linux a reset has the code `unknown`, and a connection that ends without an
+            // answer has the code `badServerResponse`.
             [.networkConnectionLost, .badServerResponse, .unknown].contains(error.code)
         #else
             error.code == .networkConnectionLost
@@ -226,7 +226,7 @@ final class APITransport: Sendable {
 }
 
 extension Error {
-    /// Whether the network failed or an answer was not the server's own. The client then returns
-    /// the cached value.
+    /// Whether the client may return a cached value in place of this error: the network failed, or
+    /// an answer was not the server's own.
     var allowsCached: Bool { FetchFailure(self) != nil }
 }

@@ -2,13 +2,13 @@ internal import Bytes
 internal import Foundation
 internal import PushAPI
 
-/// An answer that has passed its checks: the server's own, to this very request.
+/// An answer that has passed the checks: it is the server's own answer to this request.
 struct Answer: Sendable {
     let request: APIRequest
     let status: Int
     let body: Data
     let fields: Fields
-    /// The body; `nil` if it is empty.
+    /// The body as JSON; `nil` if the body is empty.
     let json: JSONValue?
     /// The account id that the answer is for, covered by the signature if answers are signed;
     /// `nil` if the answer names no account.
@@ -16,24 +16,26 @@ struct Answer: Sendable {
 
     struct Fields: Sendable {
         let tag: String?
-        /// Whether the publisher or the server's configuration forbids storing the answer. Signed
-        /// answers do not tell: all have `Cache-Control: no-store`, because of the caches of
-        /// proxies.
+        /// Whether the publisher or the server's configuration forbids storing the answer. Always
+        /// false for signed answers: all of them have `Cache-Control: no-store`, because of the
+        /// caches of proxies.
         let isNoStore: Bool
         let retryAfter: Duration?
-        /// The server's clock: the time of the signature, or the `Date` field of an unsigned
-        /// answer.
+        /// When the server sent the answer, by the server's clock: the time of the signature, or
+        /// the `Date` field of an unsigned answer.
         let serverTime: Date?
     }
 
-    /// The requested notification; `id` is `nil` if the server chose the id.
+    /// Returns the notification in the body, which must have the id `id`. `id` is `nil` if the
+    /// server chose the notification's id.
     func item(_ id: Int64? = nil) throws(PushClientError) -> NotificationItem {
         guard let json, let item = NotificationItem(json) else { throw self.unexpected("a notification") }
         if let id, item.id != id { throw self.interference(.wrongID, "\(id)", "\(item.id)") }
         return item
     }
 
-    /// The error for a body whose JSON is not what this call returns: an interference.
+    /// The error for a body whose JSON does not have the form of this call's answers: an
+    /// interference.
     func unexpected(_ expected: String) -> PushClientError {
         self.interference(.unexpectedBody, expected, self.json?.kind)
     }
@@ -44,8 +46,8 @@ struct Answer: Sendable {
         )
     }
 
-    /// The account id of a session; `nil` if the server has none. Throws unless the session
-    /// belongs to that user.
+    /// The account id of the session in the body; `nil` if the server has no account ids. Throws
+    /// unless the session belongs to the user with this name.
     func account(of username: String) throws(PushClientError) -> String? {
         let account = self.json?["Account"]?.text
         guard let name = self.json?["Name"]?.text else {

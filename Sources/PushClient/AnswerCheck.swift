@@ -10,11 +10,11 @@ internal import PushAPI
 
 /// Separates the server's own answers from all others.
 ///
-/// A value without network access: its caller gives it the request and the response.
+/// The check uses no network: its caller passes the request and the response.
 struct AnswerCheck: Sendable {
     private struct Verifiers {
         let account: ResponseVerifier
-        /// Requires the smaller coverage of a server without account ids.
+        /// For servers without account ids: the signature need not cover the account.
         let exchange: ResponseVerifier
     }
 
@@ -69,14 +69,16 @@ struct AnswerCheck: Sendable {
         )
     }
 
-    /// Returns when the answer was signed, and whether its account can be trusted.
+    /// Returns when the answer was signed, and whether the client may trust the account that the
+    /// answer names.
     private func verify(
         _ check: Check,
         _ token: MyToken,
         account: String?,
         now: Date
     ) throws(PushClientError) -> (signedAt: Date?, isAccountCovered: Bool) {
-        // Without signatures, the account reveals only accidents, as the echo of `MyToken` does.
+        // Without signatures, the client trusts the account in each answer. Like the echo of
+        // `MyToken`, this account reveals accidents, but no attacks.
         guard let verifiers else { return (nil, true) }
         do {
             return (try check.verifySignature(for: token, verifiers.account, now: now), true)
@@ -121,19 +123,20 @@ struct AnswerCheck: Sendable {
             .map { $0.trimmingCharacters(in: .whitespaces) }
     }
 
-    /// Reads seconds, which the server sends; a date (RFC 9110 section 10.2.3) counts as no field.
+    /// Reads a number of seconds, as the server sends it; a date (RFC 9110 section 10.2.3) counts
+    /// as a missing field.
     private static func retryAfter(_ text: String) -> Duration? {
         guard (1...9).contains(text.utf8.count), text.utf8.allSatisfy(\.isDigit) else { return nil }
         return Int64(text).map { .seconds($0) }
     }
 }
 
-/// The checks of one answer, in their order.
+/// The checks of one answer, in the order in which they run.
 private struct Check {
     let request: APIRequest
     let response: RawResponse
 
-    /// A redirect fails and is not followed, even if it echoes the token.
+    /// Throws for a redirect, even if it echoes the token. The client follows no redirects.
     func refuseRedirect() throws(PushClientError) {
         guard (300...399).contains(self.response.status), self.response.status != 304 else { return }
         // The error names only the host, because path and query may have personal data, such as a
@@ -201,23 +204,24 @@ private struct Check {
         }
     }
 
-    /// The account that the answer is for; `nil` if it is for nobody or names no account.
+    /// The id of the account that the answer is for; `nil` if the field says `none` or is missing.
     func account(expecting own: String?) throws(PushClientError) -> String? {
         guard let seen = self.response.field("Sealpost-Account") else { return nil }
         let status = self.response.status
         if seen == "none" {
-            // An answer for nobody is right if credentials are missing or refused. The server
-            // gives all other answers only to a user.
+            // `none` is right if the request's credentials are missing or refused. The server
+            // sends successes and these refusals only to a signed-in user.
             guard status < 400 || [403, 404, 409, 410, 412].contains(status) else { return nil }
             throw self.interference(.wrongAccount, own ?? "an account", seen)
         }
-        // A new session names its account in the body.
+        // The answer to a sign-in may name any account: the client compares the user name in its
+        // body.
         if self.request.isSignIn, status == 201 { return seen }
         if let own, own != seen { throw self.interference(.wrongAccount, own, Self.printable(seen)) }
         return seen
     }
 
-    /// Checks that the request had a condition, and that the 304 repeats its validator.
+    /// Checks that the request was conditional, and that the 304 repeats the request's validator.
     func requireCondition() throws(PushClientError) {
         guard let asked = self.request.tag else {
             throw self.interference(.unexpectedNotModified, "an answer without a condition", "304")
@@ -240,8 +244,8 @@ private struct Check {
 
     // MARK: - Private
 
-    /// The tag as the server made it: proxies that compress mark it as weak, or append the name of
-    /// the coding.
+    /// The tag as the server sent it: proxies that compress bodies mark the tag as weak, or append
+    /// the name of the coding.
     private static func opaque(_ tag: String) -> String {
         var tag = tag.hasPrefix("W/") ? String(tag.dropFirst(2)) : tag
         if tag.hasSuffix("-gzip\"") { tag = tag.dropLast(6) + "\"" }

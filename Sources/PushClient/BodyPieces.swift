@@ -1,7 +1,8 @@
 internal import Foundation
 
-/// A body in pieces, joined only at its end. A single growing buffer would be copied repeatedly,
-/// each time with twice its capacity; an extension lacks the memory for that.
+/// The body of a response in pieces, which are joined only when the body is complete. A single
+/// growing buffer would be copied repeatedly, each time with twice its capacity; an extension
+/// lacks the memory for that.
 struct BodyPieces: Sendable {
     /// The size at which a piece stops growing. A small chunk is appended to the last piece,
     /// because each piece has an overhead.

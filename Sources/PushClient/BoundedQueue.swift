@@ -4,8 +4,8 @@ internal import Foundation
     /// The queue of a session's delegate on Linux, with a limit.
     ///
     /// Foundation on Linux reads as fast as a peer sends, and puts each piece into the delegate's
-    /// queue. On a busy machine all of 64 MiB would be in memory before the delegate sees the
-    /// head. This queue makes the reader wait when it is too long.
+    /// queue. On a busy machine a whole body of 64 MiB could be in memory before the delegate sees
+    /// the head. This queue makes the reader wait while the queue has too many pieces.
     ///
     /// `@unchecked Sendable` is safe: the superclass locks its own state, and this class has none.
     final class BoundedQueue: OperationQueue, @unchecked Sendable {

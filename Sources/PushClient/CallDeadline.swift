@@ -12,13 +12,13 @@ enum CallDeadline {
     @TaskLocal static var current: ContinuousClock.Instant?
 
     /// Runs a call that makes several requests; a nested call has the remaining time of the outer
-    /// one.
+    /// call.
     static func within<Value>(_ limit: Duration, _ body: () async throws -> Value) async throws -> Value {
         if self.current != nil { return try await body() }
         return try await self.$current.withValue(.now + limit) { try await body() }
     }
 
-    /// The remaining time for a part of the call; throws `URLError.timedOut` if none is left.
+    /// The remaining time for a part of the call; throws `URLError.timedOut` if no time is left.
     static func remaining(atMost limit: Duration) throws -> Duration {
         guard let end = self.current else { return limit }
         let remaining = ContinuousClock.now.duration(to: end)
@@ -40,8 +40,7 @@ enum CallDeadline {
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 first.await(continuation) {
-                    // A task group would wait for its children. These tasks are cancelled by the
-                    // first result.
+                    // A task group would wait for both tasks. Here the first result cancels them.
                     let work = Task {
                         do { first.end(.success(try await body())) } catch { first.end(.failure(error)) }
                     }

@@ -7,20 +7,21 @@ internal import Foundation
     internal import Security
 #endif
 
-/// The client's answer to a challenge.
+/// The client's answer to an authentication challenge of the URL session.
 enum ChallengeAnswer: Hashable {
-    /// The system decides: for the server's certificate, and for proxies, whose credentials belong
-    /// to the system.
+    /// The system decides whether it trusts the server's certificate, and with which credentials
+    /// it answers a proxy.
     case system
-    /// The client compares the certificate's keys with the pinned ones.
+    /// The client compares the keys of the server's certificate chain with the pinned keys.
     case comparePins
-    /// Presents the certificate that the app has given.
+    /// The client presents the client certificate from its options.
     case showCertificate
-    /// Sends no credential. The answer then arrives and is checked like any other.
+    /// The client sends no credential. The 401 response then arrives and is checked like any
+    /// other.
     ///
-    /// The client declines a Basic challenge, too, because the response must pass its checks
-    /// first. The client then sends the password in a new request with a new `MyToken`. It never
-    /// answers challenges of NTLM, Negotiate, Digest and forms.
+    /// The client declines a Basic challenge, too, because the response must pass the client's
+    /// checks first. After the checks, the client sends the password in a new request with a new
+    /// `MyToken`. The client never answers challenges of NTLM, Negotiate, Digest and forms.
     case decline
 
     init(method: String, isProxy: Bool, trust: PushClient.ServerTrust, hasCertificate: Bool = false) {
@@ -36,7 +37,7 @@ enum ChallengeAnswer: Hashable {
     }
 
     #if canImport(FoundationNetworking)
-        /// Foundation on Linux declares the name, but marks it as unavailable.
+        /// Foundation on Linux declares this constant, but marks it as unavailable.
         static let serverTrust = "NSURLAuthenticationMethodServerTrust"
         static let clientCertificate = "NSURLAuthenticationMethodClientCertificate"
     #else
@@ -46,7 +47,7 @@ enum ChallengeAnswer: Hashable {
 }
 
 extension PushClient.ServerTrust {
-    /// Whether this system can check the server's certificate in this way.
+    /// Whether this system can check the server's certificate as this value requires.
     var isAvailable: Bool {
         #if canImport(Security)
             true
@@ -58,11 +59,11 @@ extension PushClient.ServerTrust {
 
 #if canImport(Security)
     extension PushClient.ServerTrust {
-        /// The reason why a certificate chain is refused; `nil` if the system trusts it and one of
-        /// its keys is pinned.
+        /// The reason why a certificate chain is refused; `nil` if the system trusts the chain and
+        /// one of the chain's keys is pinned.
         ///
-        /// A chain that the system does not trust is typical of a captive portal, not of a changed
-        /// server key.
+        /// A chain that the system does not trust has an error of its own: such a chain usually
+        /// comes from a captive portal, not from a server with a changed key.
         func refusal(of trust: SecTrust) -> (any Error)? {
             guard SecTrustEvaluateWithError(trust, nil) else { return URLError(.serverCertificateUntrusted) }
             guard case .pinned(let pins) = self, let chain = SecTrustCopyCertificateChain(trust) as? [SecCertificate],

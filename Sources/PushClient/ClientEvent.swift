@@ -8,12 +8,12 @@ public struct ClientEvent: Sendable, Hashable {
     public let method: String
     /// The path with `{id}` in place of ids and topics.
     public let route: String
-    /// The status of the answer; `nil` without one.
+    /// The status of the answer; `nil` without an answer.
     public let status: Int?
     /// The time from the request to the end of its answer.
     public let duration: Duration
-    /// `answered`, also for a refusal; otherwise the kind of an interference, or `offline`,
-    /// `cancelled` or `failed`.
+    /// `answered` if the server answered, even with a refusal; otherwise the kind of the
+    /// interference, or `offline`, `cancelled` or `failed`.
     public let outcome: String
 
     init(_ request: APIRequest, status: Int?, _ duration: Duration, _ outcome: String) {

@@ -19,8 +19,9 @@ extension PushClient {
 
         let kind: Kind
 
-        /// The session of the requests: the first characters of its token, as in the server's
-        /// lists; empty for a password or another kind of token. `nil` before the first request.
+        /// Identifies the session of the requests: the first characters of its token, which the
+        /// server's lists of sessions also show. Empty for a password or a token that is not a
+        /// session's; `nil` before the app has provided a token.
         var session: String? {
             switch self.kind {
             case .unasked(let text): Self.session(of: text)
@@ -29,9 +30,10 @@ extension PushClient {
             }
         }
 
-        /// Separates the cached values of one account from those of others.
+        /// The name under which the client caches the account's values, apart from other accounts'
+        /// values.
         let account: String
-        /// The name for the password; `nil` with a token.
+        /// The user name that belongs to the password; `nil` with a token.
         var username: String?
         /// The account id, if the app knows it.
         var accountID: String?
@@ -60,14 +62,15 @@ extension PushClient {
 
         /// Sends the token of a session, or a token that an administrator made.
         ///
-        /// Cached values belong to the name in `account`. Without a name, the next session begins
-        /// with an empty store. Each name must belong to one user only.
+        /// The client caches values under the name in `account`, which must belong to one user
+        /// only. Without a name the client caches them under the token's hash, so the next session
+        /// begins without cached values.
         ///
         /// The client accepts answers for one account only. After `signIn()` with the same name
-        /// and store, it knows the account id; otherwise pass it as `id`, from
-        /// ``Session/account``. Without the id, the client trusts the first answer that names an
-        /// account. Until then it accepts signatures that cover no account. A proxy that has an
-        /// account itself can exploit both.
+        /// and store, the client knows the account id; otherwise pass ``Session/account`` as `id`.
+        /// Without the id, the client trusts the first answer that names an account, and before
+        /// this answer it accepts signatures that cover no account. A proxy that has an account at
+        /// the server can exploit both: it can make the client accept answers for that account.
         public static func token(_ token: String, account: String? = nil, id: String? = nil) -> Credentials {
             let hash = Hexadecimal.text(of: SHA256.hash(data: Data(token.utf8)))
             return Credentials(
@@ -77,15 +80,15 @@ extension PushClient {
             )
         }
 
-        /// Sends tokens that the app fetches when needed: the first one, and another when the
-        /// server refuses it.
+        /// Sends tokens that the app's closure fetches when they are needed: first one token, and
+        /// a new token whenever the server refuses the last.
         ///
-        /// The closure gets the refused token, or `nil`, and returns another one, with which the
-        /// call continues. Only one call asks at a time. The call throws the closure's errors. If
-        /// the closure returns the refused token, the call throws
-        /// ``PushClientError/unauthorized(_:)``. At the call's deadline the closure is cancelled.
-        /// If the closure still runs then, the next call runs the closure again, and does not wait
-        /// for the earlier run.
+        /// The closure gets the refused token, or `nil` for the first token, and returns a new
+        /// token, with which the call continues. Only one call runs the closure at a time; other
+        /// calls wait for its token. The call throws the closure's errors. If the closure returns
+        /// the refused token, the call throws ``PushClientError/unauthorized(_:)``. At the call's
+        /// deadline the client cancels the closure. If the closure does not end, the next call
+        /// starts the closure again, without waiting for the earlier run.
         ///
         /// ```swift
         /// let credentials = PushClient.Credentials.tokens(account: "alice") { refused in

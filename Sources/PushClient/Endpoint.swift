@@ -6,12 +6,13 @@ internal import PushAPI
     internal import FoundationNetworking
 #endif
 
-/// The URL of the API, and the fields of each request to it.
+/// The URL of a server's API. It also creates the URL requests with their header fields.
 struct Endpoint: Sendable {
-    /// The URL without its final slash. A path in it, as behind a proxy that serves several
-    /// servers, precedes the paths of the API.
+    /// The server's URL without its final slash. If the URL has a path, for example behind a proxy
+    /// for several servers, that path precedes the paths of the API.
     private let base: URLComponents
-    /// The key whose signature requests ask for; `nil` if answers are unsigned.
+    /// The id of the key with which the server should sign its answers; `nil` if answers are
+    /// unsigned.
     private let keyID: String?
 
     /// Returns `nil` if the URL is not an HTTP URL with a host.
@@ -39,7 +40,7 @@ struct Endpoint: Sendable {
         return parts.count == 4 && parts.first == 127 && !parts.contains(nil)
     }
 
-    /// The server's part in the names of cached values.
+    /// The URL as a text, for the names of cached values.
     var name: String { self.base.string ?? "" }
 
     func urlRequest(
@@ -64,13 +65,13 @@ struct Endpoint: Sendable {
             urlRequest.setValue("text/event-stream", forHTTPHeaderField: "Accept")
             urlRequest.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
             urlRequest.setValue(request.lastEvent, forHTTPHeaderField: "Last-Event-ID")
-            // The reader of the stream sets a limit for silence.
+            // A stream may last for days. Its reader limits the time between two pieces.
             urlRequest.timeoutInterval = 7 * 86400
         }
         if let keyID {
-            // Until the account is known, the signature may leave the account out, for servers
-            // without account ids. If the server signs without the nonce, its clock and the
-            // device's must agree.
+            // Until the client knows the account id, it accepts a signature that does not cover
+            // the account, for servers without account ids. If the server signs without the nonce,
+            // the clocks of server and device must agree.
             let accepted = ResponseVerifier.acceptSignature(
                 keyID: keyID,
                 coverage: .account,
@@ -78,7 +79,8 @@ struct Endpoint: Sendable {
                 nonce: request.nonce
             )
             urlRequest.setValue(accepted, forHTTPHeaderField: "Accept-Signature")
-            // The digest covers the body as the server sent it: proxies must not compress it.
+            // Proxies must not compress the body: the signature covers the digest of the body that
+            // the server sent.
             urlRequest.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
         }
         if let body = request.body {

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// The reason why the client returned a cached value in place of the server's.
+/// The reason why the client returned a cached value in place of the server's current value.
 ///
 /// The client throws all other errors, even if it has a cached value: the server's refusals, and
 /// cancellation.

@@ -1,6 +1,7 @@
 public import Foundation
 
-/// A value, and its age if it may be out of date.
+/// A value from the server or from the cache. A cached value has its date, because it may be out
+/// of date.
 ///
 /// ```swift
 /// switch try await client.sync() {
@@ -11,7 +12,7 @@ public import Foundation
 public enum Fetched<Value> {
     /// The server has just sent the value, or has just confirmed that it is unchanged.
     case fresh(Value)
-    /// A cached value as of that time, and why there is no newer one.
+    /// A cached value, when the server last confirmed it, and why there is no newer value.
     case cached(Value, Date, because: FetchFailure)
 
     /// The value, fresh or cached.
@@ -29,12 +30,12 @@ public enum Fetched<Value> {
         }
     }
 
-    /// When a cached value was last confirmed; `nil` for a fresh one.
+    /// When the server last confirmed a cached value; `nil` for a fresh value.
     public var date: Date? {
         if case .cached(_, let date, _) = self { date } else { nil }
     }
 
-    /// The reason why the client returned a cached value; `nil` for a fresh one.
+    /// The reason why the client returned a cached value; `nil` for a fresh value.
     public var failure: FetchFailure? {
         if case .cached(_, _, let failure) = self { failure } else { nil }
     }

@@ -1,6 +1,6 @@
 /// The first of several results, delivered once.
 ///
-/// It uses a lock rather than an actor, because a cancelled call must return at once.
+/// The class uses a lock rather than an actor, because a cancelled call must return at once.
 final class FirstResult<Value: Sendable>: Sendable {
     private struct State {
         var result: Result<Value, any Error>?
@@ -26,7 +26,7 @@ final class FirstResult<Value: Sendable>: Sendable {
         if isOver { cancel() }
     }
 
-    /// Only the first call has an effect.
+    /// Delivers a result. Only the first call has an effect.
     func end(_ result: Result<Value, any Error>) {
         let (continuation, cancel) = self.state.withLock { state in
             // Later calls find no continuation.

@@ -1,11 +1,11 @@
 /// A proof that an answer is not the server's own answer to this request.
 ///
-/// It never contains a payload or a credential, so an app may log it.
+/// An interference never contains a payload or a credential, so an app may log it.
 public struct Interference: Error, Sendable, Hashable {
     /// Which check the answer failed.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
-        /// The answer does not echo `MyToken`: a captive portal, a proxy's error page, or a
-        /// removed field.
+        /// The answer does not echo `MyToken`: it comes from a captive portal or is a proxy's
+        /// error page, or a proxy has removed the field.
         case missingEcho
         /// The echo belongs to another request: the answer came from a cache.
         case wrongEcho
@@ -13,28 +13,28 @@ public struct Interference: Error, Sendable, Hashable {
         case redirect
         /// The signature is missing or wrong, though a key is pinned.
         case signature
-        /// The signature covers less than the client asks for: the answer may belong to another
-        /// request.
+        /// The signature covers fewer parts than the client asks for, so the answer may belong to
+        /// another request.
         case insufficientCoverage
         /// The signature is valid, but its time is too far from the device's time: one of the two
         /// clocks is wrong.
         case wrongClock
-        /// The answer is for another account than the client's: somebody on the way has sent the
-        /// request with other credentials.
+        /// The answer is for another account than the client's: somebody between client and server
+        /// has sent the request with other credentials.
         case wrongAccount
-        /// The body has fewer bytes than announced, or the connection ended early.
+        /// The body has fewer bytes than its `Content-Length`, or the connection ended early.
         case truncated
-        /// The answer has more bytes than any of the server's.
+        /// The answer has more bytes than the client accepts.
         case oversized
         /// The body is not JSON.
         case notJSON
         /// The body is JSON, but not an answer to this request.
         case unexpectedBody
-        /// The answer has another notification than the requested one.
+        /// The answer contains a notification with another id than the requested id.
         case wrongID
-        /// A 304 to a request without a validator, or with another one.
+        /// The answer is a 304, but the request had no validator, or a different one.
         case unexpectedNotModified
-        /// The TLS certificate has none of the pinned keys.
+        /// The server's TLS certificates have none of the pinned keys.
         case untrustedKey
     }
 
@@ -42,7 +42,7 @@ public struct Interference: Error, Sendable, Hashable {
     public let kind: Kind
     /// The value in the server's own answer.
     public let expected: String
-    /// The value in this answer; `nil` if it had none.
+    /// The value in this answer; `nil` if the answer had no such value.
     public let seen: String?
     /// The status of the answer; 0 without an answer.
     public let status: Int

@@ -1,9 +1,9 @@
 internal import Foundation
 
-/// A value behind a lock.
+/// A value that a lock protects.
 ///
-/// `Mutex` needs iOS 18. `@unchecked Sendable` is safe: only the holder of the lock uses the
-/// value.
+/// This class is used in place of `Mutex`, which needs iOS 18. `@unchecked Sendable` is safe: only
+/// the holder of the lock uses the value.
 package final class Locked<Value: Sendable>: @unchecked Sendable {
     private let lock = NSLock()
     private var value: Value

@@ -1,5 +1,6 @@
-// The module has a type of its own name. So an app with its own type `Session` cannot name the
-// module's as `PushClient.Session`. It can use these names.
+// The module `PushClient` has a type `PushClient`, so `PushClient.Session` does not mean the
+// module's `Session`. An app with its own type `Session` can use these names for the module's
+// types.
 
 /// ``Session`` for an app that has another type of that name.
 public typealias PushSession = Session

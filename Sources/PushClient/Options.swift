@@ -6,12 +6,13 @@ package import HTTPSignatures
 #endif
 
 extension PushClient {
-    /// Settings with a default.
+    /// The settings of a client. All except `signatures` have a default.
     public struct Options: Sendable {
         /// Whether the server must sign its answers, and the keys that it must use.
         public var signatures: Signatures
-        /// The largest clock skew between server and device for signed answers without the
-        /// request's nonce, as from servers of an earlier version.
+        /// The largest accepted difference between the clocks of server and device. It applies
+        /// only to signed answers without the request's nonce, which servers of earlier versions
+        /// send.
         public var signatureTolerance: Duration
         /// The certificates that the client trusts.
         public var serverTrust: ServerTrust
@@ -20,55 +21,62 @@ extension PushClient {
         /// The time limit of one call, with all of its requests and retries: registering, for
         /// example, may need four requests.
         public var deadline: Duration = .seconds(60)
-        /// Whether several accounts are signed in on this device at the same time. Registrations
-        /// of other accounts with the same handle then stay, and each push carries a hint that
-        /// identifies its account, for ``PushClient/recipient(of:among:)``.
+        /// Whether several accounts are signed in on this device at the same time. If so, a
+        /// registration does not replace other accounts' registrations of the same handle. Each
+        /// push then has a hint that identifies its account, for
+        /// ``PushClient/recipient(of:among:)``.
         public var isDeviceShared = false
-        /// The client certificate. Some companies' servers and proxies ask for one.
-        /// `URLCredential(identity:certificates:persistence:)` makes the credential from an
-        /// identity of the keychain. With `nil`, the client presents no certificate.
+        /// The certificate that identifies the client. Some companies' servers and proxies ask for
+        /// such a certificate. `URLCredential(identity:certificates:persistence:)` makes the
+        /// credential from an identity of the keychain. With `nil`, the client presents no
+        /// certificate.
         public var clientCertificate: URLCredential?
-        /// The largest body of an answer, in bytes; longer ones fail. The default admits every
-        /// list. Answers other than lists may have at most 1 MiB and 64 KiB in any case.
+        /// The maximum number of bytes of an answer's body; a call with a longer answer fails. The
+        /// default is enough for every list of notifications. Other answers may have at most 1 MiB
+        /// + 64 KiB, even if this limit is higher.
         ///
-        /// In an extension, which fetches one notification and has little memory, 256 KiB are
-        /// enough, unless the server's operator allows payloads larger than 64 KiB. Of an answer
-        /// that is not the server's own, the client reads only the head.
+        /// An extension fetches one notification and has little memory: for an extension 256 KiB
+        /// are enough, unless the server's operator allows payloads larger than 64 KiB. Of an
+        /// answer that is not the server's own, the client reads only the head.
         public var answerLimit: Int
-        /// The app of this client, if the server sends for several. `nil` means the account's only
-        /// app, or `default`; with ``deviceKeyID`` it means `default`, since end-to-end payloads
-        /// are bound to their app.
+        /// The name of this client's app, if the server sends for several apps. `nil` means the
+        /// account's only app, or the app `default` if the account has several. With
+        /// ``deviceKeyID``, `nil` always means `default`, since an end-to-end payload is bound to
+        /// the name of its app.
         public var app: String?
-        /// The id of this device's key, if it opens end-to-end payloads: each request then asks
-        /// for its wrapped key.
+        /// The id of this device's key (``DeviceKey/id``), if the device opens end-to-end
+        /// payloads. Requests for notifications then also ask for the content keys that senders
+        /// have encrypted for this device.
         public var deviceKeyID: String?
-        /// The session's configuration. The client switches off its caches and cookies, and sends
-        /// the server no credentials that the system has stored. A background configuration is a
-        /// programmer's mistake: its tasks cannot answer a call.
+        /// The configuration of the client's URL session. The client switches off its caches and
+        /// cookies, and sends the server no credentials that the system has stored. A background
+        /// configuration is a programmer's mistake, because a background task cannot return its
+        /// answer to a call.
         public var configuration: URLSessionConfiguration
-        /// Called after each request, for logs and counters, on the task of the call: it must not
-        /// block.
+        /// A closure that the client calls after each request, for logs and counters. It runs on
+        /// the task of the call, so it must not block.
         public var observe: (@Sendable (ClientEvent) -> Void)?
         /// Sends a request in place of URLSession, for example with an HTTP client that requires
-        /// certificate transparency. `maximumBody` is the largest wanted body; of a longer one,
-        /// return one byte more.
+        /// certificate transparency. `maximumBody` is the maximum number of bytes that the client
+        /// accepts. Of a longer body, return `maximumBody + 1` bytes.
         ///
         /// Return the answer as it is: follow no redirect, and use no cache and no stored
         /// credentials. Throw `URLError` if there is no answer. The client still adds the
         /// credentials, checks the answer and limits the time. ``clientCertificate`` and
-        /// ``configuration`` do not apply, and with pinned certificates the client sends nothing.
-        /// Event streams always use URLSession.
+        /// ``configuration`` do not apply, and with pinned certificate keys each call throws
+        /// ``PushClientError/pinningUnavailable``. Event streams always use URLSession.
         public var exchange:
             (@Sendable (_ request: URLRequest, _ maximumBody: Int) async throws -> (Data, HTTPURLResponse))?
-        /// The delay before an event stream is opened again, until the server names one. Tests
-        /// choose it.
+        /// The delay before the client reopens an event stream, until the server sends a delay.
+        /// Tests set this value.
         package var streamRetry = Duration.seconds(2)
-        /// Whether keys may be pinned with `http` on this machine. Tests choose it.
+        /// Whether the client accepts pinned keys with `http`, for servers on this machine. Tests
+        /// set this value.
         package var trustsLoopback = false
-        /// The current time. Tests choose it.
+        /// Returns the current time. Tests set this value.
         package var now: @Sendable () -> Date = { Date() }
 
-        /// The defaults, except for the arguments given.
+        /// Creates options; an argument that is left out has its default.
         public init(
             signatures: Signatures,
             signatureTolerance: Duration = .seconds(300),
@@ -87,8 +95,8 @@ extension PushClient {
             self.configuration = configuration
         }
 
-        /// The options of this repository's tests, whose servers use `http` on this machine;
-        /// unsigned without a key.
+        /// Creates options for this repository's tests, whose servers use `http` on this machine.
+        /// Without keys, answers are unsigned.
         package init(
             testing keys: [VerificationKey],
             serverTrust: ServerTrust = .system,

@@ -1,8 +1,9 @@
 /// The client's account id. The client refuses answers for other accounts.
 ///
-/// It is stored with the account. A lock protects it, because calls run at the same time.
+/// The id is stored with the account's other data. A lock protects it, because calls run at the
+/// same time.
 final class OwnAccount: Sendable {
-    /// `nil` if the identifier is not stored, as for a session that is being signed out.
+    /// `nil` if the identifier must not be stored, as for a session that is being signed out.
     private let account: Account?
     private let known: Locked<String?>
 
@@ -22,15 +23,15 @@ final class OwnAccount: Sendable {
     /// Remembers the account identifier of the first answer to a client with a token. Returns
     /// `false` if another identifier is known already.
     ///
-    /// If two processes learn an identifier at the same time, the first that stores its own
-    /// decides.
+    /// If two processes learn an identifier at the same time, the identifier that is stored first
+    /// counts.
     func learn(_ id: String) -> Bool {
         guard let account else { return self.known.withLock { $0 == nil || $0 == id } }
         let stored = try? account.change { draft in
             draft.index.account = draft.index.account ?? id
             return draft.index.account
         }
-        // This client remembers the identifier even if the disk takes no writes.
+        // This client remembers the identifier even if the store cannot be written.
         return self.remember((stored ?? nil) ?? id) == id
     }
 

@@ -6,9 +6,10 @@ extension PushClient {
     public struct Device: Sendable, Hashable, Identifiable {
         /// The id of the device's registration.
         public let id: String
-        /// The name of the server's sender, such as `apns`; `nil` if the server does not say.
+        /// The name of the device's sender in the server's configuration, such as `apns`; `nil` if
+        /// the answer has none.
         public let platform: String?
-        /// The topics that the device has joined, in lower case, with the tag of the user.
+        /// The topics that the device has joined, in lower case, and the tag for its user.
         public let topics: [String]
         /// Whether this client runs on the device.
         public let isThisDevice: Bool
@@ -16,7 +17,8 @@ extension PushClient {
         public let createdAt: Date?
         /// When the provider last accepted a push to the device.
         public let lastPush: Date?
-        /// When another account registered the device; `nil` if it is still this account's.
+        /// When another account registered the device; `nil` if the device still belongs to this
+        /// account.
         public let retiredAt: Date?
         /// The device's public keys for end-to-end encryption; `nil` if it has none that can be
         /// read.
@@ -56,7 +58,7 @@ extension PushClient {
                 createdAt: date("CreatedAt"),
                 lastPush: date("LastPush"),
                 retiredAt: date("RetiredAt"),
-                // A key that cannot be read counts as none here; senders report it.
+                // A key that cannot be read counts as missing here; senders report the error.
                 key: json["Key"]?.text.flatMap { try? DeviceKey($0) }
             )
         }
@@ -66,11 +68,12 @@ extension PushClient {
     public struct TestPush: Sendable, Hashable {
         /// `accepted`, `queued` or `failed`.
         public let state: String
-        /// The provider's words; `nil` without any.
+        /// The reason in the provider's words; `nil` if the provider gave none.
         public let reason: String?
     }
 
-    /// The account's devices; for 30 days also those that another account has registered since.
+    /// The account's devices. A device that another account has registered since stays in this
+    /// list for 30 days.
     public func devices() async throws -> [Device] {
         let answer = try await self.api.call(APIRequest("GET", Paths.register))
         let own = self.registrationID
@@ -80,8 +83,8 @@ extension PushClient {
         return devices
     }
 
-    /// Ends a device of the account, such as a lost phone: it gets no more pushes. Ending it again
-    /// does nothing.
+    /// Ends the registration of a device of the account, such as a lost phone: the device gets no
+    /// more pushes. A second call for the same device does nothing.
     public func endDevice(_ id: String) async throws {
         do {
             _ = try await self.api.call(APIRequest("DELETE", Paths.registration(APIRequest.escaped(id))))
@@ -92,8 +95,8 @@ extension PushClient {
 
     /// Lets this device join a topic.
     ///
-    /// The next registration replaces all topics: add the topic to the tags of
-    /// ``registerIfNeeded(platform:handle:tags:isSandbox:atLeastEvery:)-(_,String,_,_,_)``, too.
+    /// The next registration replaces all topics of the device. So also add the topic to the tags
+    /// of ``registerIfNeeded(platform:handle:tags:isSandbox:atLeastEvery:)-(_,String,_,_,_)``.
     /// Throws ``PushClientError/notRegistered`` for a device without a registration.
     public func joinTopic(_ topic: String) async throws {
         _ = try await self.api.call(APIRequest("PUT", try self.path(of: topic)))
@@ -104,8 +107,8 @@ extension PushClient {
         _ = try await self.api.call(APIRequest("DELETE", try self.path(of: topic)))
     }
 
-    /// Sends a test push to this device, and returns the provider's answer, or `queued` after 20
-    /// seconds.
+    /// Sends a test push to this device, and returns the provider's answer. If the provider has
+    /// not answered after 20 seconds, the state is `queued`.
     public func testPush() async throws -> TestPush {
         let answer = try await self.api.call(
             APIRequest("POST", Paths.deviceTest(try self.ownDevice()), isRepeatable: false)
@@ -128,8 +131,9 @@ extension PushClient {
         _ = try await self.api.call(request)
     }
 
-    /// Sends the server the code that was pushed to the handle of a webhook, so that the server
-    /// registers the handle. A wrong or expired code throws a problem `confirmation-refused`.
+    /// Sends the server the code that it has pushed to the handle of a webhook, so that the server
+    /// registers the handle. If the code is wrong or has expired, the call throws the problem
+    /// `confirmation-refused`.
     public func confirmHandle(_ code: String) async throws {
         var request = APIRequest("POST", Paths.confirmation(try self.ownDevice()))
         request.body = .string(code)

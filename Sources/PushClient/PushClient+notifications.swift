@@ -5,13 +5,13 @@ extension PushClient {
     /// Fetches a notification by the `secureId` of its push.
     ///
     /// For a cached notification the request is conditional, and the result is `fresh` if the
-    /// server says that it is unchanged. If the server cannot be reached, the result is `cached`.
-    /// If the server says that the notification is gone, the client deletes it from the cache and
-    /// throws.
+    /// server says that the notification is unchanged. If the server cannot be reached, the result
+    /// is the `cached` notification; without one, the call throws. If the server says that the
+    /// notification is gone, the client deletes it from the cache, and the call throws.
     ///
-    /// The client does not cache a read-once payload (its `isReadOnce` is true). The server
-    /// returns it again for one minute only, in case an answer is lost. Show or store it, then
-    /// call ``confirmTaken(_:)``.
+    /// The client does not cache a payload that can be fetched only once (the item's `isReadOnce`
+    /// is true). For a minute after the first fetch the server returns the payload again, in case
+    /// an answer was lost. Show or store the payload, then call ``confirmTaken(_:)``.
     public func notification(_ id: Int64) async throws -> Fetched<NotificationItem> {
         let task = try await self.inbox.read().index.pending[id]
         return try await self.fetch(id).map { $0.after(task) }
@@ -44,10 +44,10 @@ extension PushClient {
     /// Confirms to the server that a read-once payload has arrived, so that the server erases it
     /// at once.
     ///
-    /// Call this once the payload is shown or stored. Without the call, the server erases the
+    /// Call this after the payload was shown or stored. Without the call, the server erases the
     /// payload a minute after the first fetch. There is no need to retry later if the call throws
-    /// because the server cannot be reached. A second confirmation does nothing. For a
-    /// notification without such a payload, or one that was not fetched, it throws
+    /// because the server cannot be reached. A second confirmation does nothing. If the
+    /// notification's payload is not read-once, or was not fetched yet, the call throws
     /// ``PushClientError/problem(_:)`` with the code `nothing-to-confirm`.
     public func confirmTaken(_ id: Int64) async throws {
         do {
@@ -69,13 +69,13 @@ extension PushClient {
         return try await self.take(answer, id, requestedAt: before, now: now)
     }
 
-    /// Marks up to 500 notifications as read in one request, and returns the ids that are read
-    /// now.
+    /// Marks up to 500 notifications as read in one request, and returns the ids of those that are
+    /// read now.
     ///
-    /// The result leaves out ids of other users' notifications and of deleted ones. With more than
-    /// 500 ids the server marks none, and the call throws ``PushClientError/problem(_:)`` with the
-    /// code `invalid-member`: call it for 500 at a time. Without any ids, the client sends
-    /// nothing.
+    /// The result has no ids of deleted notifications and of other users' notifications. If there
+    /// are more than 500 ids, the server marks nothing, and the call throws
+    /// ``PushClientError/problem(_:)`` with the code `invalid-member`: pass 500 ids at a time. If
+    /// there are no ids, the client sends nothing.
     @discardableResult
     public func markRead(_ ids: [Int64]) async throws -> [Int64] {
         if ids.isEmpty { return [] }
@@ -90,7 +90,7 @@ extension PushClient {
         return read
     }
 
-    /// Dismisses a notification on all of the user's devices. Dismissing it again does nothing.
+    /// Dismisses a notification on all of the user's devices. A second dismissal does nothing.
     public func dismiss(_ id: Int64) async throws {
         do {
             _ = try await self.api.call(APIRequest("DELETE", Paths.notification(id)))
@@ -100,23 +100,25 @@ extension PushClient {
         try await self.inbox.remove([id])
     }
 
-    /// Sends a text to the caller's own devices and returns the stored notification.
+    /// Sends a text to the devices of the signed-in user, and returns the notification that the
+    /// server has stored.
     ///
-    /// If the connection is lost, the request is sent once more with the same key, so the server
-    /// does not store it twice. To retry later, pass a key of your own: the server stores it
-    /// for 24 hours.
+    /// If the connection is lost, the client sends the request once more with the same key, so the
+    /// server stores only one notification. To retry later, pass `idempotencyKey`, and the same
+    /// key again: the server remembers it for 24 hours.
     ///
     /// The payload may have 64 KiB as JSON text, unless the server's operator has chosen another
-    /// limit; a longer one throws ``PushClientError/problem(_:)`` with the code
-    /// `payload-too-large`. The server may also limit how much a user stores (`too-much-stored`).
+    /// limit; for a longer payload the call throws ``PushClientError/problem(_:)`` with the code
+    /// `payload-too-large`. If a user's stored notifications reach a limit of the server, the code
+    /// is `too-much-stored`.
     public func send(_ payload: String, idempotencyKey: UUID = UUID()) async throws -> NotificationItem {
         try await self.post(.string(payload), idempotencyKey)
     }
 
     /// Sends any JSON value, such as an object, as ``send(_:idempotencyKey:)-(String,_)`` sends a
-    /// text. `NotificationItem.decode(_:)` reads it.
+    /// text. `NotificationItem.decode(_:)` reads the value.
     public func send(_ payload: JSONValue, idempotencyKey: UUID = UUID()) async throws -> NotificationItem {
-        // A text has a short form; any other value is a member of the long form.
+        // A text can be the whole body; any other value must be the body's member `Payload`.
         if payload.text != nil { return try await self.post(payload, idempotencyKey) }
         return try await self.post(.object([.init("Payload", payload)]), idempotencyKey)
     }
@@ -131,7 +133,8 @@ extension PushClient {
 
     // MARK: - Cache
 
-    /// Returns the item of an answer, and caches as much of it as it may store.
+    /// Returns the notification of an answer and caches it, without its payload if that must not
+    /// be stored.
     private func take(
         _ answer: Answer,
         _ id: Int64,

@@ -8,21 +8,22 @@ extension PushClient {
 
     /// Registers this device and returns its registration id, which the client stores.
     ///
-    /// If the server says that the id is no longer valid, the client requests a new one, once.
-    /// Calls at the same time register one after the other, under one id. If the account is signed
-    /// out meanwhile, the client ends the registration, and the call throws
+    /// If the server says that the stored id is no longer valid, the client requests a new id,
+    /// once. Concurrent calls run one after the other and register the same id. If the account is
+    /// signed out during the call, the client ends the registration, and the call throws
     /// ``PushClientError/signedOut``.
     ///
-    /// `platform` is the name of one of the server's senders (otherwise the call throws a problem
-    /// `unknown-platform`). `handle` is the provider's token for this device, 1 to 4096 visible
-    /// ASCII characters in the provider's own format. `tags` are up to 60, each of 1 to 120
-    /// characters of `A-Z a-z 0-9 - _ @ # . :`; none begins with `username:` or `from:` (otherwise
-    /// `invalid-member`). The server may limit the devices of a user (`too-many-devices`). A call
-    /// that throws one of these registers nothing, and an earlier registration stays unchanged.
+    /// `platform` is the name of a sender in the server's configuration (otherwise the call throws
+    /// the problem `unknown-platform`). `handle` is the provider's token for this device, 1 to
+    /// 4096 visible ASCII characters in the provider's own format. `tags` has up to 60 tags, each
+    /// of 1 to 120 characters of `A-Z a-z 0-9 - _ @ # . :`; no tag begins with `username:` or
+    /// `from:` (otherwise the problem is `invalid-member`). If the user has too many devices for
+    /// the server, the problem is `too-many-devices`. A call that throws one of these problems
+    /// registers nothing, and an earlier registration stays unchanged.
     ///
-    /// `isSandbox` is for builds that Xcode has installed on an Apple device, whose tokens only
-    /// Apple's sandbox knows. The server must have the sandbox enabled (otherwise
-    /// `invalid-member`).
+    /// Pass `isSandbox` in builds that Xcode has installed on an Apple device: only Apple's
+    /// sandbox knows their tokens. The server's configuration must enable the sandbox (otherwise
+    /// the problem is `invalid-member`).
     @discardableResult
     public func register(
         platform: String,
@@ -70,14 +71,14 @@ extension PushClient {
             await self.endUnstored(id)
             throw error
         }
-        // An earlier session may have left a device that it had no valid token to end. The client
-        // ends that device now; after a failure the next registration retries.
+        // An earlier session that had no valid token at its end could not end its device. The
+        // client ends that device now; if this fails, the next registration tries again.
         try? await self.signOuts.finishDevices(with: self.api)
         return id
     }
 
-    /// Ends a registration that the server has accepted while the account was signed out here: no
-    /// sign-out names it.
+    /// Ends a registration that the server accepted while the account was signed out on this
+    /// device. The order of that sign-out does not name this registration.
     private func endUnstored(_ id: String) async {
         let order = SignOutOrder(
             self.api.endpoint?.name ?? "",
@@ -92,8 +93,8 @@ extension PushClient {
         _ = try? await self.signOuts.finish(at: self.server, self.options)
     }
 
-    /// Registers this device with the token that Apple's system gives the app; the client sends it
-    /// in hexadecimal.
+    /// Registers this device with the token that Apple's system gives the app; the client sends
+    /// the token in hexadecimal.
     @discardableResult
     public func register(
         platform: String,
@@ -108,12 +109,13 @@ extension PushClient {
     /// Registers this device again if its handle, platform, environment, tags or session have
     /// changed, or if `interval` has passed.
     ///
-    /// Otherwise a client's first call asks the server whether the registration still exists, and
-    /// later calls send no request. The server retires a registration if the provider reports that
-    /// the device is gone. If a new password, an administrator or a sign-out ends a session at the
-    /// server, its device ends, too; the next session must register it. Call this at each start of
-    /// the app, and after signing in. The limits of
-    /// ``register(platform:handle:tags:isSandbox:)-(_,String,_,_)`` apply here, too.
+    /// Otherwise the first call of each client asks the server whether the registration still
+    /// exists, and later calls send no request. The server ends a registration if the provider
+    /// reports that the device is gone. The registration also ends with its session, for example
+    /// because of a new password, an administrator or a sign-out. The next session must then
+    /// register the device again. Call this function at each start of the app, and after signing
+    /// in. The limits of ``register(platform:handle:tags:isSandbox:)-(_,String,_,_)`` apply here,
+    /// too.
     @discardableResult
     public func registerIfNeeded(
         platform: String,
@@ -150,7 +152,7 @@ extension PushClient {
         }
     }
 
-    /// Whether the server has ended the registration; asks once for each client.
+    /// Whether the server has ended the registration. Each client asks the server only once.
     private func isRetired(_ id: String) async throws -> Bool {
         if self.isRegistrationChecked.withLock({ $0 }) { return false }
         do {
@@ -161,7 +163,8 @@ extension PushClient {
             throw PushClientError.signedOut
         } catch {
             try Task.checkCancellation()
-            // The next start of the app asks again.
+            // Without the server's answer the registration counts as valid, and the next call asks
+            // again.
             return false
         }
     }
@@ -197,19 +200,20 @@ extension PushClient {
 
     // MARK: - Private
 
-    /// The session of the next request; `nil` if it is unknown now.
+    /// Identifies the session of the next request; `nil` if the session is unknown now.
     private func session() async -> String? {
         guard case .provided(let provider) = self.credentials.kind, provider.last == nil, !TokenProvider.isAsking else {
             return self.credentials.session
         }
-        // The app has just started. Without a token it could not register anything either.
+        // The app has just started and has no token yet. A registration needs a token in any case.
         _ = try? await CallDeadline.race(within: CallDeadline.remaining(atMost: self.deadline)) {
             try await provider.token(insteadOf: nil)
         }
         return self.credentials.session
     }
 
-    /// Registers under the stored id, or under a new one; returns the id.
+    /// Registers the device under the stored id, or under a new id if none is stored; returns the
+    /// id.
     private func put(_ body: JSONValue, handle: String) async throws -> String {
         let stored = self.records.registration?.id
         var id: String

@@ -4,11 +4,11 @@ internal import PushAPI
 extension PushClient {
     /// Exchanges the password for a token, which expires and can be revoked.
     ///
-    /// From then on all clients of this store and account accept answers for that account only. If
-    /// an administrator has deleted the account and created it again, the client drops everything
-    /// that it has stored for the old one. Throws a `forbidden` problem if the client has a token
-    /// already, and the interference ``Interference/Kind/wrongAccount`` if the session belongs to
-    /// another name.
+    /// From then on, all clients with this store and account name accept only answers for the
+    /// session's account id. If an administrator has deleted the account and created it again, the
+    /// client drops everything that it has stored for the old account. Throws a `forbidden`
+    /// problem if the client's credentials are a token already. Throws the interference
+    /// ``Interference/Kind/wrongAccount`` if the session in the answer belongs to another user.
     public func signIn() async throws -> Session {
         var request = APIRequest("POST", Paths.sessions, isRepeatable: false)
         request.isSignIn = true
@@ -25,11 +25,11 @@ extension PushClient {
         return session
     }
 
-    /// Exchanges a code of an administrator or of the app's backend for a token, for users without
-    /// a password. A code works once.
+    /// Exchanges a one-time code for a token, for users without a password. The code comes from an
+    /// administrator or from the app's backend.
     ///
-    /// The server's answer decides whose account it is, since a code names no account. The client
-    /// needs no credentials: ``Credentials/none(account:)``.
+    /// A code does not name an account; the server's answer does. The client needs no credentials:
+    /// ``Credentials/none(account:)``.
     public func signInWithCode(_ code: String) async throws -> Session {
         var request = APIRequest("POST", Paths.enrolment, isRepeatable: false)
         (request.isSignIn, request.isAnonymous) = (true, true)
@@ -48,30 +48,30 @@ extension PushClient {
         return session
     }
 
-    /// Sets a new password of the user.
+    /// Changes the user's password from `current` to `next`.
     ///
-    /// This ends all sessions of the user, this one included, with their devices: sign in again
-    /// with the new password, and register the device.
+    /// The server then ends all sessions of the user, including this one, and the registrations of
+    /// their devices. So sign in again with the new password, and register this device again.
     public func changePassword(_ current: String, to next: String) async throws {
         var request = APIRequest("PUT", Paths.ownPassword, isRepeatable: false)
         request.body = .object([.init("Current", .string(current)), .init("New", .string(next))])
         _ = try await self.api.call(request)
     }
 
-    /// Signs out: immediately in all processes on this device, and at the server as soon as it can
-    /// be reached.
+    /// Signs out: immediately in all processes on this device, and at the server as soon as the
+    /// server can be reached.
     ///
-    /// The client removes everything that it has stored for the account. From here on this client
-    /// and all others created before it store nothing and throw ``PushClientError/signedOut``. The
-    /// server then ends the registration and, if the client has a token and no password, the
-    /// session. The client stores the data that this needs, encrypted, until the server has done
-    /// so.
+    /// The client removes everything that it has stored for the account. From then on, this client
+    /// and all clients of the account that were created before the sign-out store nothing and
+    /// throw ``PushClientError/signedOut``. Next, the client asks the server to end the
+    /// registration and, if the client's credentials are a token, the session. Until the server
+    /// has ended them, the client stores the credentials and the registration id, encrypted.
     ///
     /// Returns whether the server's own answers for this account confirm that registration and
     /// session have ended. If not, call ``finishSignOuts(server:options:store:)`` when there is a
-    /// network. If the token is no longer valid, or ``Credentials/tokens(account:id:_:)`` has not
-    /// given one yet, the client asks the app's closure for a token. If the app has none, the
-    /// account's next session ends the device when it registers.
+    /// network. If the token is no longer valid, or the client has none yet, it asks the closure
+    /// of ``Credentials/tokens(account:id:_:)`` for a token. If the closure has no token, the
+    /// account's next session ends the device when that session registers.
     ///
     /// On a full disk the client still removes everything, because removing needs no free space.
     /// If the client cannot store the sign-out even then, it sends the sign-out to the server
@@ -90,7 +90,7 @@ extension PushClient {
         return try await BackgroundTime.during("signs out") { try await self.endAtServer(unstored) }
     }
 
-    /// `unstored` is the sign-out order if the store could not write it.
+    /// `unstored` is the sign-out order, if the store could not write the order.
     private func endAtServer(_ unstored: SignOutOrder?) async throws -> Bool {
         try await CallDeadline.within(self.deadline) {
             if let unstored { return await self.signOuts.carryOut(unstored, at: self.server, self.options) }
@@ -112,13 +112,13 @@ extension PushClient {
         }
     }
 
-    /// Completes the waiting sign-outs of all accounts of a store at a server. Returns whether
-    /// none is left.
+    /// Completes, at one server, the waiting sign-outs of all accounts in a store. Returns whether
+    /// all of them are complete.
     ///
-    /// A sign-out that needs the next session of its account waits on, and costs no
-    /// request. Call this at the start of the app and when the network is back. Throws temporary
-    /// refusals of the server, such as ``PushClientError/busy(_:retryAfter:)``; without a network
-    /// it returns `false`.
+    /// A sign-out that only the next session of its account can complete keeps waiting, and the
+    /// client sends no request for it. Call this at the start of the app and when the network is
+    /// back. Throws temporary refusals of the server, such as
+    /// ``PushClientError/busy(_:retryAfter:)``; without a network the call returns `false`.
     @discardableResult
     public static func finishSignOuts(
         server: URL,

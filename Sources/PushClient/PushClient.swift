@@ -1,12 +1,12 @@
 public import Foundation
 
-/// A device's side of the API: register, fetch everything missed in one request, mark, dismiss,
-/// send.
+/// The API for a device: registers it, fetches in one request what the device missed, and marks,
+/// dismisses and sends notifications.
 ///
-/// Each request carries a `MyToken` of its own, and the client rejects an answer that does not
-/// echo it; with ``Signatures/pinned(_:)`` each answer must be signed, too. The client caches
-/// answers that passed the checks in a ``PushClient/Store``, and returns them with their date when
-/// the network fails or interferes.
+/// Each request has a number of its own in the field `MyToken`. The client rejects an answer
+/// without the echo of this number; with ``Signatures/pinned(_:)`` it also rejects answers without
+/// a valid signature. The client caches accepted answers in a ``PushClient/Store``. When the
+/// network fails or changes an answer, the client returns the cached answer with its date.
 ///
 /// ```swift
 /// let options = PushClient.Options(signatures: .pinned([pinnedKey]))
@@ -31,28 +31,29 @@ public struct PushClient: Sendable {
     let server: URL
     let credentials: Credentials
     let options: Options
-    /// The app that requests name. End-to-end payloads are bound to their app, so for them the
-    /// server must not choose it.
+    /// The app that each request names; `nil` leaves the choice to the server. End-to-end payloads
+    /// are bound to an app, so a client that opens them always names its app.
     let app: String?
     static let defaultApp = "default"
-    /// The query that asks for this device's wrapped keys.
+    /// The query that asks for the content keys that senders have encrypted for this device.
     let keyQuery: [URLQueryItem]
     let now: @Sendable () -> Date
     let isDeviceShared: Bool
     /// The time limit of a call.
     let deadline: Duration
-    /// Serializes the calls that register: two at once would get two ids for one handle, and the
-    /// server would end the first registration.
+    /// Runs the calls that register one after the other. Two such calls at once would get two ids
+    /// for one handle, and the server would end the registration of the first call.
     let registrationTurn = Turn()
-    /// Whether this client has registered the device, or has asked whether its registration still
-    /// exists.
+    /// Whether this client has registered the device, or has asked the server whether the device's
+    /// registration still exists.
     let isRegistrationChecked = Locked(false)
 
-    /// A client of one server for one account, on one device: its store has one registration.
+    /// Creates a client for one account at one server. The client stores one registration, that of
+    /// this device.
     ///
-    /// The server's URL may have a path, as behind a proxy that serves several servers. Create the
-    /// client when the app begins a session. After ``signOut()`` this client stores nothing any
-    /// more; the next session of the account needs another client.
+    /// The server's URL may have a path, for example if one proxy forwards to several servers.
+    /// Create the client when the app begins a session. After ``signOut()`` this client stores
+    /// nothing; the account's next session needs a new client.
     public init(
         server: URL,
         credentials: Credentials,
@@ -65,7 +66,7 @@ public struct PushClient: Sendable {
         self.records = Records(
             store,
             server: Endpoint(server, signatureKeys: [])?.name ?? "",
-            // Each app has an inbox and a registration of its own.
+            // Each app of an account has an inbox and a registration of its own.
             account: options.app.map { "\(credentials.account)\n\($0)" } ?? credentials.account,
             isSigned: options.signatures != .unsigned
         )

@@ -5,8 +5,8 @@ public import PushAPI
 ///
 /// ``PushClient/Advice`` says what to tell the user.
 public enum PushClientError: Error, Sendable, Hashable {
-    /// The answer is not the server's own to this request: it was invented, changed or replayed on
-    /// the way.
+    /// The answer is not the server's own answer to this request: somebody between client and
+    /// server has invented, changed or replayed it.
     case interference(Interference)
     /// The server's own refusal.
     case problem(Problem)
@@ -18,13 +18,14 @@ public enum PushClientError: Error, Sendable, Hashable {
     /// The account was signed out on this device since this client was created. The client sent
     /// nothing, or stored nothing of the answer.
     case signedOut
-    /// The call needs a registration of this device, and there is none: register it first.
+    /// The call needs a registration of this device, but the device is not registered: register it
+    /// first.
     case notRegistered
-    /// Too many tasks wait in the ``Outbox``, as after a long time without a network. The task was
-    /// refused.
+    /// Too many tasks wait in the ``Outbox``, as after a long time without a network. The outbox
+    /// did not accept the new task.
     case outboxFull
     /// The store cannot be read or written: the disk is full, or the device was not unlocked since
-    /// its start. The text is for a log.
+    /// its start. The associated text is for a log.
     case storage(String)
     /// Certificate keys are pinned on a system that gives no access to certificates, or with
     /// ``PushClient/Options/exchange``. The client has sent nothing.
@@ -33,7 +34,7 @@ public enum PushClientError: Error, Sendable, Hashable {
     case invalidServer
     /// The server's URL is `http`, which shows credentials to everybody on the way. The client
     /// accepts it only for this machine (`localhost`, 127.0.0.0/8, `::1`), and never with pinned
-    /// keys. It has sent nothing.
+    /// keys. The client has sent nothing.
     case insecureServer
     /// The options pin an empty list of signature keys. Write ``PushClient/Signatures/unsigned``
     /// to go without signatures. The client has sent nothing.
@@ -43,7 +44,7 @@ public enum PushClientError: Error, Sendable, Hashable {
 extension PushClientError {
     static let busyStore = PushClientError.storage("other processes change the store all the time")
 
-    /// Runs work on the store, whose own errors become ``storage(_:)``.
+    /// Runs work on the store, and converts the store's errors into ``storage(_:)``.
     static func storing<Value>(_ body: () throws -> Value) throws -> Value {
         do {
             return try body()

@@ -18,12 +18,13 @@ struct RawResponse: Sendable {
     let response: HTTPURLResponse
     let body: Data
     var end = End.complete
-    /// Whether the answer asks for Basic credentials, as the system understands it.
+    /// Whether the answer asks for Basic credentials, according to the system.
     var isChallenge = false
 
     var status: Int { self.response.statusCode }
 
-    /// The value of a field, without blanks around it. The case of its name does not matter.
+    /// The value of a field, without blanks around it. The case of the field's name does not
+    /// matter.
     func field(_ name: String) -> String? {
         self.response.value(forHTTPHeaderField: name)?.trimmingCharacters(in: .whitespaces)
     }

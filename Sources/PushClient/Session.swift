@@ -1,13 +1,13 @@
 public import Foundation
 internal import PushAPI
 
-/// The token that signing in returns: store it in the system's store for secrets.
+/// A session that signing in has begun. Store its token in the system's store for secrets.
 public struct Session: Sendable, Hashable {
     /// The token that each request sends in place of the password.
     public let token: String
     /// When the token expires.
     public let expiresAt: Date
-    /// The account id; `nil` if the server has none.
+    /// The account id; `nil` if the server has no account ids.
     public let account: String?
 
     /// Creates a session for an app's own tests.

@@ -4,7 +4,7 @@ internal import Foundation
     internal import FoundationNetworking
 #endif
 
-/// Thrown when the server's certificate has none of the pinned keys.
+/// Thrown when the server's certificate chain has none of the pinned keys.
 struct UntrustedKey: Error {}
 
 /// Collects the response to each task, and refuses redirects, caching and credentials, which the
@@ -25,9 +25,10 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
 
     private let trust: PushClient.ServerTrust
     private let certificate: URLCredential?
-    /// A lock protects it, because the session calls from a queue of its own.
+    /// A lock protects this dictionary, because the session calls the delegate from a queue of its
+    /// own.
     private let exchanges = Locked<[Int: Exchange]>([:])
-    /// The channels for the bodies of streams whose head was delivered.
+    /// The channels for the bodies of event streams whose head was delivered.
     private let channels = Locked<[Int: EventChannel]>([:])
 
     init(trust: PushClient.ServerTrust, certificate: URLCredential?) {
@@ -36,7 +37,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     }
 
     /// Resumes the continuation when the task is complete, or after a head whose body is not
-    /// wanted. Call it before the task is resumed.
+    /// wanted. Call this function before the task is resumed.
     func await(
         _ task: URLSessionTask,
         _ continuation: CheckedContinuation<RawResponse, any Error>,
@@ -63,8 +64,8 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
 
     private static func end(_ task: URLSessionTask) {
         #if canImport(FoundationNetworking)
-            // Cancels on another queue: `cancel()` waits for the transfer, which waits for this
-            // queue if the queue is full.
+            // Cancels on another queue: `cancel()` waits for the transfer, and the transfer waits
+            // for the delegate's queue if that queue is full.
             DispatchQueue.global().async { task.cancel() }
         #else
             task.cancel()
@@ -101,7 +102,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
         completionHandler(.cancel)
     }
 
-    /// Delivers the head of a stream; does nothing for other exchanges.
+    /// Delivers the head of an event stream; does nothing for other exchanges.
     private func open(_ task: URLSessionTask, _ response: URLResponse) {
         let number = task.taskIdentifier
         guard (response as? HTTPURLResponse)?.statusCode == 200,
@@ -132,7 +133,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
         self.finish(task, error: error.map(NetworkFailure.urlError))
     }
 
-    /// Only the first call for a task has an effect.
+    /// Ends the exchange of a task. Only the first call for a task has an effect.
     private func finish(_ task: URLSessionTask, error: (any Error)?) {
         self.channels.withLock { $0.removeValue(forKey: task.taskIdentifier) }?.finish(error)
         self.endExchange(task, error: error)
@@ -149,7 +150,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
         error: (any Error)?
     ) -> Result<RawResponse, any Error> {
         if let refusal = exchange.refusal { return .failure(refusal) }
-        // The session reports a refused redirect only at the end.
+        // The session reports a refused redirect only when the task ends.
         guard let response = exchange.response ?? response as? HTTPURLResponse else {
             return .failure(error ?? URLError(.badServerResponse))
         }
@@ -207,8 +208,9 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
                 self.change(task) { $0.isChallenge = true }
             }
             #if canImport(FoundationNetworking)
-                // The answer has arrived, but on Linux no disposition ends the task with it: one
-                // disposition never ends the task, and the others end it with an error.
+                // The answer has arrived, so the exchange ends here. On Linux no disposition would
+                // end the task with this answer: one disposition never ends the task, and the
+                // others end it with an error.
                 self.finish(task, error: nil)
                 completionHandler(.cancelAuthenticationChallenge, nil)
             #else
@@ -225,8 +227,8 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
         #if canImport(Security)
             if let trust = challenge.protectionSpace.serverTrust {
                 // The system may fetch missing certificates of a chain from the network, and the
-                // session's queue must not wait for that. Nothing else uses the object until the
-                // challenge is answered, so `nonisolated(unsafe)` is safe.
+                // session's queue must not wait for that. Nothing else uses the trust object until
+                // the challenge is answered, so `nonisolated(unsafe)` is safe.
                 nonisolated(unsafe) let trust = trust
                 DispatchQueue.global().async {
                     guard let refusal = self.trust.refusal(of: trust) else {

@@ -5,8 +5,8 @@ internal import PushAPI
 /// The sign-outs of an account that the server does not know yet.
 struct SignOuts: Sendable {
     private let account: Account
-    /// Provides a token for an order that has no valid one; `nil` if there is no client of the
-    /// session.
+    /// Provides a token for a sign-out order that has no valid token; `nil` if there is no client
+    /// of the session.
     private let token: (@Sendable (_ refused: String?) async -> String?)?
 
     init(_ account: Account, token: (@Sendable (_ refused: String?) async -> String?)? = nil) {
@@ -15,7 +15,7 @@ struct SignOuts: Sendable {
     }
 
     /// Ends the devices and sessions of the waiting sign-outs; returns whether the server has
-    /// ended them all.
+    /// ended all of them.
     func finish(at server: URL, _ options: PushClient.Options) async throws -> Bool {
         var isDone = true
         for order in self.orders(at: Endpoint(server, signatureKeys: [])?.name) {
@@ -28,8 +28,8 @@ struct SignOuts: Sendable {
         return isDone
     }
 
-    /// Uses the account's next session to end the devices of sessions that have left no valid
-    /// token.
+    /// Ends the devices of signed-out sessions without a valid token. The account's next session
+    /// does this with its own token.
     func finishDevices(with api: APITransport) async throws {
         for order in self.orders(at: api.endpoint?.name) where order.authorization.isEmpty {
             if let id = try self.registration(of: order) { try await self.end(Paths.registration(id), api) }
@@ -47,12 +47,12 @@ struct SignOuts: Sendable {
     /// Carries out a sign-out order that could not be written; returns whether the server has
     /// ended the order's device and session.
     func carryOut(_ order: SignOutOrder, at server: URL, _ options: PushClient.Options) async -> Bool {
-        // A later attempt would need the order, which is not stored.
+        // There is only one attempt: a later attempt would need the order, which is not stored.
         (try? await self.end(order, at: server, options)) ?? false
     }
 
-    /// Carries out a sign-out order, and renews its token once. Returns whether the server has
-    /// ended device and session.
+    /// Carries out a sign-out order; if its token is refused, tries once more with a new token.
+    /// Returns whether the server has ended the order's device and session.
     private func finish(_ order: SignOutOrder, at server: URL, _ options: PushClient.Options) async throws -> Bool {
         var (order, refused) = (order, String?.none)
         for _ in 0..<2 {
@@ -74,7 +74,7 @@ struct SignOuts: Sendable {
                 order = try self.replace(order, authorization: "")
             }
         }
-        // Without a device, the next session has nothing to end.
+        // If the order names no device, the account's next session has nothing to end.
         if order.registration == nil { try PushClientError.storing { try self.account.finish(order) } }
         return false
     }
@@ -86,8 +86,8 @@ struct SignOuts: Sendable {
         return other
     }
 
-    /// Returns whether the server has ended device and session; `false` after a refusal that
-    /// another attempt would not change.
+    /// Ends an order's device and session. Returns whether the server has ended both; `false`
+    /// after a refusal that another attempt would not change.
     private func end(_ order: SignOutOrder, at server: URL, _ options: PushClient.Options) async throws -> Bool {
         let own = OwnAccount(nil, known: order.account)
         let api = APITransport(server: server, credentials: order.credentials, options: options, own: own)
@@ -97,7 +97,8 @@ struct SignOuts: Sendable {
         }
         guard order.authorization.hasPrefix("Bearer ") else { return isAcknowledged }
         do {
-            // A session's end also ends its device. An issuer's token has no session to end.
+            // The end of a session also ends its device. An identity provider's token has no
+            // session that the server could end.
             return try await self.end(Paths.currentSession, api) || isAcknowledged
         } catch PushClientError.unauthorized {
             // The session has ended already, or somebody has sent the request without its token.
@@ -105,14 +106,15 @@ struct SignOuts: Sendable {
         }
     }
 
-    /// The device to end; `nil` without a device, or if the current session uses it: in all
-    /// sessions of one user, the server gives a device the same id.
+    /// The registration id of the device to end. `nil` without a device, or if the current session
+    /// uses the device: in all sessions of one user, the server gives a device the same id.
     private func registration(of order: SignOutOrder) throws -> String? {
         let current = try PushClientError.storing { try self.account.currentRegistration() }
         return current == order.registration ? nil : order.registration
     }
 
-    /// Returns whether the resource is gone; `false` if the token may not delete it.
+    /// Deletes a resource of the server. Returns whether the resource is gone; `false` if the
+    /// token may not delete it.
     @discardableResult
     private func end(_ path: String, _ api: APITransport) async throws -> Bool {
         do {
@@ -128,8 +130,8 @@ extension SignOutOrder {
     init(_ server: String, _ credentials: PushClient.Credentials, registration: String?, account: String?) {
         let (authorization, isWhenChallenged): (String, Bool) =
             switch credentials.kind {
-            // There is no token yet if the app has just started; the client asks for one after the
-            // local sign-out.
+            // If the app has just started, there is no token yet; the client asks the app for a
+            // token after the local sign-out.
             case .provided(let provider): (provider.last.map { "Bearer \($0)" } ?? "", false)
             case .unasked(let text): (text, false)
             case .whenChallenged(let text): (text, true)
@@ -151,7 +153,7 @@ extension SignOutOrder {
         )
     }
 
-    /// The name for the password; `nil` with a token.
+    /// The user name that belongs to the password; `nil` with a token.
     private var username: String? {
         guard self.authorization.hasPrefix("Basic "),
             let text = Base64.standard.bytes(in: self.authorization.dropFirst(6).utf8)

@@ -1,5 +1,5 @@
-/// A public key in DER, in the form of certificates (RFC 5280 section 4.1), made from the key's
-/// bytes as Security exports them.
+/// A public key in DER, in the form that certificates contain (RFC 5280 section 4.1). It is made
+/// from the key's bytes as Apple's Security framework exports them.
 struct SubjectPublicKeyInfo: Hashable {
     enum Algorithm {
         /// PKCS #1.

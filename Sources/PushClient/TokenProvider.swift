@@ -1,10 +1,10 @@
 internal import Foundation
 
-/// The source of a client's token. It asks the app when it has no token, or the server refuses the
-/// token.
+/// Stores a client's token. If there is none, or the server has refused it, the provider gets a
+/// token from the app's closure.
 ///
-/// One call asks the app at a time; the others wait for its result. It uses a lock rather than an
-/// actor, so that a cancelled call can stop waiting at once.
+/// Only one call runs the closure at a time; other calls wait for its result. The class uses a
+/// lock rather than an actor, so that a cancelled call can stop waiting at once.
 final class TokenProvider: Sendable {
     private struct State {
         var token: String?
@@ -13,8 +13,8 @@ final class TokenProvider: Sendable {
         var waiting: [UUID: CheckedContinuation<Void, any Error>] = [:]
     }
 
-    /// Whether the current task runs inside the app's closure. If that asked for a token, it would
-    /// wait for itself.
+    /// Whether the current task runs inside the app's closure. A client's call in the closure must
+    /// not ask for a token, because it would wait for the closure itself.
     @TaskLocal static var isAsking = false
 
     private let provide: @Sendable (String?) async throws -> String
@@ -61,16 +61,19 @@ final class TokenProvider: Sendable {
         defer { self.end(id) }
         return try await withTaskCancellationHandler {
             let token = try await Self.$isAsking.withValue(true) { try await self.provide(last) }
-            // If another call has asked since this one was abandoned, the other's token is newer.
+            // If this call was abandoned, and another call has asked the app since, the token of
+            // the other call is newer.
             self.state.withLock { if $0.asking == id { $0.token = token } }
             return token
         } onCancel: {
-            // The app's closure may ignore cancellation.
+            // The waiting calls must not wait for the app's closure, which may ignore its
+            // cancellation.
             self.end(id)
         }
     }
 
-    /// Wakes the waiting calls; one of them asks if this call has brought no token.
+    /// Wakes the calls that wait for this call's token. If there is no token, one of them asks the
+    /// app next.
     private func end(_ id: UUID) {
         let waiting = self.state.withLock { state -> [UUID: CheckedContinuation<Void, any Error>] in
             guard state.asking == id else { return [:] }

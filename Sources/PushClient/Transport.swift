@@ -20,12 +20,14 @@ final class Transport: Sendable {
         configuration.urlCache = nil
         configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
         #if canImport(FoundationNetworking)
-            // On Linux the session asks this storage before the delegate, which declines. On Apple
-            // platforms the session asks the delegate for the server's credentials. There the
-            // system needs the storage for those of a proxy.
+            // On Linux the session would take credentials from this storage without asking the
+            // delegate, which declines to send any. On Apple platforms the session asks the
+            // delegate for the server's credentials, and the system needs the storage for a
+            // proxy's credentials.
             configuration.urlCredentialStorage = nil
         #endif
-        // Each exchange has a limit of its own; the default of a minute may end a silent stream.
+        // `exchange` limits the time of each request itself; the session's default of a minute
+        // could end a silent stream.
         configuration.timeoutIntervalForRequest = 7 * 86400
         configuration.httpCookieStorage = nil
         configuration.httpShouldSetCookies = false
@@ -43,11 +45,12 @@ final class Transport: Sendable {
         self.session.finishTasksAndInvalidate()
     }
 
-    /// Reads a body of at most `maximumBody` bytes. Throws `URLError`, also after `limit`, and
-    /// `CancellationError`. After an unwanted head it reads no body.
+    /// Sends a request, and reads a body of at most `maximumBody` bytes. Throws `URLError`, also
+    /// when the time `limit` is over, and `CancellationError`. If the response's head is not
+    /// wanted, its body is not read.
     ///
-    /// With a channel, the response to a wanted 200 is its head, and the body goes into the
-    /// channel.
+    /// With a channel, the function returns only the head of a wanted response with 200; the body
+    /// is written to the channel.
     func exchange(
         _ request: URLRequest,
         within limit: Duration,
@@ -85,8 +88,8 @@ final class Transport: Sendable {
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 self.delegate.await(task, continuation, maximumBody, channel, isWanted)
-                // A task that was cancelled before this point has not ended the exchange, which
-                // did not exist yet.
+                // If the Swift task was cancelled before this point, `onCancel` could not end the
+                // exchange, which did not exist yet.
                 guard !Task.isCancelled else { return self.delegate.cancel(task) }
                 task.resume()
             }

@@ -6,7 +6,7 @@ internal import Foundation
 
 /// Runs calls of one client one after the other if they must not overlap.
 ///
-/// It uses a lock rather than an actor, so that a cancelled call can stop waiting at once.
+/// The class uses a lock rather than an actor, so that a cancelled call can stop waiting at once.
 final class Turn: Sendable {
     private struct State {
         var isTaken = false

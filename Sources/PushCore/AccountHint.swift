@@ -2,25 +2,25 @@ internal import Bytes
 internal import Cryptography
 internal import Foundation
 
-/// Shows a device with several accounts which account a push is for, and reveals nothing to
-/// anybody else.
+/// Shows a device with several accounts which account a push is for. It reveals nothing to anybody
+/// else.
 ///
 /// It is an HMAC of the notification's id. Its key is the registration id, which only the server
 /// and the account's app know. Nobody else can find out whether two pushes are for the same
-/// account, or test a guessed account.
+/// account, or whether a push is for a guessed account.
 package struct AccountHint: Sendable, Hashable, CustomStringConvertible {
     /// The length of the text.
     package static let length = 11
 
-    /// 64 bits in base64url.
+    /// The hint: 64 bits in base64url.
     package let description: String
 
     package init(_ notification: NotificationID, of registration: RegistrationID) {
         self.description = Base64.url.text(of: Self.code("hint \(notification)", registration).prefix(8))
     }
 
-    /// The collapse id of one account's push, derived from the id `shared`: 32 characters of
-    /// base64url.
+    /// The collapse id of a push to one account, which is derived from the collapse id `shared`:
+    /// 32 characters of base64url.
     static func collapseID(_ shared: String, of registration: RegistrationID) -> String {
         Base64.url.text(of: self.code("collapse \(shared)", registration).prefix(24))
     }

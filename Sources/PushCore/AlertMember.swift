@@ -1,19 +1,19 @@
-/// A text that a push may show, or that its device may use to handle it, named as in the
-/// configuration.
+/// A member of an alert: a text that a push shows, or a value that tells the device how to show
+/// the push. The raw value is the member's name in the configuration.
 package enum AlertMember: String, Sendable, CaseIterable, Codable, CodingKeyRepresentable {
-    /// The name of the title among the localised texts of the app.
+    /// The name of the localised text of the app that the push shows as title.
     case titleKey
-    /// The name of the body among the localised texts of the app.
+    /// The name of the localised text of the app that the push shows as body.
     case bodyKey
-    /// The category of actions that the app offers with the push.
+    /// The category: the app offers the actions of this category with the push.
     case category
-    /// Pushes with the same thread are grouped.
+    /// The thread: a device groups the pushes with the same thread.
     case thread
-    /// The name of a sound that the app has, or `default`.
+    /// The sound: the name of a sound that the app contains, or `default`.
     case sound
-    /// Android's notification channel.
+    /// The notification channel on Android.
     case channel
-    /// An `InterruptionLevel`.
+    /// How the push interrupts its reader, as an `InterruptionLevel`.
     case interruptionLevel
 }
 

@@ -1,13 +1,14 @@
-/// The alerts that publishers may choose: the operator's list of values and of templates.
+/// The alerts that publishers may choose. The operator configures lists of values and of
+/// templates.
 ///
 /// By default the policy allows no alerts: a push carries only the fixed alert text of its
 /// provider's configuration.
 package struct AlertPolicy: Sendable, Hashable {
-    /// The values that a notification may name.
+    /// The values that a notification may have for each member of its alert.
     package var allowed: [AlertMember: Set<String>] = [:]
-    /// The largest badge that a notification may set; `nil`: it may set none, not even 0.
+    /// The largest badge that a notification may set; `nil` if it may set no badge, not even 0.
     package var largestBadge: Int?
-    /// Whole alerts by name. A notification may name a template, even one with values that
+    /// Whole alerts by name. A notification may name any template, also one that has values which
     /// `allowed` lacks.
     package var templates: [String: PushAlert] = [:]
 

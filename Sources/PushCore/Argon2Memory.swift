@@ -3,9 +3,9 @@ internal import Synchronization
 
 /// The working memory of Argon2, reused from one hash to the next.
 ///
-/// There are never more blocks than the most hashes that have run at the same time. With malloc,
-/// each thread that has ever hashed could keep a block in its own arena. Argon2 zeroes a block
-/// before it frees it.
+/// The number of blocks is never greater than the largest number of hashes that have run at the
+/// same time. If malloc allocated a block for each hash, each thread that has ever hashed a
+/// password could keep a block in its arena. Argon2 zeroes a block before it frees it.
 enum Argon2Memory {
     private struct Block: Sendable {
         let address: UInt
@@ -18,8 +18,8 @@ enum Argon2Memory {
     static func take(_ size: Int) -> UnsafeMutablePointer<UInt8>? {
         let (found, others) = Self.idle.withLock { idle -> (Block?, [Block]) in
             if let index = idle.lastIndex(where: { $0.size == size }) { return (idle.remove(at: index), []) }
-            // Blocks of another size are freed: otherwise they would stay allocated in addition to
-            // the new one.
+            // Idle blocks of another size are freed: otherwise they would stay allocated in
+            // addition to the new block.
             defer { idle = [] }
             return (nil, idle)
         }

@@ -1,6 +1,7 @@
 extension [AuditRecord] {
-    /// The same actions, with one record for consecutive records that differ only in their
-    /// subjects. That record names the subjects in their order, separated by blanks.
+    /// The same records, but with one record in place of consecutive records that differ only in
+    /// their subjects. This record names all their subjects in the same order, separated by
+    /// blanks.
     package var merged: [AuditRecord] {
         var rest = self[...]
         var merged: [AuditRecord] = []

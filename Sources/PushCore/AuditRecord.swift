@@ -9,9 +9,9 @@ package struct AuditRecord: Sendable, Hashable {
         case deleteUser = "user.delete"
         /// An operator has exported all data of a user.
         case exportUser = "user.export"
-        /// Tags were given to a user, or taken away.
+        /// The tags that a user has were replaced.
         case setTags = "user.tags"
-        /// A one-time code was made that gives a device of the user a token.
+        /// A one-time code was made; a device of the user gets a token with it.
         case enrol = "user.enrol"
         case addToken = "token.add"
         /// A token was revoked, or a user has ended a session.
@@ -31,11 +31,12 @@ package struct AuditRecord: Sendable, Hashable {
         case confirm = "notification.confirm"
         case dismiss = "notification.dismiss"
         case recall = "notification.recall"
-        /// The notification's sender or an administrator cancelled a single push.
+        /// The sender of a notification or an administrator has cancelled one of its pushes.
         case cancelPush = "notification.cancel"
-        /// The notification's sender or an administrator had a single push sent at once.
+        /// The sender of a notification or an administrator has made the server send one of its
+        /// pushes at once.
         case retryPush = "notification.retry"
-        /// The server read another keyring at the operator's command.
+        /// At an operator's command, the server read another keyring.
         case changeKeys = "keys.change"
         /// At an operator's command, the server added a data key to the keyring's file.
         case rotateKeys = "keys.rotate"
@@ -54,7 +55,7 @@ package struct AuditRecord: Sendable, Hashable {
         /// The token that the actor presented; `nil` for other credentials, such as the user's
         /// password.
         package let token: TokenPrefix?
-        /// The client's numeric address, `unix` or `unknown`.
+        /// The numeric address of the client, or `unix` for the local admin socket, or `unknown`.
         package let client: String
         /// The request's id; empty at the command line.
         package let request: String
@@ -72,7 +73,8 @@ package struct AuditRecord: Sendable, Hashable {
 
     package let actor: Actor
     package let action: Action
-    /// The object of the action: a user's name, or a registration's or notification's id.
+    /// The object of the action: the name of a user, or the id of a registration or a
+    /// notification.
     package let subject: String
     /// A text about the change, without secrets; may be empty.
     package var detail: String

@@ -1,11 +1,11 @@
 internal import Bytes
 
-/// A generated secret that authenticates a user and is never stored: `spt_`, 36 random letters and
-/// digits, 6 of checksum.
+/// A generated secret that authenticates a user and is never stored. It consists of `spt_`, 36
+/// random letters and digits, and a checksum of 6.
 ///
-/// The token has 214 random bits; 166 stay secret when the first eight characters are shown. The
-/// prefix and the checksum let scanners recognise a token that was published by accident, and let
-/// the server refuse a malformed one without a database lookup.
+/// The token has 214 random bits; 166 of them stay secret if the first eight random characters are
+/// shown. The prefix and the checksum let scanners recognise a token that was published by
+/// accident, and let the server refuse a malformed one without a database lookup.
 package struct BearerToken: Sendable {
     /// The shortest and the longest lifetime: at most a year, since the people who know of a token
     /// may leave.
@@ -17,7 +17,7 @@ package struct BearerToken: Sendable {
     private static let digits = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
 
     package let text: Secret<String>
-    /// The part that may be shown.
+    /// The part of the token that lists and logs may show.
     package let prefix: TokenPrefix
 
     package static func random() -> BearerToken {
@@ -32,7 +32,7 @@ package struct BearerToken: Sendable {
         return token
     }
 
-    /// `nil` unless the text has the form of a token and its checksum is right.
+    /// Returns `nil` unless the text has the form of a token and the right checksum.
     package init?(_ text: String) {
         let bytes = Array(text.utf8)
         let bodyLength = Self.start.utf8.count + Self.randomLength
@@ -46,7 +46,8 @@ package struct BearerToken: Sendable {
         self.prefix = prefix
     }
 
-    /// The hash that is stored. A plain hash is enough for a secret that cannot be guessed.
+    /// The hash of the token, which the database stores. A plain hash is enough for a secret that
+    /// cannot be guessed.
     package var fingerprint: Fingerprint { Fingerprint(of: self.text.exposed[...]) }
 
     /// CRC-32 (ISO 3309, as in gzip) in base 62, the most significant digit first.
@@ -73,7 +74,7 @@ package struct TokenPrefix: Sendable, Hashable, CustomStringConvertible {
 
     package let description: String
 
-    /// `nil` if no token begins like this.
+    /// Returns `nil` if no token can begin with this text.
     package init?(_ text: String) {
         guard text.utf8.count == Self.length, text.hasPrefix(BearerToken.start),
             text.utf8.dropFirst(BearerToken.start.utf8.count).allSatisfy(\.isLetterOrDigit)

@@ -4,8 +4,8 @@ package import Foundation
 /// Keyed hashes with which the database finds and compares values that it must not reveal: names,
 /// handles and tags.
 ///
-/// HMAC-SHA-256 truncated to 16 bytes (RFC 2104, section 5), under a key for each kind. Among 2^32
-/// values, the probability of a collision is 2^-65.
+/// HMAC-SHA-256 truncated to 16 bytes (RFC 2104, section 5), with a separate key for each kind of
+/// value. Among 2^32 values, the probability of a collision is 2^-65.
 package struct BlindIndex: Sendable {
     package static let length = 16
 
@@ -21,16 +21,18 @@ package struct BlindIndex: Sendable {
         self.tags = KeyedHash(key: secret.derive("device tag"))
     }
 
-    /// A keyed hash that is equal for every spelling of the name.
+    /// The keyed hash of a user's name; it is the same whether letters are upper or lower case.
     package func hash(_ name: Username) -> Data { Self.hash(name.key, self.names) }
 
     package func hash(_ handle: DeviceHandle) -> Data { Self.hash(handle.value, self.handles) }
 
-    /// A keyed hash for a claim: a user's request to register a handle, which the user has not
-    /// confirmed. All claims of one user to one handle of a platform have the same hash. The hash
-    /// reveals neither who registered the handle nor who else claims it.
+    /// The keyed hash of a claim to a handle: a user has asked to register the handle, and has not
+    /// confirmed yet that it is the user's own. All claims of one user to the same handle of a
+    /// platform have the same hash. The hash reveals neither who has registered the handle nor
+    /// which other users claim it.
     package func hash(_ handle: DeviceHandle, on platform: Platform, claimedBy user: Int64) -> Data {
-        // Neither a number nor a handle contains a blank, so the text is unambiguous.
+        // Neither a number nor a handle contains a blank, so different claims have different
+        // texts.
         Self.hash("\(user) \(handle.value) \(platform)", self.claims)
     }
 

@@ -1,9 +1,9 @@
 extension Collection<String> {
-    /// The name in the collection that a misspelt name probably means. It differs in at most two
-    /// letters, or in one if the misspelt name is short.
+    /// The name in the collection that a misspelt name probably means. The two names differ in at
+    /// most two letters, or in only one if the misspelt name is short.
     ///
-    /// `nil` if no name is so close. The time grows with the product of both names' lengths, so
-    /// limit the length of a name from outside first.
+    /// `nil` if no name is so similar. The time grows with the product of the lengths of the
+    /// compared names, so the caller must limit the length of a name that a client has sent.
     package func nearest(to name: String) -> String? {
         let limit = name.utf8.count <= 4 ? 1 : 2
         let found = self.map { (name: $0, distance: $0.distance(to: name)) }.min { $0.distance < $1.distance }

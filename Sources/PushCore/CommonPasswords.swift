@@ -9,10 +9,9 @@ enum CommonPasswords {
             .flatMap { $0.split(separator: UInt8(ascii: " ")) }
     }
 
-    /// Whether the list has `password`, which must be in lower case.
+    /// Whether the list contains `password`, which must be in lower case.
     ///
-    /// The search reads the list from its beginning. This takes a moment, but passwords are seldom
-    /// set.
+    /// The search reads the list from its beginning. That is slow, but passwords are seldom set.
     static func contains(_ password: String) -> Bool {
         Self.all.contains { $0.elementsEqual(password.utf8) }
     }

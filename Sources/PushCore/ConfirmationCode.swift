@@ -2,15 +2,15 @@ internal import Bytes
 internal import Cryptography
 package import Foundation
 
-/// A code that is pushed to a handle, and that the user returns to prove that the handle is its
-/// own.
+/// A code that the server pushes to a handle. A user who returns the code has proved that the
+/// handle belongs to a device of the user.
 ///
-/// 128 bits in hexadecimal. Nothing stores a code: `ConfirmationCodes` computes it for each
-/// attempt to push it, and again when it is returned.
+/// The code has 128 bits, written in hexadecimal. Nothing stores a code: `ConfirmationCodes`
+/// computes it for each attempt to push it, and again when a user returns it.
 package struct ConfirmationCode: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible {
     static let length = 16
 
-    /// The code itself, for the push.
+    /// The text of the code, for the push.
     package let exposed: String
 
     /// Whether a text is the code; the comparison takes the same time wherever the texts differ.
@@ -22,7 +22,8 @@ package struct ConfirmationCode: Sendable, Hashable, CustomStringConvertible, Cu
     package var debugDescription: String { "<secret>" }
 }
 
-/// Computes codes under a separate key, so that the database alone does not reveal them.
+/// Computes codes with a key that is not in the database, so that the database alone does not
+/// reveal the codes.
 package struct ConfirmationCodes: Sendable {
     private let hash: KeyedHash
 

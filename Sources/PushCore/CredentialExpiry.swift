@@ -1,11 +1,12 @@
 package import Foundation
 
-/// When a credential expires, if that can be known.
+/// The time at which a credential of the server expires.
 package struct CredentialExpiry: Sendable, Hashable {
-    /// The configuration's key, such as `server.tls.certificate`.
+    /// The key of the credential in the configuration, such as `server.tls.certificate`.
     package let name: String
     package let expiresAt: Date
-    /// The time from the start of its validity to the end; `nil` if that is unknown.
+    /// The time from the beginning to the end of the credential's validity; `nil` if it is
+    /// unknown.
     package let lifetime: TimeInterval?
 
     package init(name: String, expiresAt: Date, lifetime: TimeInterval? = nil) {
@@ -14,7 +15,7 @@ package struct CredentialExpiry: Sendable, Hashable {
         self.lifetime = lifetime
     }
 
-    /// The time before the end in which the credential is worth a warning: thirty days, or a
+    /// How long before its end the server begins to warn about the credential: thirty days, or a
     /// quarter of a shorter lifetime.
     ///
     /// Common clients renew a certificate when a third of its lifetime is left. If only a quarter

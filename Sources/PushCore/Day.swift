@@ -3,15 +3,15 @@ package import Foundation
 
 /// A day in UTC.
 package struct Day: Sendable, Hashable, Comparable, CustomStringConvertible {
-    /// The days since 1970-01-01.
+    /// The number of days since 1970-01-01.
     package let number: UInt32
 
     package init(number: UInt32) {
         self.number = number
     }
 
-    /// The day of a moment. A moment before 1970 counts as the first day; a moment too far in the
-    /// future counts as the last day.
+    /// The day that contains a moment. A moment before 1970 counts as the first day; a moment too
+    /// far in the future counts as the last day.
     package init(of date: Date) {
         let days = (date.timeIntervalSince1970 / 86_400).rounded(.down)
         self.number = days < 0 || days.isNaN ? 0 : UInt32(exactly: days) ?? .max

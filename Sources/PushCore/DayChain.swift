@@ -5,11 +5,11 @@ package import Foundation
 /// The secret that derives the keys of a day and of all later days, but of no earlier day.
 ///
 /// The secret of each day is a one-way function of the secret of the day before (HKDF-SHA-256, RFC
-/// 5869). A holder that forgets a day's secret and keeps the next day's secret has destroyed the
-/// key of the first of these days. All holders of the same chain derive the same keys without
-/// communication.
+/// 5869). A server that deletes the secret of a day, and keeps only the secret of the next day,
+/// has destroyed the key of the earlier day. All servers that have the same chain derive the same
+/// keys without communication.
 package struct DayChain: Sendable, Equatable {
-    /// The first day whose key the chain has.
+    /// The first day whose key can be derived from the chain.
     package let day: Day
     private let secret: SymmetricKey
 
@@ -22,8 +22,8 @@ package struct DayChain: Sendable, Equatable {
         self.init(day: day, secret: SymmetricKey(size: .bits256))
     }
 
-    /// Reads the text of a chain: a line with a date and 32 bytes in base64, and perhaps empty
-    /// lines and comments. Throws `DayChainError`.
+    /// Reads the text of a chain. It has one line with a date and 32 bytes in base64; empty lines
+    /// and comments are allowed. Throws `DayChainError`.
     package init(text: String) throws(DayChainError) {
         let lines = text.split(separator: "\n").filter { !$0.hasPrefix("#") }
         guard lines.count == 1 else { throw .malformed }
@@ -43,7 +43,8 @@ package struct DayChain: Sendable, Equatable {
             """
     }
 
-    /// The chain without the keys of the days before `day`; the same chain if it begins later.
+    /// The chain without the keys of the days before `day`; the chain itself if it begins on `day`
+    /// or later.
     package func advanced(to day: Day) -> DayChain {
         var chain = self
         while chain.day < day { chain = chain.next }

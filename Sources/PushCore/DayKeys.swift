@@ -5,10 +5,11 @@ internal import Synchronization
 /// The keys of today and of later days. The key of a day encrypts values that nobody needs to read
 /// after that day.
 ///
-/// All servers that share the store derive them from the same `DayChain`. Any thread may use them.
+/// All servers that share the store derive these keys from the same `DayChain`. Any thread may use
+/// this object.
 package final class DayKeys: Sendable {
     /// The largest number of days ahead of the chain's first day for which keys are derived: no
-    /// payload lives that long.
+    /// payload is stored for so long.
     package static let reach: UInt32 = 400
 
     private struct State {
@@ -68,13 +69,14 @@ package final class DayKeys: Sendable {
     }
 }
 
-/// The last day on which a value must be readable.
+/// The last day on which it must be possible to decrypt a value.
 package struct SealedUntil: Sendable, Hashable {
     package let day: Day
 
-    /// A read-once payload uses the key of the next day at most, and is encrypted again each day
-    /// until its recipient has taken it. So its bytes become unreadable soon after that. Other
-    /// values use the key of the day on which they expire.
+    /// A read-once payload is encrypted with the key of the next day at the latest. It is
+    /// encrypted again each day until its recipient has taken it, so its bytes become unreadable
+    /// soon after it was taken. Other values are encrypted with the key of the day on which they
+    /// expire.
     package init(expiresAt: Date, isReadOnce: Bool, now: Date) {
         let expiry = Day(of: expiresAt)
         self.day = isReadOnce ? min(expiry, Day(of: now).next) : expiry

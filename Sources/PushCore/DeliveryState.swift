@@ -1,9 +1,9 @@
 package import Foundation
 
-/// The state of one push to one device. It only decides what each outcome means for the push; the
-/// callers act.
+/// The state of one push to one device. It only decides what the outcome of an attempt means for
+/// the push. Its callers store the result.
 package struct DeliveryState: Sendable, Hashable {
-    /// The number of attempts, the running one included.
+    /// The number of attempts to send the push, including the running attempt.
     package let attempts: Int
     package let expiresAt: Date
 
@@ -12,13 +12,14 @@ package struct DeliveryState: Sendable, Hashable {
         self.expiresAt = expiresAt
     }
 
-    /// The first delay; each later one is twice as long, up to `longestWait`.
+    /// The first delay before a retry, in seconds; each later delay is twice as long, up to
+    /// `longestWait`.
     package static let firstWait: TimeInterval = 1
     package static let longestWait: TimeInterval = 900
-    /// The delay after the provider has refused all devices of one kind, which an operator must
-    /// fix.
+    /// The delay before a retry if the provider refuses all devices of one kind, because of a
+    /// fault that an operator must repair.
     private static let waitForKind = Duration.seconds(300)
-    /// The server lengthens a delay that a provider asks for by at most this share.
+    /// The server lengthens a delay that a provider requests by at most this share.
     package static let longestSpread = 0.25
 
     package func isExpired(now: Date) -> Bool {
@@ -28,9 +29,11 @@ package struct DeliveryState: Sendable, Hashable {
     /// The result to store for an attempt with this outcome.
     ///
     /// - Parameters:
-    ///   - blame: The blame for a device that the provider does not know.
-    ///   - jitter: A random number from 0 to 1: the used share of each delay, so that many pushes
-    ///     do not retry at once.
+    ///   - blame: Whether the device or the server is at fault if the provider does not know the
+    ///     device.
+    ///   - jitter: A random number from 0 to 1. It is the share of each delay that is used, so
+    ///     that
+    ///     many pushes are not retried at the same time.
     package func settlement(of outcome: SendOutcome, blame: Blame, now: Date, jitter: Double) -> Settlement {
         switch outcome {
         case .success(let acceptance):
@@ -45,18 +48,19 @@ package struct DeliveryState: Sendable, Hashable {
         case .failure(.deviceNotFound(let reason)) where blame == .device && self.attempts > 1:
             return .failed(reason: reason)
         case .failure(.credentialRefused(let reason)):
-            // Only the next answer shows whether the lane must pause.
+            // The push is retried without a minimum delay: only the provider's next answer shows
+            // whether the lane must pause.
             return self.retry(reason, atLeast: .zero, now: now, jitter: jitter)
         case .failure(.misconfigured(let reason)), .failure(.credentialExpired(let reason)),
             .failure(.deviceNotFound(let reason)),
             .failure(.deviceUnknown(let reason)), .failure(.deviceGone(let reason, _)):
-            // As far as is known, the push is not at fault. It is sent once the provider accepts
-            // this server's pushes again.
+            // As far as the server knows, the push is not at fault. It is sent after the provider
+            // accepts pushes of this server again.
             return self.retry(reason, atLeast: .seconds(Int64(SenderHealth.firstPause)), now: now, jitter: jitter)
         case .failure(.kindRefused(let reason)):
             return self.retry(reason, atLeast: Self.spread(Self.waitForKind, jitter), now: now, jitter: jitter)
         case .failure(.offline(let reason)):
-            // The push is not retried until the device connects, which makes the push due.
+            // The push is not retried until the device connects; then it becomes due.
             return .away(reason: reason)
         case .failure(.unavailable(let reason, _, sparesFirst: true)) where self.attempts <= 1:
             return self.retry(reason, atLeast: .zero, now: now, jitter: jitter)
@@ -65,14 +69,15 @@ package struct DeliveryState: Sendable, Hashable {
         case .failure(.deviceBusy(let reason, let retryAfter)):
             return self.retry(reason, atLeast: Self.spread(retryAfter, jitter), now: now, jitter: jitter)
         case .failure(.overloaded(let reason, let retryAfter)):
-            // The lane pauses for the same time, and begins again with one push.
+            // The lane pauses for the same time, and then sends only one push at first.
             return self.retry(reason, atLeast: retryAfter, now: now, jitter: jitter)
         }
     }
 
-    /// The result to store for a look, a silent push that makes a device sync; `settlement` is
-    /// that of other pushes. A look is retried only a few times, since the next change causes
-    /// another look. A device that is not connected syncs when it connects.
+    /// The result to store for a look: a silent push that makes a device fetch changes.
+    /// `settlement` is the result that another push would have. A look is retried only a few
+    /// times, since the next change causes another look. A device that is not connected needs no
+    /// retry: it fetches changes when it connects.
     package func settlementOfLook(_ settlement: Settlement) -> Settlement {
         switch settlement {
         case .away: .expired
@@ -83,7 +88,7 @@ package struct DeliveryState: Sendable, Hashable {
 
     private static let attemptsOfLook = 3
 
-    /// Lengthens a delay that a provider asks for. Many pushes get the same delay, and must not
+    /// Lengthens a delay that a provider requests. Many pushes get the same delay, and must not
     /// all be retried at the same moment.
     private static func spread(_ wait: Duration, _ jitter: Double) -> Duration {
         wait + wait * (Self.longestSpread * jitter)

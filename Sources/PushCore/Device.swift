@@ -1,11 +1,12 @@
 internal import Bytes
 
-/// The name of an app's sender in the configuration, under which devices register.
+/// A platform: the name of an app's push sender in the configuration. Devices register for a
+/// platform.
 package struct Platform: Sendable, Hashable, CustomStringConvertible {
     package let name: String
     package let app: AppName
 
-    /// Takes the name that a client wrote; `gcm` is the old name of `fcm`.
+    /// Reads the name that a client has sent; `gcm` is the old name of `fcm`.
     package init(_ name: String, of app: AppName = .usual) {
         self.name = name == "gcm" ? "fcm" : name
         self.app = app
@@ -21,8 +22,9 @@ package struct Platform: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The name among the platforms of all apps, in the database, in logs and in metrics: `apns`
-    /// for the default app, and `bank:apns` for the app `bank`. Neither part contains a colon.
+    /// The name that distinguishes the platform from those of all apps. The database, logs and
+    /// metrics use it: `apns` for the default app, and `bank:apns` for the app `bank`. Neither
+    /// part contains a colon.
     package var description: String {
         self.app == .usual ? self.name : "\(self.app):\(self.name)"
     }
@@ -34,30 +36,31 @@ package struct DeviceHandle: Sendable, Hashable {
 
     package let value: String
 
-    /// `nil` if the text is empty, too long, or has blanks or control characters, which no
-    /// provider's addresses have.
+    /// Returns `nil` if the text is empty or too long, or if it contains blanks or control
+    /// characters, which no provider's address has.
     package init?(_ text: String) {
         let bytes = text.utf8
         guard (1...Self.maximumLength).contains(bytes.count), bytes.allSatisfy(\.isVisible) else {
             return nil
         }
-        // The same phone may send its hexadecimal token in upper or lower case.
+        // A phone may send the same hexadecimal token once in upper and once in lower case.
         self.value = bytes.allSatisfy(\.isHexDigit) ? text.lowercased() : text
     }
 
-    /// The ends of the handle: enough for users to distinguish their own devices, but too little
-    /// to send a push to one.
+    /// The first and the last characters of the handle. They suffice for users to distinguish
+    /// their own devices, but not to send a push to a device.
     package var masked: String {
         self.value.count <= 12 ? "…" : "\(self.value.prefix(4))…\(self.value.suffix(4))"
     }
 }
 
-/// Identifies one registration of a device; clients put it into a URL's path without escaping it.
+/// Identifies one registration of a device; clients put the id into the path of a URL without
+/// percent-encoding.
 package struct RegistrationID: Sendable, Hashable, CustomStringConvertible {
     package let description: String
 
-    /// `nil` unless the text is 1 to 128 of `A-Z a-z 0-9 - _ .`; `.` and `..` have a meaning in
-    /// paths and are refused.
+    /// Returns `nil` unless the text consists of 1 to 128 characters of `A-Z a-z 0-9 - _ .`. The
+    /// texts `.` and `..` are refused, because they have a meaning in paths.
     package init?(_ text: String) {
         guard
             (1...128).contains(text.utf8.count), text != ".", text != "..",
@@ -66,7 +69,7 @@ package struct RegistrationID: Sendable, Hashable, CustomStringConvertible {
         self.description = text
     }
 
-    /// 128 random bits, in hexadecimal.
+    /// A new id: 128 random bits, in hexadecimal.
     package static func random() -> RegistrationID {
         let bits = (UInt64.random(in: 0 ... .max), UInt64.random(in: 0 ... .max))
         guard let id = RegistrationID(withUnsafeBytes(of: bits) { Hexadecimal.text(of: $0) }) else {
@@ -75,6 +78,6 @@ package struct RegistrationID: Sendable, Hashable, CustomStringConvertible {
         return id
     }
 
-    /// Whether the id has the form of those that `random` makes.
+    /// Whether the id has the form of the ids that `random` makes.
     package var isRandom: Bool { self.description.utf8.count == 32 && self.description.utf8.allSatisfy(\.isHexDigit) }
 }

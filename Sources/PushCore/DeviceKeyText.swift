@@ -3,11 +3,12 @@ internal import Cryptography
 internal import Foundation
 
 /// The text of a device's public keys (`docs/end-to-end.md`). The server does not check whose keys
-/// these are: it only refuses a text that no sender could use.
+/// these are. It only refuses a text that no sender of a notification could use.
 package enum DeviceKeyText {
     /// The length of the longest text, which has room for eight approvals and for longer keys.
     package static let maximumLength = 2048
-    /// The length of an approval: a device key's id and a signature in base64url.
+    /// The length of an approval, which consists of the id of a device key and of a signature in
+    /// base64url.
     private static let approvalLength = EndToEndPayload.idLength + 86
 
     /// The reason why no sender can use the text; `nil` if it is a device key.
@@ -25,7 +26,8 @@ package enum DeviceKeyText {
             return
                 "does not have the form sealpost-key.1.ACCOUNT.SIGNING.AGREEMENT.TIME.OWN.APPROVALS with at most \(self.maximumLength) characters"
         }
-        // The thrown error is not needed, since the reason to return is the same for both keys.
+        // The error of the initializer is ignored, since the returned reason is the same for both
+        // keys.
         guard let key = try? P256.Signing.PublicKey(x963Representation: signing),
             (try? P256.Signing.PublicKey(x963Representation: agreement)) != nil
         else { return "has a public key that is not a point on the curve P-256" }

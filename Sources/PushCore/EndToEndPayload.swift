@@ -1,29 +1,30 @@
 internal import Bytes
 
 /// The form of an end-to-end payload (`docs/end-to-end.md`). The server cannot decrypt it. It only
-/// removes wrapped keys, so that each device gets only its own.
+/// removes wrapped keys, so that each device gets only the wrapped key that is for this device.
 package enum EndToEndPayload {
-    /// The largest number of devices that a payload can be for.
+    /// The largest number of devices that can decrypt the same payload.
     package static let maximumDevices = 1000
-    /// The number of characters of an id, which a device key, a sender or a message has.
+    /// The number of characters in the id of a device key, a sender or a message.
     package static let idLength = 22
 
-    /// The id of a device key, if a request's parameter is one; `nil` for any other text, since no
-    /// wrapped key has such an id.
+    /// The id of a device key, from a parameter of a request. `nil` for a text that is not such an
+    /// id: no wrapped key could belong to it.
     package static func deviceKey(_ text: String?) -> [UInt8]? {
         guard let text, text.utf8.count == Self.idLength, text.utf8.allSatisfy(Self.isBase64URL) else { return nil }
         return Array(text.utf8)
     }
 
-    /// The first bytes of JSON text that claims to be an end-to-end payload.
+    /// The first bytes of the JSON text of an end-to-end payload.
     package static let start = Array(#""sealpost-e2e."#.utf8)
-    /// The length of an entry: a device key's id, and 97 bytes in base64url with the encapsulated
-    /// and the wrapped key.
+    /// The length of the entry for one device. It consists of the id of a device key, and of 97
+    /// bytes in base64url: the encapsulated and the wrapped key.
     private static let entryLength = Self.idLength + 130
 
-    /// Whether JSON text claims to be an end-to-end payload.
+    /// Whether JSON text begins as an end-to-end payload does.
     package static func isClaimed(by text: [UInt8], from start: Int = 0) -> Bool {
-        // This uses no slice, which would count references: every fetch calls it for each payload.
+        // The code uses no slice, which would change reference counts: every fetch calls this
+        // function for each payload.
         guard start >= 0, text.count - start >= Self.start.count else { return false }
         return Self.start.indices.allSatisfy { text[start + $0] == Self.start[$0] }
     }
@@ -68,20 +69,21 @@ package enum EndToEndPayload {
         text.removeSubrange(before)
     }
 
-    /// The range of the entries of a payload that begins at `start`, if it is an end-to-end
-    /// payload.
+    /// The range of the entries with the wrapped keys in the payload that begins at `start`; `nil`
+    /// if the payload is not encrypted end to end.
     private static func keys(in bytes: UnsafeRawBufferPointer, from start: Int) -> Range<Int>? {
         guard start >= 0, start <= bytes.count, bytes[start...].starts(with: Self.start),
             let end = bytes[(start + 1)...].firstIndex(of: UInt8(ascii: "\"")),
             let dot = bytes[start..<end].lastIndex(of: UInt8(ascii: ".")),
             (end - dot - 1).isMultiple(of: Self.entryLength),
-            // A text that an earlier version has stored may have other characters.
+            // A text that an earlier version of the server has stored may contain other
+            // characters.
             bytes[(dot + 1)..<end].allSatisfy(Self.isBase64URL)
         else { return nil }
         return dot + 1..<end
     }
 
-    /// The entry of a device; entries are sorted.
+    /// The entry for a device, by binary search: the entries are sorted.
     private static func entry(of device: [UInt8], in bytes: UnsafeRawBufferPointer, _ keys: Range<Int>) -> Range<Int>? {
         var (low, high) = (0, keys.count / Self.entryLength)
         while low < high {

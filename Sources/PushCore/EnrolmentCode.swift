@@ -1,12 +1,12 @@
 internal import Bytes
 
-/// A one-time code that gives a device a token of its user: 25 letters and digits with 125 random
-/// bits, in groups of five.
+/// A one-time code with which a device gets a token of its user: 25 letters and digits with 125
+/// random bits, in groups of five.
 ///
-/// People can read it aloud and type it: it is Crockford's base32, without letters that look like
-/// digits; the case of letters, dashes and blanks do not count.
+/// People can read the code aloud and type it. It is Crockford's base32, which has no letters that
+/// look like digits. Upper and lower case are equal, and dashes and blanks are ignored.
 package struct EnrolmentCode: Sendable {
-    /// The shortest and the longest time in which a code may be used.
+    /// The shortest and the longest lifetime of a code.
     package static let lifetime = Duration.seconds(60)...Duration.seconds(86_400)
     package static let usualLifetime = Duration.seconds(900)
 
@@ -27,7 +27,7 @@ package struct EnrolmentCode: Sendable {
         self.code = code
     }
 
-    /// `nil` unless the text has the form of a code.
+    /// Returns `nil` unless the text has the form of a code.
     package init?(_ text: String) {
         guard text.utf8.count <= Self.maximumText else { return nil }
         var bytes: [UInt8] = []
@@ -46,14 +46,15 @@ package struct EnrolmentCode: Sendable {
         self.code = String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The code as it is shown, once.
+    /// The code as the server shows it, which it does only once.
     package var text: Secret<String> {
         let bytes = Array(self.code.utf8)
         let groups = stride(from: 0, to: bytes.count, by: 5).map { String(decoding: bytes[$0..<$0 + 5], as: UTF8.self) }
         return Secret(groups.joined(separator: "-"))
     }
 
-    /// The hash that is stored. A plain hash is enough for a secret that cannot be guessed.
-    /// Domain-separated, so that it never equals a token's hash.
+    /// The hash that the database stores. A plain hash is enough for a secret that cannot be
+    /// guessed. The word `enrolment` before the code makes the hash differ from the hash of any
+    /// token.
     package var fingerprint: Fingerprint { Fingerprint(of: "enrolment \(self.code)") }
 }

@@ -1,15 +1,15 @@
 internal import Cryptography
 package import Foundation
 
-/// The hash with which the server finds credentials, in memory and in the database: 32 bytes of
-/// SHA-256.
+/// The hash with which the server finds credentials, in memory and in the database. It has 32
+/// bytes of SHA-256.
 ///
-/// The duration of a lookup reveals nothing to an attacker, who cannot choose credentials by their
-/// hash.
+/// The duration of a lookup reveals nothing to an attacker: it depends on the hash, and an
+/// attacker cannot choose credentials with a wanted hash.
 package struct Fingerprint: Sendable, Hashable {
     private let words: SIMD4<UInt64>
 
-    /// Hashes the text in UTF-8, which is enough for secrets that cannot be guessed.
+    /// Hashes the text in UTF-8, without a key. That is enough for secrets that cannot be guessed.
     package init(of text: Substring) {
         var hash = SHA256()
         var text = text
@@ -17,15 +17,15 @@ package struct Fingerprint: Sendable, Hashable {
         self.words = hash.finalize().withUnsafeBytes { $0.loadUnaligned(as: SIMD4<UInt64>.self) }
     }
 
-    /// The text's HMAC under the key of `code`: without that key nobody can compute it, even for a
-    /// text that can be guessed.
+    /// The text's HMAC under the key of `code`: without that key nobody can compute the
+    /// fingerprint, not even of a text that is guessed.
     package init(of text: Substring, code: KeyedHash) {
         var text = text
         let digest = code.code { hash in text.withUTF8 { hash.update(bufferPointer: UnsafeRawBufferPointer($0)) } }
         self.words = digest.withUnsafeBytes { $0.loadUnaligned(as: SIMD4<UInt64>.self) }
     }
 
-    /// Restores a fingerprint from its `bytes`; `nil` unless there are 32 of them.
+    /// Restores a fingerprint from its `bytes`; returns `nil` unless there are 32 bytes.
     package init?(bytes: Data) {
         guard bytes.count == MemoryLayout<SIMD4<UInt64>>.size else { return nil }
         self.words = bytes.withUnsafeBytes { $0.loadUnaligned(as: SIMD4<UInt64>.self) }

@@ -1,6 +1,7 @@
-/// Validates and parses the handles of a sender's devices, at registration and for each push.
+/// Validates and parses the handles of the devices to which a push sender sends. That is done when
+/// a device registers, and for each push.
 package protocol HandleRule: Sendable {
-    /// A parsed handle.
+    /// The type of a parsed handle.
     associatedtype Address
 
     /// The form in which clients write a handle.
@@ -9,15 +10,15 @@ package protocol HandleRule: Sendable {
     /// Whether somebody else can know or guess a handle.
     ///
     /// A handle that cannot be guessed belongs to the user who registers it. A handle that can be
-    /// guessed is registered once the user has returned a code that was pushed to it. There is no
-    /// default: each sender decides.
+    /// guessed is registered only after the user has returned a code that the server has pushed to
+    /// it. This property has no default, so that each sender must decide.
     var isGuessable: Bool { get }
 
     /// Parses a handle. Throws `HandleFlaw` if this sender cannot push to it.
     func address(_ handle: String) throws(HandleFlaw) -> Address
 
-    /// The lane within the platform that carries the pushes to an address, named after its push
-    /// service; `nil` if the platform has one lane.
+    /// The part of the platform whose lane (queue of pushes) carries the pushes to an address. It
+    /// is named after the address's push service; `nil` if the platform has only one lane.
     func part(at address: Address) -> String?
 }
 
@@ -26,8 +27,8 @@ extension HandleRule {
 
     package func part(at address: Address) -> String? { nil }
 
-    /// The lane within the platform that carries the pushes to a handle. Throws `HandleFlaw` if
-    /// this sender cannot push to it.
+    /// The part of the platform whose lane (queue of pushes) carries the pushes to a handle.
+    /// Throws `HandleFlaw` if this sender cannot push to it.
     package func part(of handle: DeviceHandle) throws(HandleFlaw) -> String? {
         self.part(at: try self.address(handle.value))
     }
@@ -36,14 +37,16 @@ extension HandleRule {
 /// The form in which clients write the handles of a platform.
 package enum HandleForm: Sendable {
     case text
-    /// A JSON object, or its text. An object has many spellings; `canonical` returns the one that
-    /// the server compares.
+    /// A JSON object, or a string with the text of one. The same object can be written in many
+    /// ways; `canonical` returns the text that the server compares.
     case object(canonical: @Sendable (String) throws(HandleFlaw) -> DeviceHandle)
-    /// Clients send no handle: the registration id is the handle of a device with an event stream.
+    /// Clients send no handle: these devices get pushes over an event stream, and the registration
+    /// id is their handle.
     case registrationID
 }
 
-/// The reason why a text is not a valid handle, worded as the end of a sentence about it.
+/// The reason why a text is not a valid handle. It is worded as the end of a sentence that begins
+/// with the handle.
 package enum HandleFlaw: Error, Sendable, Hashable, CustomStringConvertible {
     /// No device can have this handle.
     case malformed(String)

@@ -1,21 +1,22 @@
 package import Foundation
 internal import Synchronization
 
-/// The time for all comparisons with an expiry: the machine's clock, held back while it is too far
-/// ahead.
+/// The time for all comparisons with an expiry. It is the time of the machine's clock, but does
+/// not follow this clock while it is too far ahead.
 ///
-/// Deletion cannot be undone, and a wrong time server or a resumed virtual machine can move the
-/// clock by months. The clock compares each reading with a reference of the last two days and with
-/// `uptime`, which such a change does not affect. It rejects a reading that is too far ahead: the
-/// time continues from the last trusted reading, until the machine's clock is right again or
-/// `accept()` is called. A clock that is behind is always trusted, since it deletes nothing
-/// early.
+/// What was deleted as expired cannot be restored, and a wrong time server or a resumed virtual
+/// machine can move the machine's clock by months. Therefore this clock compares each reading of
+/// the machine's clock with a reference, which is at most two days old, and with `uptime`, which
+/// nobody can set. It rejects a reading that is too far ahead: the time then continues from the
+/// last trusted reading, until the machine's clock is right again or `accept()` is called. A
+/// machine's clock that is behind is always trusted, since nothing is deleted too early because of
+/// it.
 package final class HeldClock: Sendable {
-    /// A moment at which the clock was right, with the value of `uptime` at that moment. A file
-    /// keeps it for the next process.
+    /// A moment at which the machine's clock was right, with the value of `uptime` at that moment.
+    /// A file keeps the mark for the next process.
     package struct Mark: Sendable, Hashable {
         package let time: Date
-        /// Seconds since the start of the machine.
+        /// The number of seconds since the start of the machine.
         package let uptime: TimeInterval
         /// How many seconds `time` is ahead of the reference.
         package let step: TimeInterval
@@ -23,7 +24,7 @@ package final class HeldClock: Sendable {
         package let rise: TimeInterval
         /// The uptime at which the next reference is chosen.
         package let next: TimeInterval
-        /// Identifies the start of the machine that `uptime` counts from.
+        /// Identifies the start of the machine from which `uptime` counts.
         package let boot: String
 
         package init(
@@ -39,14 +40,17 @@ package final class HeldClock: Sendable {
         }
     }
 
-    /// How far ahead of the reference a trusted reading may be: corrections by time servers are
-    /// smaller.
+    /// How far ahead of the reference a trusted reading may be, in seconds. Corrections by time
+    /// servers are smaller.
     package static let longestStep: TimeInterval = 3600
-    /// The longest time that the machine may have been off between a mark and this process.
+    /// The longest time, in seconds, for which the machine may have been off between a mark and
+    /// the start of this process.
     package static let longestAbsence: TimeInterval = 7 * 86_400
-    /// A clock that shows an earlier time is wrong: this program was written later.
+    /// A clock that shows a time before this date is wrong, because this program was written
+    /// later.
     package static let programDate = Date(timeIntervalSince1970: 1_767_225_600)
-    /// How often the reference is replaced, by the lowest trusted reading since the last time.
+    /// The number of seconds after which the lowest trusted reading of that time becomes the new
+    /// reference.
     package static let referencePeriod: TimeInterval = 86_400
     /// A machine without a clock of its own learns the time within this many seconds.
     package static let settlingTime: TimeInterval = 3600
@@ -57,7 +61,8 @@ package final class HeldClock: Sendable {
     // This is a mutex and not an actor, since each request reads the time.
     private let state: Mutex<State>
 
-    /// A clock that continues from `mark`; without a mark, it trusts the first reading.
+    /// Creates a clock that continues from `mark`. Without a mark, it trusts the first reading of
+    /// the machine's clock.
     ///
     /// `wall` is the machine's clock, and `uptime` a clock that nobody can set. `boot` identifies
     /// the start of the machine.
@@ -79,18 +84,18 @@ package final class HeldClock: Sendable {
         }
     }
 
-    /// How many seconds the machine's clock is ahead of `now()` and held back; `nil` while it is
-    /// trusted.
+    /// How many seconds the machine's clock is ahead of `now()`; `nil` while the machine's clock
+    /// is trusted.
     package var held: TimeInterval? {
         let error = self.read { $0.error($1, $2) }
         return error > 0 ? error : nil
     }
 
-    /// How many seconds the machine's clock is behind a trusted time; `nil` if it is behind by at
-    /// most `longestStep`.
+    /// How many seconds the machine's clock is behind a trusted time; `nil` if it is not more than
+    /// `longestStep`.
     ///
-    /// Either the trusted time was wrong, or the clock is wrong now. Until `accept()` is called,
-    /// the clock may jump ahead up to the trusted time.
+    /// Either the trusted time was wrong, or the clock is wrong now. Until `accept()` is called, a
+    /// jump of the machine's clock up to the trusted time is not rejected.
     package var behind: TimeInterval? {
         let error = self.read { $0.error($1, $2) }
         return error < 0 ? -error : nil
@@ -101,15 +106,16 @@ package final class HeldClock: Sendable {
         self.read { $0.accept($1, $2) }
     }
 
-    /// The present moment, for `init(after:)`. Its time is that of the machine's clock, or of the
-    /// reference if the clock is too far behind it.
+    /// The present moment, for `init(after:)` of the next process. Its time is the time of the
+    /// machine's clock, or that of the reference if the machine's clock is too far behind the
+    /// reference.
     package var mark: Mark {
         self.read { state, wall, uptime in
             state.mark(wall, uptime, boot: self.boot)
         }
     }
 
-    /// Passes `body` the readings of both clocks.
+    /// Calls `body` with the readings of the machine's clock and of `uptime`.
     private func read<Value>(_ body: (inout State, _ wall: TimeInterval, _ uptime: TimeInterval) -> Value) -> Value {
         let (wall, uptime) = (self.wall().timeIntervalSince1970, self.uptime())
         return self.state.withLock { body(&$0, wall, uptime) }
@@ -117,19 +123,21 @@ package final class HeldClock: Sendable {
 }
 
 extension HeldClock {
-    /// The decision on each reading. All times are in seconds.
+    /// Decides whether a reading of the machine's clock is trusted. All times are in seconds.
     private struct State {
         /// The reference: the difference between the time and the uptime at a trusted reading.
         private var offset: TimeInterval
-        /// The same difference at the last trusted reading.
+        /// The difference between the time and the uptime at the last trusted reading.
         private var accepted: TimeInterval
-        /// The lowest difference since the reference was chosen. Without this value, a step just
-        /// before that moment and a step just after it would add up.
+        /// The lowest difference since the reference was chosen. Without this value, a jump of the
+        /// clock just before that moment and another just after it could add up to more than the
+        /// limit.
         private var lowest: TimeInterval
         /// How far a reading may be ahead of the reference.
         private var limit = HeldClock.longestStep
-        /// The uptime at which a new reference is chosen, once a day. If each reading became the
-        /// reference, many small steps could add up to a large one.
+        /// The uptime at which a new reference is chosen, which is done once a day. If each
+        /// reading became the reference, many small jumps of the clock could add up to a large
+        /// one.
         private var next: TimeInterval
 
         init(after mark: Mark?, boot: String, _ wall: TimeInterval, _ uptime: TimeInterval) {
@@ -154,20 +162,21 @@ extension HeldClock {
             }
         }
 
-        /// The seconds by which the machine's clock is too far ahead, or, negative, too far
-        /// behind; 0 while it is right.
+        /// How many seconds the machine's clock is too far ahead. The number is negative if the
+        /// clock is too far behind, and 0 while the clock is right.
         mutating func error(_ wall: TimeInterval, _ uptime: TimeInterval) -> TimeInterval {
             let ahead = wall - uptime - self.offset
             // A machine may show a time before this program's date until it learns the right one.
             let wasRight = self.offset + uptime >= HeldClock.programDate.timeIntervalSince1970
-            // A clock that is far behind is not a reference either: it may be corrected later.
+            // A reading that is far behind does not become the reference: the clock may be
+            // corrected later.
             if wasRight, ahead < -HeldClock.longestStep { return ahead }
             if wasRight, ahead > self.limit { return wall - uptime - self.accepted }
             self.accepted = wall - uptime
             self.lowest = min(self.lowest, self.accepted)
             let isNext = uptime >= self.next
-            // A wide limit means that the machine was restarted. Its clock may have been corrected
-            // since, so this reading becomes the reference.
+            // A limit above `longestStep` means that the machine was restarted. Its clock may have
+            // been corrected since the restart, so this reading becomes the reference.
             if !wasRight || isNext && self.limit > HeldClock.longestStep {
                 self.accept(wall, uptime)
             } else if isNext {
@@ -183,7 +192,8 @@ extension HeldClock {
             self.next = uptime + HeldClock.referencePeriod
         }
 
-        /// Returns the present time, from the reference if the clock is too far behind it.
+        /// The mark of the present moment; its time is that of the reference if the machine's
+        /// clock is too far behind the reference.
         mutating func mark(_ wall: TimeInterval, _ uptime: TimeInterval, boot: String) -> Mark {
             let isBehind = self.error(wall, uptime) < 0
             let step = isBehind ? 0 : self.accepted - self.offset
@@ -198,7 +208,8 @@ extension HeldClock {
         }
     }
 
-    /// Seconds since the start of the machine, including suspended time.
+    /// The number of seconds since the start of the machine, including the time while it was
+    /// suspended.
     package static let uptime: @Sendable () -> TimeInterval = {
         var time = timespec()
         clock_gettime(CLOCK_BOOTTIME, &time)
@@ -208,8 +219,8 @@ extension HeldClock {
     /// The kernel's identifier of the start of the machine; empty if the kernel has none.
     package static let boot: String = {
         let file = "/proc/sys/kernel/random/boot_id"
-        // Without the identifier, each start of the server counts as one after a start of the
-        // machine.
+        // Without the identifier, each start of the server is treated as if the machine had been
+        // restarted.
         let text = (try? String(contentsOfFile: file, encoding: .utf8)) ?? ""
         return text.trimmingCharacters(in: .whitespacesAndNewlines)
     }()

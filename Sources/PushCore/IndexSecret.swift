@@ -3,8 +3,8 @@ package import Foundation
 
 /// The secret that derives the keys for all keyed hashes.
 ///
-/// It is created once with the database and stored there encrypted, so that the hashes stay valid
-/// when the data keys change.
+/// The secret is created together with the database, and is stored in it, encrypted. So the hashes
+/// stay valid when the keys that encrypt data change.
 package struct IndexSecret: Sendable {
     private let key: SymmetricKey
 
@@ -13,17 +13,17 @@ package struct IndexSecret: Sendable {
         self.key = SymmetricKey(size: .bits256)
     }
 
-    /// `nil` unless there are 32 bytes.
+    /// Returns `nil` unless there are 32 bytes.
     package init?(bytes: Data) {
         guard bytes.count == 32 else { return nil }
         self.key = SymmetricKey(data: bytes)
     }
 
-    /// The 32 bytes, for encryption.
+    /// The 32 bytes of the secret, which are stored encrypted.
     package var bytes: Data { self.key.withUnsafeBytes { Data($0) } }
 
-    /// The key for one purpose, which reveals nothing about the keys for other purposes: HKDF, RFC
-    /// 5869.
+    /// The key for one purpose, derived by HKDF (RFC 5869). The key reveals nothing about the keys
+    /// for other purposes.
     package func derive(_ purpose: String) -> SymmetricKey {
         HKDF<SHA256>.deriveKey(
             inputKeyMaterial: self.key,

@@ -2,7 +2,7 @@ internal import Bytes
 package import Cryptography
 internal import Foundation
 
-/// A key of 32 bytes and the number that identifies it.
+/// A key of 32 bytes, and the number that identifies the key.
 package struct NumberedKey: Sendable, Equatable {
     package let number: UInt32
     package let secret: SymmetricKey
@@ -10,11 +10,11 @@ package struct NumberedKey: Sendable, Equatable {
 
 /// Keys as text, a line for each: a number from 1 to 2^32-1 and 32 bytes in base64.
 ///
-/// The first key is the one in use. Empty lines and comments, which begin with `#`, stay where
-/// they are.
+/// The first key is in use. Changes to the text keep empty lines and comments, which begin with
+/// `#`.
 package enum KeyText {
-    /// Parses at least one key, each with a different number. Throws `KeyTextError`, with the line
-    /// of a malformed key.
+    /// Parses the keys of a text. There must be at least one key, and each must have a different
+    /// number. Throws `KeyTextError`, which names the line of a malformed key.
     package static func keys(in text: String) throws(KeyTextError) -> [NumberedKey] {
         var keys: [NumberedKey] = []
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
@@ -36,7 +36,7 @@ package enum KeyText {
         "# \(comment)\n" + self.randomLine(number: 1)
     }
 
-    /// The text with a new random key before the others, and that key's number.
+    /// The text with a new random key before all other keys, and the number of the new key.
     package static func addingKey(to text: String) throws(KeyTextError) -> (text: String, number: UInt32) {
         let greatest = try self.keys(in: text).map(\.number).max() ?? 0
         guard greatest < .max else { throw .full }
@@ -46,7 +46,8 @@ package enum KeyText {
         return (before + self.randomLine(number: greatest + 1) + after, greatest + 1)
     }
 
-    /// The text without the key of that number; `inUse` is the error if that key is the first.
+    /// The text without the key of that number; `inUse` is the error to throw if that key is the
+    /// first one, which is in use.
     package static func removingKey(
         _ number: UInt32,
         from text: String,

@@ -1,6 +1,6 @@
 package import Cryptography
 
-/// HMAC-SHA-256 (RFC 2104) of the caller's bytes, under one key.
+/// Computes HMAC-SHA-256 (RFC 2104) with one key.
 package struct KeyedHash: Sendable {
     private let start: HMAC<SHA256>
 
@@ -8,7 +8,7 @@ package struct KeyedHash: Sendable {
         self.start = HMAC(key: key)
     }
 
-    /// The code of the bytes that `write` adds.
+    /// The authentication code of the bytes that `write` adds.
     package func code(_ write: (inout HMAC<SHA256>) -> Void) -> HMAC<SHA256>.MAC {
         var code = self.start
         write(&code)

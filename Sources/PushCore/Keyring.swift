@@ -1,10 +1,11 @@
 package import Cryptography
 package import Foundation
 
-/// The data keys: the first encrypts, all decrypt. Their text is a `KeyText`.
+/// The keys that encrypt stored data. The first key encrypts; all keys decrypt. The text of a
+/// keyring is a `KeyText`.
 package struct Keyring: NumberedKeys, Equatable {
-    /// How many encryptions under one key random nonces of 96 bits allow (NIST SP 800-38D, section
-    /// 8.3).
+    /// The largest number of values that one key may encrypt with random nonces of 96 bits (NIST
+    /// SP 800-38D, section 8.3).
     package static let maximumSeals = 1 << 32
 
     package static let comment =
@@ -12,7 +13,7 @@ package struct Keyring: NumberedKeys, Equatable {
 
     let keys: [NumberedKey]
 
-    /// Throws `KeyTextError` if the text is malformed, with the line.
+    /// Throws `KeyTextError`, which names the line, if the text is malformed.
     package init(text: String) throws(KeyTextError) {
         self.keys = try KeyText.keys(in: text)
     }
@@ -21,8 +22,8 @@ package struct Keyring: NumberedKeys, Equatable {
         self.keys = keys
     }
 
-    /// The same keys, with the key of that number first, which encrypts; `nil` if there is no such
-    /// key.
+    /// The same keys in another order: the key with that number is first, and so encrypts. `nil`
+    /// if there is no such key.
     package func sealing(with number: UInt32) -> Keyring? {
         guard let key = self.keys.first(where: { $0.number == number }) else { return nil }
         return Keyring([key] + self.keys.filter { $0.number != number })
@@ -36,7 +37,7 @@ package struct Keyring: NumberedKeys, Equatable {
 
     package static func inUse(_ number: UInt32) -> KeyTextError { .sealing(number) }
 
-    /// The numbers of all keys, with the encrypting key's first.
+    /// The numbers of all keys, beginning with that of the key that encrypts.
     package var numbers: [UInt32] { self.keys.map(\.number) }
 
     /// The number of the key that encrypts.
@@ -48,7 +49,8 @@ package struct Keyring: NumberedKeys, Equatable {
         self.derived(from: number, "sealpost check value", 16)?.withUnsafeBytes { Data($0) }
     }
 
-    /// The key for the keyed hash of a backup; `nil` if there is no key of that number.
+    /// The key for the keyed hash of a backup, which is derived from the key with that number;
+    /// `nil` if there is no such key.
     package func backupKey(of number: UInt32) -> SymmetricKey? {
         self.derived(from: number, "sealpost backup", 32)
     }
@@ -66,14 +68,14 @@ package enum KeyTextError: Error, Hashable, CustomStringConvertible {
     case repeated(UInt32)
     case empty
     case missing(UInt32)
-    /// The key that encrypts cannot be removed.
+    /// The key with this number encrypts, so it cannot be removed.
     case sealing(UInt32)
-    /// The key that signs cannot be removed.
+    /// The key with this number signs, so it cannot be removed.
     case signing(UInt32)
-    /// The greatest number is in use.
+    /// A key already has the greatest possible number, so no key can be added.
     case full
 
-    /// Whether the text itself is wrong, and not the change to it.
+    /// Whether the text itself is malformed. Otherwise, the change to the text is refused.
     package var concernsText: Bool {
         switch self {
         case .malformed, .repeated, .empty: true

@@ -1,8 +1,8 @@
-/// A queue of pushes with its own rate, health and number of concurrent calls, so that no other
-/// lane waits for it.
+/// A queue of pushes to one provider. Each lane has its own rate, health and number of concurrent
+/// calls, so that no lane waits for another one.
 ///
 /// Most platforms have one lane. A platform whose devices name their provider, such as Web Push,
-/// has one per provider.
+/// has one lane for each provider.
 package struct Lane: Sendable, Hashable, CustomStringConvertible {
     package let description: String
 
@@ -16,8 +16,8 @@ package struct Lane: Sendable, Hashable, CustomStringConvertible {
         self.description = text
     }
 
-    /// The end of the names of lanes of looks. A look is a push that shows nothing and makes a
-    /// device sync.
+    /// The end of the name of a lane that carries looks. A look is a push that shows nothing and
+    /// makes a device fetch changes.
     package static let lookSuffix = "/look"
 
     /// The lane of the looks that are sent to the devices of this lane.
@@ -25,8 +25,8 @@ package struct Lane: Sendable, Hashable, CustomStringConvertible {
 
     package var isOfLooks: Bool { self.description.hasSuffix(Self.lookSuffix) }
 
-    /// The lane that the store records for the devices: this lane, or for a lane of looks the lane
-    /// without its suffix.
+    /// The lane that the store records for the devices. It is this lane, or, if this lane carries
+    /// looks, the lane whose name lacks the suffix.
     package var ofDevices: Lane {
         self.isOfLooks ? Lane(stored: String(self.description.dropLast(Self.lookSuffix.count))) : self
     }

@@ -3,14 +3,14 @@ internal import Foundation
 
 /// The only form of stored password hashes: `$argon2id$v=19$m=19456,t=2,p=1$<salt>$<digest>`.
 ///
-/// The PHC string format, read strictly: these parameters in this order, decimal without leading
-/// zeros, and base64 without padding or spare bits. So two different texts are never the same
-/// hash.
+/// The text is read strictly: it must have these parameters in this order, decimal numbers without
+/// leading zeros, and base64 without padding or spare bits. So two different texts are never the
+/// same hash.
 struct PHCString: Sendable, Hashable, CustomStringConvertible {
-    /// The lengths of a salt in bytes: the format's own limits for Argon2.
+    /// The lengths of a salt in bytes: the limits of the PHC string format for Argon2.
     private static let saltLength = 8...48
     private static let digestLength = 12...64
-    /// A length above that of the longest valid text.
+    /// A text with more bytes than this is never valid.
     private static let maximumLength = 256
 
     let parameters: PasswordParameters
@@ -23,7 +23,7 @@ struct PHCString: Sendable, Hashable, CustomStringConvertible {
         self.digest = digest
     }
 
-    /// `nil` for any other text, or if the parameters are outside the limits of
+    /// Returns `nil` for a text in any other form, and for parameters outside the limits of
     /// `PasswordParameters`.
     init?(_ text: String) {
         guard text.utf8.count <= Self.maximumLength else { return nil }

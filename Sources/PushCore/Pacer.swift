@@ -1,11 +1,11 @@
 package import Foundation
 
-/// Limits calls to a rate per second, and spreads them over the second by tenths. After a pause
-/// the rate rises to its full height within a minute, as Google asks of senders.
+/// Limits calls to a rate per second, and spreads them over the second by tenths. After a pause of
+/// a lane, the rate rises to its full height within a minute, as Google requires of senders.
 package struct Pacer: Sendable {
-    /// How long a rise lasts.
+    /// How long the rise of the rate lasts, in seconds.
     package static let rise: TimeInterval = 60
-    /// The share of the rate at which a rise begins.
+    /// The share of the full rate at the beginning of the rise.
     private static let least = 0.1
 
     /// A ring buffer of the times of the last calls, as many as are allowed in a tenth of a
@@ -13,12 +13,12 @@ package struct Pacer: Sendable {
     private var times: [Date]
     private var next = 0
     private var span: TimeInterval
-    /// The calls a second that all servers together may make.
+    /// The number of calls a second that all servers together may make.
     private let rate: Int
-    /// When the rate began to rise; `nil` at its full height.
+    /// The time at which the rate began to rise; `nil` if the full rate may be used.
     private var riseBegan: Date?
 
-    /// `rate`: calls a second, at least 1.
+    /// `rate` is the number of calls a second, at least 1.
     package init(rate: Int) {
         let count = max(1, rate / 10)
         self.times = Array(repeating: .distantPast, count: count)
@@ -26,22 +26,23 @@ package struct Pacer: Sendable {
         self.rate = max(1, rate)
     }
 
-    /// Uses an equal part of the rate from now on, since this many servers share it. Earlier calls
-    /// still count.
+    /// Uses only an equal part of the rate from now on, since `senders` servers share the rate.
+    /// Earlier calls still count.
     package mutating func share(among senders: Int) {
         let senders = max(1, senders)
         let count = max(1, self.rate / senders / 10)
         let times = self.times[self.next...] + self.times[..<self.next]
-        // The oldest call comes first. A longer buffer repeats it, so that it admits no more calls
-        // than a buffer that was always as long.
+        // The oldest call comes first. If the buffer gets longer, the time of the oldest call is
+        // repeated, so that no more calls are admitted than with a buffer that always had this
+        // length.
         let oldest = Array(repeating: times.first ?? .distantPast, count: max(0, count - times.count))
         self.times = oldest + times.suffix(count)
         self.next = 0
         self.span = Double(count) * Double(senders) / Double(self.rate)
     }
 
-    /// Returns `nil` and counts a call if one may be made now; otherwise returns when one may be
-    /// made.
+    /// If a call may be made now, counts it and returns `nil`; otherwise returns the time at which
+    /// the next call may be made.
     package mutating func admit(now: Date) -> Date? {
         let span = self.span / self.share(now)
         let earliest = self.times[self.next] + span
@@ -52,8 +53,8 @@ package struct Pacer: Sendable {
         return nil
     }
 
-    /// Makes the rate begin to rise: the pushes that waited during a pause must not all be sent at
-    /// once.
+    /// Makes the rate begin to rise after a pause: the pushes that waited during the pause must
+    /// not all be sent at once.
     package mutating func beginRise(now: Date) {
         self.riseBegan = now
     }
@@ -62,7 +63,8 @@ package struct Pacer: Sendable {
     private mutating func share(_ now: Date) -> Double {
         guard let riseBegan else { return 1 }
         let share = Self.least + (1 - Self.least) * now.timeIntervalSince(riseBegan) / Self.rise
-        // The rise is over, or the clock was set back: then the share is below its minimum.
+        // The rise is over. The share is below its minimum if the clock was set back; this also
+        // ends the rise.
         guard (Self.least..<1).contains(share) else {
             self.riseBegan = nil
             return 1

@@ -3,14 +3,14 @@ internal import CArgon2
 
 /// A stored password: Argon2id (RFC 9106) in the PHC string format.
 ///
-/// Hashing or checking a password costs what the parameters say, usually 19 MiB and tens of
-/// milliseconds of a core. Never do it on an event loop.
+/// Hashing or checking a password needs as much memory and time as the parameters say, usually 19
+/// MiB and tens of milliseconds of a core. It must never run on an event loop.
 package struct PasswordHash: Sendable, Hashable {
     /// The longest password, in bytes of UTF-8.
     package static let maximumLength = 256
 
-    /// The shortest password, in Unicode scalars: three letters that take eight bytes are no
-    /// stronger than three ASCII letters.
+    /// The shortest password, in Unicode scalars: bytes are not counted, because three letters
+    /// that take eight bytes are no stronger than three ASCII letters.
     fileprivate static let minimumCharacters = 8
 
     private static let saltLength = 16
@@ -41,8 +41,8 @@ package struct PasswordHash: Sendable, Hashable {
         self.phc = PHCString(parameters: parameters, salt: salt, digest: digest).description
     }
 
-    /// Hashes a password that a person has chosen; throws `PasswordError` also if it is common or
-    /// is the user's name.
+    /// Hashes a password that a person has chosen; throws `PasswordError` also if the password is
+    /// common or is the user's name.
     package init(
         of password: String,
         chosenFor name: Username,
@@ -55,8 +55,8 @@ package struct PasswordHash: Sendable, Hashable {
         try self.init(of: password, parameters: parameters)
     }
 
-    /// Makes a hash that no known password matches. Checking it costs as much as the parameters
-    /// say.
+    /// Makes a hash that no known password matches. A check against this hash costs as much as the
+    /// parameters say.
     package static func decoy(_ parameters: PasswordParameters) -> PasswordHash {
         let phc = PHCString(
             parameters: parameters,
@@ -67,8 +67,8 @@ package struct PasswordHash: Sendable, Hashable {
     }
 
     /// The stored hash of a user without a password: its digest is all zeros, which no password
-    /// gives. Checking it costs as much as the parameters say, so that the duration reveals
-    /// nothing to a stranger.
+    /// gives. A check against this hash costs as much as the parameters say, so that its duration
+    /// does not reveal that the user has no password.
     package static func none(_ parameters: PasswordParameters) -> PasswordHash {
         let phc = PHCString(
             parameters: parameters,
@@ -81,8 +81,8 @@ package struct PasswordHash: Sendable, Hashable {
     /// Whether the user has no password.
     package var isNone: Bool { PHCString(self.phc)?.digest.allSatisfy { $0 == 0 } == true }
 
-    /// Whether this is the password; no password matches a hash that is malformed or whose
-    /// parameters are outside the limits.
+    /// Whether `password` is the password of the hash. No password matches a hash that is
+    /// malformed or whose parameters are outside the limits.
     ///
     /// A text that is too long for a password is refused before anything is hashed.
     package func matches(_ password: String) -> Bool {
@@ -95,17 +95,18 @@ package struct PasswordHash: Sendable, Hashable {
                 parameters: stored.parameters,
                 length: stored.digest.count
             )
-            // The comparison takes constant time, so it does not reveal the place of a difference.
+            // The comparison takes constant time, so the duration does not reveal where the two
+            // hashes differ.
             return zip(digest, stored.digest).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
         } catch {
             return false
         }
     }
 
-    /// The cost of checking the hash; `nil` if it is malformed.
+    /// The cost of a check against the hash; `nil` if the hash is malformed.
     package var parameters: PasswordParameters? { PHCString(self.phc)?.parameters }
 
-    /// Whether the hash is weaker than a new one with these parameters; `false` if it is
+    /// Whether the hash is weaker than a new hash with these parameters; `false` if the hash is
     /// malformed.
     package func needsRehash(for parameters: PasswordParameters) -> Bool {
         guard let stored = PHCString(self.phc) else { return false }
@@ -138,7 +139,8 @@ package struct PasswordHash: Sendable, Hashable {
                     context.m_cost = UInt32(parameters.memory)
                     context.t_cost = UInt32(parameters.passes)
                     context.lanes = UInt32(parameters.lanes)
-                    // The number of lanes changes the result; the number of threads does not.
+                    // One thread is enough: the number of lanes changes the result, but the number
+                    // of threads does not.
                     context.threads = 1
                     context.version = UInt32(ARGON2_VERSION_13.rawValue)
                     context.allocate_cbk = { memory, size in

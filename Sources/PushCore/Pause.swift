@@ -1,12 +1,13 @@
 package import Foundation
 
-/// A period in which a lane sends only occasional probes, and its cause.
+/// A period while a lane (the queue of pushes to one provider) sends only a probe now and then,
+/// with the cause of the period.
 package struct Pause: Sendable, Hashable {
     /// The cause of a pause: a closed set for the log and the metrics.
     package enum Cause: String, Sendable, CaseIterable {
         /// Several calls in a row failed.
         case outage
-        /// The provider asked for a delay.
+        /// The provider has requested a delay.
         case overloaded
         /// The provider reports too many pushes for devices of several users in a row.
         case throttled
@@ -29,7 +30,7 @@ package struct Pause: Sendable, Hashable {
     /// The reason in the provider's words.
     package let reason: String
     package let since: Date
-    /// When the next probe may be sent.
+    /// The time at which the next probe may be sent.
     package let until: Date
 
     package init(_ cause: Cause, reason: String, since: Date, until: Date) {
@@ -45,14 +46,15 @@ package enum HealthEvent: Sendable, Hashable {
     case paused(Pause)
     /// The pause has another cause or reason now.
     case changed(from: Pause, to: Pause)
-    /// A probe was refused for the same reason as before; the next is sent after `delay`.
+    /// A probe was refused for the same reason as the one before; the next probe is sent after
+    /// `delay`.
     case prolonged(Pause, delay: TimeInterval)
     case resumed(Pause)
-    /// A device was refused before any push was accepted: with few users this may be the only sign
-    /// of a wrong configuration.
+    /// The provider has refused a device before it has accepted any push. On a server with few
+    /// users, this may be the only sign of a wrong configuration.
     case doubted(reason: String)
-    /// Devices of a kind, such as all of Apple's, are refused, because a key for them is missing
-    /// or wrong.
+    /// The provider refuses all devices of one kind, such as all devices of Apple, because the key
+    /// for this kind is missing or wrong.
     case kindRefused(reason: String)
     /// The provider reports the devices of many users in a row as gone, and has accepted no push.
     /// The server keeps these devices until the provider accepts a push.

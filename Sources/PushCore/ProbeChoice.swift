@@ -1,27 +1,27 @@
-/// The choice of the due push that best shows whether a provider accepts pushes again.
+/// Chooses, among the due pushes, the one that best shows whether a provider accepts pushes again.
 ///
-/// It avoids users whose devices will be refused even by a healthy provider.
+/// The choice avoids users whose devices even a healthy provider would refuse.
 package struct ProbeChoice: Sendable, Hashable {
     /// The preferred kind of address.
     package enum Address: Sendable, Hashable {
-        /// An address with an accepted push before: if it is refused now, the fault is probably
-        /// the server's and not the device's.
+        /// An address that has got an accepted push before: if it refuses a push to this address
+        /// now, the fault is probably the server's and not the device's.
         case known
-        /// An address without an accepted push: it may have been registered under the present
-        /// configuration.
+        /// An address that has got no accepted push yet: it may have been registered under the
+        /// present configuration of the server.
         case new
     }
 
     package let address: Address
-    /// Users whose pushes are probes only if there are no others.
+    /// The users whose pushes are chosen only if no other user has a due push.
     package let avoidedUsers: Set<Int64>
 
     /// The condition that a push must meet.
     package struct Wish: Sendable, Hashable {
-        /// Whether a push must have been accepted at the address before; `nil`: it does not
-        /// matter.
+        /// Whether the provider must have accepted a push to the address before; `nil` if that
+        /// does not matter.
         package let isKnown: Bool?
-        /// The users whose pushes do not count.
+        /// The users whose pushes do not meet the condition.
         package let avoided: Set<Int64>
     }
 

@@ -1,7 +1,7 @@
 internal import Cryptography
 package import Foundation
 
-/// One push to one device, with everything that a `PushSender` learns of a notification.
+/// One push to one device, with all data that a `PushSender` gets about its notification.
 package struct Push: Sendable, Hashable {
     package enum Priority: String, Sendable {
         case normal
@@ -11,8 +11,8 @@ package struct Push: Sendable, Hashable {
     package let notification: NotificationID
     /// The device's address at the provider, as it was registered.
     package let handle: String
-    /// The id that all attempts to send the push share, so that a receiver recognises a repeated
-    /// push.
+    /// The id that all attempts to send the push share, so that a receiver recognises a push that
+    /// is sent again.
     package let attemptID: UUID
     /// No provider may deliver the push after this time.
     package let expiresAt: Date
@@ -20,24 +20,27 @@ package struct Push: Sendable, Hashable {
     /// A device shows only the newest push with this id: 1 to 32 characters of base64url that
     /// reveal nothing.
     ///
-    /// All attempts to send the push have the same id, so that the device shows a repeated push
-    /// once.
+    /// All attempts to send the push have the same id, so that the device shows a push that is
+    /// sent again only once.
     package let collapseID: String
-    /// Whether other pushes share the collapse id, because the sender of the notifications gave
-    /// them the same key.
+    /// Whether other pushes share the collapse id, because the sender of their notifications has
+    /// given them the same collapse key.
     package let replacesOlder: Bool
-    /// If set, the push carries this code in place of the notification's id, to a handle that can
-    /// be guessed.
+    /// If this code is set, the push carries it in place of the notification's id. The push then
+    /// goes to a handle that can be guessed, which the user must confirm with the code.
     package let confirmation: ConfirmationCode?
-    /// The alert that replaces the fixed alert text of the provider's configuration; `nil`: the
+    /// The alert that replaces the fixed alert text of the provider's configuration; `nil` if the
     /// push has the fixed text.
     package let alert: PushAlert?
-    /// The number of unread notifications of the user and the app; `nil`: the lane sends none.
+    /// The number of the user's unread notifications in the app; `nil` if the pushes of the lane
+    /// do not carry this number.
     package var unread: Int?
-    /// Names the account that the push is for, if several accounts share the device.
+    /// Shows the device which account the push is for; `nil` unless several accounts share the
+    /// device.
     package let accountHint: AccountHint?
 
-    /// `sharedBy`: the registration, if it shares its handle with other accounts.
+    /// `sharedBy` is the id of the registration if other accounts share its handle, and otherwise
+    /// `nil`.
     package init(
         notification: NotificationID,
         handle: String,

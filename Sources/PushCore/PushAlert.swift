@@ -1,7 +1,7 @@
 /// The alert that replaces the configuration's fixed alert text in the pushes of one notification.
 ///
-/// It holds names of texts that the app has, never a text of the payload: `AlertPolicy` lists all
-/// allowed values except badges.
+/// It contains names of texts that are in the app, never a text of the payload. `AlertPolicy`
+/// lists all allowed values except badges.
 package struct PushAlert: Sendable, Hashable, Codable {
     /// The badges that a notification may set; 0 removes the badge.
     package static let badges = 0...9999
@@ -9,7 +9,7 @@ package struct PushAlert: Sendable, Hashable, Codable {
     package var texts: [AlertMember: String] = [:]
     /// The number on the app's icon.
     package var badge: Int?
-    /// The fixed text of a toast for Windows, where an alert cannot name a text of the app. Only
+    /// The fixed text of a toast on Windows, where an alert cannot name a text of the app. Only
     /// templates have such a text.
     package var toastText: String?
 

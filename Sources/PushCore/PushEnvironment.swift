@@ -1,9 +1,9 @@
 /// An environment of Apple's push service. A device token belongs to one environment, and does not
 /// name it.
 package enum PushEnvironment: String, Sendable, CaseIterable {
-    /// Apps from the App Store and TestFlight.
+    /// The environment of apps from the App Store and TestFlight.
     case production
-    /// Builds that Xcode has installed.
+    /// The environment of apps that Xcode has installed.
     case sandbox
 
     package var other: PushEnvironment {
@@ -13,7 +13,7 @@ package enum PushEnvironment: String, Sendable, CaseIterable {
         }
     }
 
-    /// The environment of a platform's lane, by the lane's text.
+    /// The environment to which a lane of the platform sends; `lane` is the lane's `description`.
     package init(ofLane lane: String, on platform: Platform) {
         self = lane == Lane(platform, in: .sandbox).description ? .sandbox : .production
     }

@@ -1,9 +1,9 @@
 package import Foundation
 
-/// The outcome of a push, of a notification at one of its recipients, or of a device: one entry of
-/// the events.
+/// An event: something has happened to a push, to a notification at one of its recipients, or to a
+/// device.
 package struct PushEvent: Sendable, Hashable {
-    /// The raw value is the word of the configuration and of the API.
+    /// The kind of an event. The raw value is its name in the configuration and in the API.
     package enum Kind: String, Sendable, CaseIterable {
         /// The provider has accepted a push.
         case accepted
@@ -11,7 +11,7 @@ package struct PushEvent: Sendable, Hashable {
         case failed
         /// A push has not been accepted before its notification expired.
         case expired
-        /// A push is no longer needed, or its device was deleted.
+        /// A push was cancelled, because it is no longer needed or its device was deleted.
         case cancelled
         /// A user has fetched a notification for the first time.
         case collected
@@ -19,20 +19,22 @@ package struct PushEvent: Sendable, Hashable {
         case retired
     }
 
-    /// Rises in the order in which events are stored, and is never assigned twice. A server's
-    /// start may leave a gap.
+    /// The number of the event. Numbers rise in the order in which events are stored, and no
+    /// number is assigned twice. A start of the server may leave a gap between numbers.
     package let number: Int64
     package let at: Date
     package let kind: Kind
-    /// `nil` for `retired`.
+    /// The notification; `nil` for `retired`.
     package let notification: NotificationID?
-    /// `nil` for `collected`, and if the registration was deleted since.
+    /// The device's registration; `nil` for `collected`, and if the registration was deleted
+    /// since.
     package let device: RegistrationID?
-    /// `nil` if the user was deleted since.
+    /// The user; `nil` if the user was deleted since.
     package let user: Username?
     /// The name of the device's sender; `nil` for `collected`.
     package let platform: String?
-    /// The provider's words for a refusal, or why a push was cancelled or a device retired.
+    /// The provider's words for a refusal, or the reason why a push was cancelled or a device was
+    /// retired.
     package let reason: String?
 
     package init(

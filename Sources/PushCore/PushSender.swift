@@ -1,9 +1,10 @@
 /// Sends pushes to a provider.
 ///
-/// `send` has a deadline of its own and does not retry, except once after a refused access token:
-/// `DeliveryState` decides when to retry.
+/// `send` has a deadline of its own. It does not retry, except once if the provider refuses the
+/// access token: `DeliveryState` decides when to retry.
 package protocol PushSender: Sendable {
-    /// Returns once the provider has accepted the push, which is not yet delivery.
+    /// Sends a push, and returns as soon as the provider has accepted it. The provider may deliver
+    /// the push later or never.
     func send(_ push: Push) async throws(SendFailure) -> Acceptance
 }
 

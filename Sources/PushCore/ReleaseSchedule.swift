@@ -1,8 +1,8 @@
 package import Foundation
 internal import Synchronization
 
-/// Wakes the one loop that sends scheduled notifications, when the loop must check the store for
-/// due notifications again.
+/// Wakes the loop that sends scheduled notifications, when it must check the store for due
+/// notifications earlier than planned.
 package final class ReleaseSchedule: Sendable {
     private let next = Mutex(Date.distantFuture)
     /// The signal that the loop must check the store earlier than it has planned.
@@ -10,7 +10,7 @@ package final class ReleaseSchedule: Sendable {
 
     package init() {}
 
-    /// Call it after storing a notification that is due at `date`.
+    /// Call this method after a notification that is due at `date` was stored.
     package func record(_ date: Date) {
         let isEarlier = self.next.withLock { next in
             defer { next = min(next, date) }
@@ -19,14 +19,14 @@ package final class ReleaseSchedule: Sendable {
         if isEarlier { self.signal.set() }
     }
 
-    /// Clears the planned time before the loop checks the store: a time that is recorded during
-    /// the check wakes the loop again.
+    /// Clears the planned time. The loop calls this method before it checks the store, so that a
+    /// time that is recorded during the check wakes the loop again.
     package func begin() {
         self.next.withLock { $0 = .distantFuture }
     }
 
-    /// Plans the loop's next check, after the loop has found the time at which the next
-    /// notification is due.
+    /// Plans the next check of the store, for the time at which the next notification is due. The
+    /// loop calls this method after it has found this time.
     package func plan(_ date: Date) {
         self.next.withLock { $0 = min($0, date) }
     }

@@ -2,16 +2,16 @@
 package struct Scopes: OptionSet, Sendable, Hashable, CustomStringConvertible {
     /// Fetch the user's own notifications.
     package static let fetch = Scopes(rawValue: 1)
-    /// Send to the users that the role allows.
+    /// Send to all users that the role permits.
     package static let send = Scopes(rawValue: 2)
     /// Register, list and remove the user's own devices.
     package static let register = Scopes(rawValue: 4)
-    /// Manage users and tokens, and so gain any other scope; for publishers, only give tags to
-    /// users.
+    /// Manage users and tokens, and so get any other scope. In tokens of publishers: only give
+    /// tags to users.
     package static let manage = Scopes(rawValue: 8)
-    /// See what viewers see, for viewers and administrators.
+    /// See all that viewers may see. Viewers and administrators can have this scope.
     package static let view = Scopes(rawValue: 16)
-    /// Read the metrics, for viewers and administrators.
+    /// Read the metrics. Viewers and administrators can have this scope.
     package static let metrics = Scopes(rawValue: 32)
 
     package static let all: Scopes = [.fetch, .send, .register, .manage, .view, .metrics]
@@ -27,13 +27,13 @@ package struct Scopes: OptionSet, Sendable, Hashable, CustomStringConvertible {
         self.rawValue = rawValue
     }
 
-    /// The scope of that name; `nil` if there is none.
+    /// The scope of that name; `nil` if there is no such scope.
     package init?(named name: some StringProtocol) {
         guard let scope = Self.named.first(where: { $0.name == name })?.scope else { return nil }
         self = scope
     }
 
-    /// Reads a description; a name that this version does not know allows nothing.
+    /// Reads a `description`. A name that this version of the server does not know is ignored.
     package init(_ description: String) {
         self = description.split(separator: " ").reduce(into: []) { $0.formUnion(Scopes(named: $1) ?? []) }
     }
@@ -41,7 +41,7 @@ package struct Scopes: OptionSet, Sendable, Hashable, CustomStringConvertible {
     /// The names of these scopes, in a fixed order.
     package var names: [String] { Self.named.filter { self.contains($0.scope) }.map(\.name) }
 
-    /// The names separated by spaces, as in OAuth (RFC 6749 section 3.3).
+    /// The names of the scopes, separated by spaces as in OAuth (RFC 6749 section 3.3).
     package var description: String { self.names.joined(separator: " ") }
 }
 
@@ -56,11 +56,11 @@ extension Role {
         }
     }
 
-    /// The scopes of a token whose request names none. They give no access to data of other users,
-    /// but may permit to send to them. A request must name any further scope.
+    /// The scopes of a token if the request for it names no scopes. They give no access to data of
+    /// other users, but may permit to send to other users. A request must name any further scope.
     package var usualScopes: Scopes { self.scopes.intersection([.fetch, .send, .register]) }
 
-    /// The scopes of these names. Throws `ScopeError` for a scope that the role cannot have, and
+    /// The scopes with these names. Throws `ScopeError` for a scope that the role cannot have, and
     /// for an empty list.
     package func scopes(named names: [String]) throws(ScopeError) -> Scopes {
         var scopes: Scopes = []
@@ -75,7 +75,7 @@ extension Role {
     }
 }
 
-/// Scopes that a token of this role cannot have.
+/// The error for scopes that a token of this role cannot have.
 package struct ScopeError: Error, Hashable, CustomStringConvertible {
     let role: Role
 

@@ -1,5 +1,5 @@
-/// The row and column that an encrypted value is bound to; it cannot be decrypted in any other
-/// place.
+/// The row and the column in which an encrypted value is stored. The value cannot be decrypted in
+/// any other place.
 package enum SealedPlace: Sendable, Hashable {
     /// A notification's payload, by the notification's id and its sender.
     case payload(NotificationID, sender: Int64)
@@ -19,7 +19,7 @@ package enum SealedPlace: Sendable, Hashable {
     case userTags(Int64)
     /// The alert of a notification's pushes, by the notification's id and its sender.
     case alert(NotificationID, sender: Int64)
-    /// The one secret that derives the keys for keyed hashes.
+    /// The secret that derives the keys for keyed hashes; there is only one.
     case indexSecret
 
     /// The place as authenticated data: one byte for the column, four for the key's number, eight

@@ -2,63 +2,66 @@ package import Foundation
 
 /// The outcome of an attempt to send a push. Senders, lanes and the outbox all use these values.
 ///
-/// `DeliveryState` decides the consequences for the push, `SenderHealth` for the provider's other
-/// pushes, `retirement` for the device, and the sender itself for its credentials.
+/// Each type decides about some consequences: `DeliveryState` for the push, `SenderHealth` for
+/// other pushes to the same provider, `retirement` for the device, and the sender for its own
+/// credentials.
 package typealias SendOutcome = Result<Acceptance, SendFailure>
 
 /// The provider has accepted the push.
 package struct Acceptance: Sendable, Hashable {
-    /// The provider's own name for the push, for support.
+    /// The id that the provider has given the push; its support can find the push by this id.
     package let providerID: String?
 
     package init(providerID: String? = nil) {
         self.providerID = providerID
     }
 
-    /// The `providerID` of each push that an event stream has accepted. With it the store finds
-    /// the pushes that may be lost because their connection broke.
+    /// The `providerID` of each push that an event stream has accepted. By this value, the store
+    /// finds the pushes that may be lost because their connection broke.
     package static let byStream = "stream"
 }
 
-/// The provider's refusal, classified by the reaction it needs. Reasons are the provider's words,
-/// safe to store and to log.
+/// The refusal of a provider, classified by the reaction that it needs. Reasons are the provider's
+/// words; it is safe to store and log them.
 ///
 /// A refusal that a device's handle or a publisher's collapse key can cause is never
-/// `misconfigured`: one device must not be able to stop the others.
+/// `misconfigured`: one device must not be able to stop the pushes to other devices.
 package enum SendFailure: Error, Sendable, Hashable {
     /// The provider or the network has a problem: this push is retried, at the earliest after
-    /// `retryAfter`. Several in a row without a success are an outage. `sparesFirst`: the first
-    /// retry may be earlier.
+    /// `retryAfter`. Several such failures in a row, without an accepted push, are an outage. If
+    /// `sparesFirst` is `true`, the first retry may be earlier.
     case unavailable(reason: String, retryAfter: Duration? = nil, sparesFirst: Bool = false)
-    /// The provider asked explicitly for a delay: nothing is sent to it before `retryAfter`.
+    /// The provider has explicitly requested a delay: no push is sent to it before `retryAfter`
+    /// has passed.
     case overloaded(reason: String, retryAfter: Duration)
-    /// The device got too many pushes; the others are not affected.
+    /// The device got too many pushes; other devices are not affected.
     case deviceBusy(reason: String, retryAfter: Duration)
     /// The device is not connected. The push waits, without attempts, until it connects.
     case offline(reason: String)
-    /// The address is dead; `since`, if known, is the time at which the provider found it dead: a
-    /// device that has registered after that time is alive.
+    /// The address is dead; `since` is the time at which the provider found that out, if it is
+    /// known: a device that has registered after that time is alive.
     case deviceGone(reason: String, since: Date? = nil)
     /// The address is dead, or the server uses the wrong app, project or environment for it: only
-    /// other devices' pushes can show which.
+    /// pushes to other devices can show which of these is the reason.
     case deviceUnknown(reason: String)
-    /// The provider cannot find the device or the server's project, and does not say which. As for
-    /// `deviceUnknown`, other devices' pushes show which; but the device stays registered in any
-    /// case.
+    /// The provider cannot find the device or the server's project, and does not say which of the
+    /// two. As for `deviceUnknown`, pushes to other devices show that; but here the device stays
+    /// registered in any case.
     case deviceNotFound(reason: String)
-    /// This push will never be accepted; the device and the sender are fine.
+    /// The provider will never accept this push; the device and the server are not at fault.
     case rejected(reason: String)
     /// The server's credentials or configuration are wrong: no push is accepted until an operator
     /// acts.
     case misconfigured(reason: String)
-    /// The server's set-up is wrong for devices of this kind, or seems so because of this device
-    /// alone: the push waits, and others continue.
+    /// The server's configuration is wrong for all devices of this kind, or seems to be wrong
+    /// because of this device. This push waits; pushes to other devices continue.
     case kindRefused(reason: String)
-    /// The server's access token has expired. The sender retries once with a new one; a second
-    /// refusal is `misconfigured`.
+    /// The server's access token has expired. The sender retries the push once with a new token; a
+    /// second refusal is `misconfigured`.
     case credentialExpired(reason: String)
-    /// The provider calls the server's access token invalid, twice in a row. Some providers say so
-    /// of a good token now and then: the lane pauses only if no push is accepted meanwhile.
+    /// The provider has called the server's access token invalid, twice in a row. Some providers
+    /// now and then call a valid token invalid, so the lane pauses only if no push is accepted
+    /// meanwhile.
     case credentialRefused(reason: String)
 
     /// The reason in the provider's words.
@@ -91,12 +94,13 @@ package enum SendFailure: Error, Sendable, Hashable {
         }
     }
 
-    /// The device is retired unless it has registered again after the returned date; `nil`: it
-    /// stays registered.
+    /// The date for the decision whether the device is retired: it is, unless it has registered
+    /// again after this date. `nil` if the device stays registered.
     ///
     /// - Parameters:
-    ///   - sentAt: When the sender received the push.
-    ///   - blame: The blame for a device that the provider does not know.
+    ///   - sentAt: The time at which the sender received the push.
+    ///   - blame: Whether the device or the server is at fault if the provider does not know the
+    ///     device.
     package func retirement(sentAt: Date, blame: Blame) -> Date? {
         switch self {
         case .deviceGone(_, let since): blame == .us ? nil : min(since ?? sentAt, sentAt)

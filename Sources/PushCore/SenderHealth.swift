@@ -1,20 +1,21 @@
 package import Foundation
 
-/// A circuit breaker: decides by a provider's answers so far whether the provider may be called.
-/// It makes no calls itself.
+/// A circuit breaker: it decides by the answers of a provider so far whether the provider may be
+/// called. It makes no calls itself.
 ///
-/// It pauses when the provider asks for it, when calls fail in a row, and when the provider
-/// refuses the server. Afterwards it sends one push as a probe, and resumes only if the provider's
-/// answer shows that it has recovered. One user's devices alone never make it pause. If a refusal
-/// may be the device's fault or the server's, the circuit breaker counts the refused users. One
-/// accepted push resets that count.
+/// It begins a pause when the provider requests that, when several calls in a row fail, and when
+/// the provider refuses the server. After the pause it admits one push as a probe. It admits all
+/// pushes again only if the provider's answer to the probe shows that the provider has recovered.
+/// The devices of only one user never cause a pause. If a refusal may be the device's fault or the
+/// server's, the circuit breaker counts the users whose devices were refused. One accepted push
+/// resets that count.
 package struct SenderHealth: Sendable {
     package enum Admission: Sendable, Hashable {
         case go
-        /// Only this push may be sent, as a probe of the provider.
+        /// Only this push may be sent, as a probe that shows whether the provider has recovered.
         case probe
         case delay(until: Date)
-        /// The probe is being sent.
+        /// No push may be sent now, because the probe is being sent.
         case wait
     }
 
@@ -31,40 +32,43 @@ package struct SenderHealth: Sendable {
     package static let goneUsersInARow = 20
     /// The number of seconds for which an accepted push rules out a fault of the server.
     package static let trust: TimeInterval = 600
-    /// The first delay of an outage; each later one is twice as long, up to `longestDelay`.
+    /// The first delay in an outage, in seconds; each later delay is twice as long, up to
+    /// `longestDelay`.
     package static let firstDelay: TimeInterval = 1
     package static let longestDelay: TimeInterval = 300
-    /// The first delay after a refusal that an operator must fix; each later one is twice as long,
-    /// up to `longestPause`.
+    /// The first delay, in seconds, after a refusal whose cause an operator must fix; each later
+    /// delay is twice as long, up to `longestPause`.
     package static let firstPause: TimeInterval = 60
     package static let longestPause: TimeInterval = 900
-    /// The longest delay after a probe to an address that never had an accepted push.
+    /// The longest delay, in seconds, after a probe to an address that has never got an accepted
+    /// push.
     package static let longestDelayForNew: TimeInterval = 60
-    /// The largest number of users in each set.
+    /// The largest number of users in each of the sets below.
     private static let rememberedUsers = 1000
 
     /// The current pause; `nil` while the provider is healthy.
     package private(set) var pause: Pause?
     private var isProbing = false
     private var failures = 0
-    /// The number of refusals of the credential since the last answer to a push with a valid one.
+    /// The number of times that the provider has refused the server's credential since it last
+    /// answered without refusing it.
     private var credentialRefusals = 0
     private var busyUsers: Set<Int64> = []
-    /// Users with a device that the provider does not know, counted since the last accepted push.
+    /// The users with a device that the provider has called unknown since it last accepted a push.
     private var refusedUsers: Set<Int64> = []
-    /// Users with a device that the provider calls gone, counted since the last accepted push.
+    /// The users with a device that the provider has called gone since it last accepted a push.
     private var goneUsers: Set<Int64> = []
     private var acceptedAt: Date?
-    /// When the provider last gave the answer of a healthy provider.
+    /// The time at which the provider last gave an answer that only a healthy provider gives.
     package private(set) var answeredAt: Date?
-    /// How many delays the pause has had; each makes the next one longer.
+    /// The number of delays in the pause so far; each delay makes the next one longer.
     package private(set) var delayCount = 0
     private var hasDoubted = false
     private var hasRefusedKind = false
     private let hasUnrelatedHosts: Bool
 
-    /// `hasUnrelatedHosts`: Each device has named its own host, so no failure says anything about
-    /// the others, and the lane never pauses.
+    /// If `hasUnrelatedHosts` is `true`, each device has named a host of its own. A failure at one
+    /// host then says nothing about other hosts, so the lane never pauses.
     package init(hasUnrelatedHosts: Bool = false) {
         self.hasUnrelatedHosts = hasUnrelatedHosts
     }
@@ -77,7 +81,7 @@ package struct SenderHealth: Sendable {
         return admission
     }
 
-    /// The answer of `admit`, without beginning a probe.
+    /// The result that `admit` would return; does not begin a probe.
     package func admission(now: Date) -> Admission {
         guard let pause = self.pause else { return .go }
         if self.isProbing { return .wait }
@@ -93,20 +97,22 @@ package struct SenderHealth: Sendable {
         return ProbeChoice(takesTurns ? .new : .known, avoiding: self.refusedUsers.union(self.busyUsers))
     }
 
-    /// The blame for a device that the provider does not know, after the call of `record`.
+    /// Whether the device or the server is at fault if the provider does not know a device; valid
+    /// after the call of `record`.
     ///
-    /// After an accepted push the device is at fault. Once the devices of many users in a row are
-    /// refused, a fault of the server is likely.
+    /// After an accepted push the device is at fault. After the devices of many users in a row
+    /// were refused, the fault is likely the server's.
     package var blame: Blame {
         if self.pause?.cause == .devicesRefused { return .us }
         return self.acceptedAt != nil && self.refusedUsers.count < Self.refusedUsersInARow ? .device : .unclear
     }
 
-    /// The blame for a device that the provider calls gone, after the call of `record`.
+    /// Whether the device or the server is at fault if the provider calls a device gone; valid
+    /// after the call of `record`.
     ///
     /// The server is at fault if the provider calls the devices of many users in a row gone. A
-    /// network that redirects or blocks requests causes such answers, and must not retire all
-    /// devices.
+    /// network that redirects or blocks requests can cause such answers; all devices must not be
+    /// retired because of it.
     package var blameForGone: Blame { self.goneUsers.count < Self.goneUsersInARow ? .device : .us }
 
     /// Records the outcome of a call for a device of `user`; returns an event if an operator must
@@ -115,7 +121,7 @@ package struct SenderHealth: Sendable {
     /// - Parameters:
     ///   - isKnown: Whether a push was accepted at the address before.
     ///   - isRepeated: Whether the push was tried before. A further attempt shows nothing new
-    ///     about an unknown address.
+    ///     about an address that the provider does not know.
     ///   - jitter: A random number from 0 to 1.
     package mutating func record(
         _ outcome: SendOutcome,
@@ -130,7 +136,7 @@ package struct SenderHealth: Sendable {
         if outcome.isAnswer { self.answeredAt = now }
         switch outcome {
         case .success: self.trust(now: now)
-        // This is a refusal, but from a healthy provider.
+        // The answer is a refusal, but only a healthy provider gives it.
         case .failure(.rejected), .failure(.offline): self.recover()
         case .failure(.deviceGone(let reason, _)):
             let before = self.goneUsers.count
@@ -144,8 +150,8 @@ package struct SenderHealth: Sendable {
                 self.hasRefusedKind = true
                 return .kindRefused(reason: reason)
             }
-        // A repeated push does not count against the provider: otherwise waiting pushes would
-        // pause a lane that has little else to send.
+        // A push that is sent again does not count against the provider: otherwise retries could
+        // make a lane pause that has few other pushes.
         case .failure(.deviceUnknown) where isRepeated && !wasProbing,
             .failure(.deviceNotFound) where isRepeated && !wasProbing:
             self.recover()
@@ -174,19 +180,19 @@ package struct SenderHealth: Sendable {
             self.beginPause(.misconfigured, reason, isKnown: isKnown, now: now)
         }
         let event = HealthEvent(from: old, to: self.pause, now: now)
-        // Other pushes that were being sent may make a delay a little longer; that is not
-        // reported.
+        // The answers to other pushes that were being sent may make a delay a little longer; such
+        // a change is not reported.
         if case .prolonged = event, !wasProbing { return nil }
         return event
     }
 
-    /// Ends the probe. After a probe without an answer, another one follows.
+    /// Ends the probe. If it had no answer, another probe follows.
     package mutating func endProbe() {
         self.isProbing = false
     }
 
-    /// Pauses until `date`, since the provider has asked another server for that; returns an event
-    /// if this has changed the pause.
+    /// Begins or prolongs a pause until `date`, since the provider has requested that from another
+    /// server. Returns an event if the pause of this server has changed.
     package mutating func beginPause(until date: Date, reason: String, now: Date) -> HealthEvent? {
         let old = self.pause
         guard date > now, date > old?.until ?? .distantPast else { return nil }
@@ -194,16 +200,16 @@ package struct SenderHealth: Sendable {
         return HealthEvent(from: old, to: self.pause, now: now)
     }
 
-    /// Whether the provider has answered this server since another server's pause began: then the
-    /// other server itself has a fault.
+    /// Whether the provider has answered this server since another server's pause began. In that
+    /// case, the other server itself has a fault.
     package func contradicts(_ pause: Pause) -> Bool {
         self.answeredAt.map { $0 > pause.since } ?? false
     }
 
-    /// Joins another server's pause, which has had `delayCount` delays; returns an event if this
-    /// server was not paused.
+    /// Makes another server's pause, which has had `delayCount` delays, apply to this server.
+    /// Returns an event if this server was not paused.
     package mutating func join(_ other: Pause, delayCount: Int, now: Date) -> HealthEvent? {
-        // This server's own probe is being sent, and its answer decides.
+        // This server's own probe is being sent; the answer to that probe decides.
         if self.isProbing { return nil }
         guard let own = self.pause else {
             (self.pause, self.delayCount) = (other, delayCount)
@@ -215,8 +221,8 @@ package struct SenderHealth: Sendable {
         return nil
     }
 
-    /// Ends this server's pause after a probe of another server, unless an operator must fix the
-    /// cause; returns an event if it has ended one.
+    /// Ends this server's pause after a probe of another server was accepted, unless an operator
+    /// must fix the pause's cause. Returns an event if a pause has ended.
     package mutating func leave() -> HealthEvent? {
         guard let pause = self.pause, !self.isProbing, !pause.cause.needsOperator else { return nil }
         self.recover()
@@ -224,13 +230,13 @@ package struct SenderHealth: Sendable {
         return .resumed(pause)
     }
 
-    /// Leaves the probe to another server until `date`.
+    /// Sends no probe before `date`, because another server sends it.
     package mutating func postpone(until date: Date) {
         self.pause = self.pause?.prolonged(until: date)
     }
 
-    /// Clears all failures, for example after new credentials; returns an event if that ends a
-    /// pause.
+    /// Clears all failures, for example after new credentials; returns an event if that has ended
+    /// a pause.
     package mutating func reset() -> HealthEvent? {
         let old = self.pause
         self = SenderHealth(hasUnrelatedHosts: self.hasUnrelatedHosts)
@@ -251,8 +257,8 @@ package struct SenderHealth: Sendable {
 
     /// Whether refusals of the credential are more than the provider's occasional mistake.
     ///
-    /// They are if no push was accepted before, or none between two attempts of the same push.
-    /// They also are if many pushes are refused in a row.
+    /// They are more if the provider has accepted no push before, or no push between two attempts
+    /// of the same push. They also are more if it refuses many pushes in a row.
     private func isCredentialWrong(afterRetry isRepeated: Bool) -> Bool {
         self.acceptedAt == nil || self.isProbing || (isRepeated && self.credentialRefusals > 1)
             || self.credentialRefusals >= Self.failuresInARow
@@ -262,7 +268,8 @@ package struct SenderHealth: Sendable {
         self.failures = 0
         self.credentialRefusals = 0
         self.busyUsers.removeAll()
-        // A push that was being sent when the pause began does not end the pause.
+        // Only the answer to a probe ends the pause, not the answer to a push that was being sent
+        // when the pause began.
         if self.isProbing { self.endPause() }
     }
 
@@ -294,8 +301,8 @@ package struct SenderHealth: Sendable {
             self.delayCount += 1
             return
         }
-        // Other pushes that were being sent belong to the same outage, unless they report
-        // something worse.
+        // The failures of other pushes that were being sent belong to the same pause, unless an
+        // operator must fix their cause.
         let isWorse = cause.needsOperator && !pause.cause.needsOperator
         self.pause = Pause(
             isWorse ? cause : pause.cause,
@@ -305,11 +312,12 @@ package struct SenderHealth: Sendable {
         )
     }
 
-    /// The length of the next delay. A probe to an address that somebody may have invented must
-    /// not make the delay long for all devices.
+    /// The length of the next delay. The failure of a probe to an address that somebody may have
+    /// invented must not cause a long delay for all devices.
     private func length(from first: TimeInterval, to longest: TimeInterval, isKnown: Bool) -> TimeInterval {
         let limit = self.isProbing && !isKnown ? min(longest, Self.longestDelayForNew) : longest
-        // A push that was being sent lengthens the current delay, and does not start another one.
+        // The failure of a push that was being sent lengthens the current delay, and does not
+        // begin another delay.
         let doublings = self.pause == nil || self.isProbing ? self.delayCount : self.delayCount - 1
         return min(first * pow(2, Double(min(doublings, 20))), limit)
     }
@@ -326,7 +334,7 @@ extension Pause {
 }
 
 extension SendOutcome {
-    /// Whether a healthy provider has answered, even with a refusal.
+    /// Whether only a healthy provider gives this answer, which may be a refusal.
     fileprivate var isAnswer: Bool {
         switch self {
         case .success: true

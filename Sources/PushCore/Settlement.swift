@@ -6,11 +6,11 @@ package enum Settlement: Sendable, Hashable {
     case expired
     case failed(reason: String)
     case retried(at: Date, reason: String)
-    /// The device is not connected: the push waits until it connects.
+    /// The device is not connected: the push waits until the device connects.
     case away(reason: String)
-    /// The device has another lane now: the push is due there at once.
+    /// The device now belongs to another lane: the push is due in that lane at once.
     case moved(reason: String)
-    /// The push was not sent. It is due at once, and the attempt does not count.
+    /// The push was not sent. It is due at once, and the attempt is not counted.
     case released
 
     package var isMove: Bool { if case .moved = self { true } else { false } }

@@ -11,8 +11,8 @@ package final class SettlementWatch: Sendable {
     package init() {}
 
     /// Runs `body` with a signal that is set at each outcome of the notification, and when the
-    /// task is cancelled; with `nil` if too many tasks wait, or another one waits for the same
-    /// notification.
+    /// task is cancelled; The signal is `nil` if too many tasks wait, or another task waits for
+    /// the same notification.
     package func watching<Result>(
         _ id: NotificationID,
         _ body: (Signal?) async throws -> Result

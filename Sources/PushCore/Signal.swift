@@ -1,6 +1,7 @@
 internal import Synchronization
 
-/// A signal for one waiting task; if no task waits, the next wait returns at once.
+/// A signal for one waiting task; if the signal is set while no task waits, the next wait returns
+/// at once.
 package final class Signal: Sendable {
     private enum State {
         case silent
@@ -12,7 +13,7 @@ package final class Signal: Sendable {
 
     package init() {}
 
-    /// Whether a task waits at this moment, which a test must know before it sets the signal.
+    /// Whether a task waits for the signal now. Tests need this before they set the signal.
     var isAwaited: Bool {
         self.state.withLock { if case .awaited = $0 { true } else { false } }
     }
@@ -29,7 +30,7 @@ package final class Signal: Sendable {
         waiter?.resume()
     }
 
-    /// Returns when the signal is set, or after `timeout`; maybe early.
+    /// Returns when the signal is set, or after `timeout`. It may also return earlier.
     ///
     /// One task may wait at a time. Cancellation does not end the wait: the cancellation handler
     /// must set the signal.

@@ -1,14 +1,16 @@
 internal import Synchronization
 
-/// The open event streams, by the devices that they serve. Any thread may use it.
+/// The open event streams, by the devices to which they carry pushes. Any thread may use this
+/// object.
 package final class StreamHub: Sendable {
     /// How a push to a device ended.
     package enum Delivery: Sendable, Hashable {
-        /// The socket of one of the device's streams has accepted it.
+        /// The socket of one of the device's streams has accepted the push.
         case handedOver
-        /// No stream is open, or all open streams have ended first.
+        /// The device has no open stream, or all its streams have ended before a socket accepted
+        /// the push.
         case nobodyThere
-        /// The mailboxes of all open streams are full.
+        /// The mailboxes of all the device's open streams are full.
         case full
     }
 
@@ -26,8 +28,8 @@ package final class StreamHub: Sendable {
 
     package init() {}
 
-    /// Opens a mailbox for the devices, until the subscription is released; `nil` if the user
-    /// already has `maximumPerUser` open streams.
+    /// Opens a mailbox for the devices, which stays open until the subscription is released.
+    /// Returns `nil` if the user already has `maximumPerUser` open streams.
     package func open(_ devices: [DeviceHandle], ofUser user: Int64) -> StreamSubscription? {
         let mailbox = StreamMailbox()
         let isOpen = self.streams.withLock { streams in
@@ -39,8 +41,8 @@ package final class StreamHub: Sendable {
         return isOpen ? StreamSubscription(self, mailbox, devices: devices, user: user) : nil
     }
 
-    /// Sets `body`, which is called from any thread with devices whose last stream was just
-    /// closed. A new stream may be open by then.
+    /// Sets the closure that is called with the devices whose last stream was just closed. Any
+    /// thread may call the closure, and the device may already have a new stream by then.
     package func watch(_ body: @escaping @Sendable ([DeviceHandle]) -> Void) {
         self.streams.withLock { $0.onSilence = body }
     }
@@ -54,22 +56,23 @@ package final class StreamHub: Sendable {
     }
 
     /// Puts a push into all streams of a device, and returns when one of their sockets has
-    /// accepted it. `isLook`: the push only makes the client sync, and has no event id. A client
-    /// that reconnects then resumes after the notification before it.
+    /// accepted it. If `isLook` is `true`, the push only makes the client fetch changes. It has no
+    /// event id, so that a client that reconnects resumes after the last event with the id of a
+    /// notification.
     package func deliver(_ id: NotificationID, isLook: Bool = false, to device: DeviceHandle) async -> Delivery {
         let mailboxes = self.streams.withLock { $0.byDevice[device] ?? [] }
         guard !mailboxes.isEmpty else { return .nobodyThere }
         let event = PendingEvent(id, isLook: isLook, copies: mailboxes.count)
         var isTaken = false
         for mailbox in mailboxes where mailbox.put(event) { isTaken = true }
-        // A mailbox that has just been closed refuses the event, too. The retry of the push shows
-        // whether it was full or closed.
+        // A mailbox that has just been closed refuses the event, too. Whether the mailbox was full
+        // or closed becomes clear when the push is retried.
         guard isTaken else { return .full }
         return await event.isHandedOver ? .handedOver : .nobodyThere
     }
 
-    /// Makes the streams of a user, or of all users with `nil`, check their credentials before
-    /// they send anything more.
+    /// Makes the streams of a user, or of all users if `user` is `nil`, check their credentials
+    /// before they send further events.
     package func revalidate(user: Int64?) {
         let mailboxes = self.streams.withLock { streams in
             if let user { return streams.byUser[user] ?? [] }
@@ -96,7 +99,7 @@ package final class StreamHub: Sendable {
     }
 }
 
-/// Keeps a mailbox open, and closes it on release.
+/// Keeps a mailbox open, and closes the mailbox when this object is released.
 package final class StreamSubscription: Sendable {
     package let mailbox: StreamMailbox
     private let hub: StreamHub

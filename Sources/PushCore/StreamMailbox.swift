@@ -1,9 +1,9 @@
 internal import Synchronization
 
-/// The events that wait to be written to one event stream. Any thread may use it.
+/// The events that wait to be written to one event stream. Any thread may use this object.
 package final class StreamMailbox: Sendable {
-    /// The largest number of waiting events. A lane may have more concurrent calls than this, so
-    /// that one slow reader cannot use up all of them.
+    /// The largest number of waiting events. A lane may have more concurrent calls than this
+    /// number, so that one slow reader cannot use up all calls.
     private static let limit = 100
 
     private struct Content {
@@ -15,16 +15,16 @@ package final class StreamMailbox: Sendable {
 
     private let content = Mutex(Content())
 
-    /// Calls `ring` now, and whenever the first event is put into the empty mailbox.
+    /// Calls `ring` now, and whenever an event is put into the empty mailbox.
     package func attach(_ ring: @escaping @Sendable () -> Void) {
         self.content.withLock { $0.ring = ring }
         ring()
     }
 
-    /// Removes and returns all events; the caller must call `succeed` or `fail` of each.
+    /// Removes and returns all events; the caller must call `succeed` or `fail` of each event.
     ///
-    /// `needsRevalidation`: since the last call the reader's credentials may have ended, so it
-    /// must check them before it sends the events.
+    /// If `needsRevalidation` is `true`, the credentials of the stream's user may have ended since
+    /// the last call. The caller must check them before it sends the events.
     package func take() -> (events: [PendingEvent], needsRevalidation: Bool) {
         self.content.withLock { content in
             defer {
@@ -35,7 +35,7 @@ package final class StreamMailbox: Sendable {
         }
     }
 
-    /// Makes the reader check its credentials before it sends anything more.
+    /// Makes the task that writes the stream check its credentials before it sends further events.
     package func revalidate() {
         let ring = self.content.withLock { content in
             content.needsRevalidation = true
@@ -49,7 +49,7 @@ package final class StreamMailbox: Sendable {
         let (isTaken, ring) = self.content.withLock { content in
             guard !content.isClosed, content.events.count < Self.limit else { return (false, content.ring) }
             content.events.append(event)
-            // The reader that was notified of the first event takes the others, too.
+            // The task that was notified of the first event takes all further events, too.
             return (true, content.events.count == 1 ? content.ring : nil)
         }
         if isTaken { ring?() } else { event.fail() }
@@ -67,7 +67,8 @@ package final class StreamMailbox: Sendable {
     }
 }
 
-/// One push on its way into the streams of a device; it is delivered as soon as one stream has it.
+/// One push on its way into the streams of a device; it counts as delivered as soon as the socket
+/// of one stream has accepted it.
 package final class PendingEvent: Sendable {
     private enum State {
         case underway(copies: Int, waiter: CheckedContinuation<Bool, Never>?)
@@ -84,17 +85,18 @@ package final class PendingEvent: Sendable {
         self.state = Mutex(.underway(copies: copies, waiter: nil))
     }
 
-    /// Call it when a socket has accepted a copy.
+    /// Call this method when a socket has accepted a copy of the event.
     package func succeed() {
         self.end(isHandedOver: true)
     }
 
-    /// Call it when a copy is lost; each copy ends with one call of this or of `succeed`.
+    /// Call this method when a copy of the event is lost. Each copy must end with exactly one call
+    /// of `fail` or `succeed`.
     package func fail() {
         self.end(isHandedOver: false)
     }
 
-    /// Waits until a socket has accepted one copy, or all copies are lost. One caller only.
+    /// Waits until a socket has accepted one copy, or all copies are lost. Only one task may wait.
     var isHandedOver: Bool {
         get async {
             await withCheckedContinuation { continuation in

@@ -1,11 +1,11 @@
 internal import Bytes
 
-/// A label of devices and users that senders address: 1 to 120 characters of `-_@#.:A-Za-z0-9`,
-/// kept in lower case.
+/// A label of devices and users, for senders to address them: 1 to 120 characters of
+/// `-_@#.:A-Za-z0-9`, kept in lower case.
 package struct Tag: Sendable, Hashable, CustomStringConvertible {
     package static let maximumPerDevice = 60
     package static let maximumPerUser = 60
-    /// The rule for tags, for error messages.
+    /// The rule for the text of a tag, as error messages state it.
     package static let rule = "1 to 120 characters of A-Z a-z 0-9 - _ @ # . :"
 
     package let description: String
@@ -21,12 +21,12 @@ package struct Tag: Sendable, Hashable, CustomStringConvertible {
         self.description = "username:\(user.key)"
     }
 
-    /// Whether only the server may assign the tag, regardless of the configuration.
+    /// Whether only the server may assign the tag, whatever the configuration says.
     package var isReserved: Bool {
         self.description.hasPrefix("username:") || self.description.hasPrefix("from:")
     }
 
-    /// The user whose own tag this is.
+    /// The user whose own tag this is; `nil` for any other tag.
     package var username: Username? {
         self.description.hasPrefix("username:") ? Username(String(self.description.dropFirst("username:".count))) : nil
     }

@@ -1,4 +1,5 @@
-/// The devices that a notification is for: `news && !(beta || username:alice)`.
+/// An expression of tags that selects the devices to which a notification goes, such as `news &&
+/// !(beta || username:alice)`.
 ///
 /// `!` binds tighter than `&&`, and `&&` tighter than `||`, as in Azure Notification Hubs' tag
 /// expressions.
@@ -8,7 +9,7 @@ package indirect enum TagExpression: Sendable, Hashable {
     case and(TagExpression, TagExpression)
     case or(TagExpression, TagExpression)
 
-    /// Parses the text. Throws `Invalid`, with the reason and the offset.
+    /// Parses the text. Throws `Invalid`, which has the reason and the offset of the error.
     package init(_ text: String) throws(Invalid) {
         var reader = Reader(text: Array(text.utf8))
         self = try reader.readAll()
@@ -28,12 +29,14 @@ package indirect enum TagExpression: Sendable, Hashable {
 }
 
 extension TagExpression: CustomStringConvertible {
-    /// A text that parses as the same expression, and is nested no deeper than the parsed text.
+    /// A text whose parse is the same expression. Its parentheses are nested no deeper than in the
+    /// text from which the expression was parsed.
     package var description: String {
         switch self {
         case .tag(let tag): tag.description
         case .not(let expression): "!" + expression.term
-        // Both operators are left-associative, so that only the right operand needs parentheses.
+        // Both operators are left-associative, so that an operand with the same operator needs
+        // parentheses only on the right.
         case .and(let left, let right): (left.isAnd ? left.description : left.term) + " && " + right.term
         case .or(let left, let right): left.description + " || " + (right.isOr ? right.term : right.description)
         }
@@ -51,7 +54,8 @@ extension TagExpression: CustomStringConvertible {
 }
 
 private struct Reader {
-    /// These limits bound the recursion, and the size of the resulting query.
+    /// These limits bound the depth of the recursion, and the size of the resulting database
+    /// query.
     static let maximumTags = 20
     static let maximumDepth = 20
 

@@ -1,10 +1,10 @@
-/// The tags that devices may set themselves.
+/// The tags that devices may give themselves.
 ///
-/// Any other tag counts only if an administrator or a publisher has given it to a user.
+/// Users get all other tags from administrators and publishers.
 package struct TagPolicy: Sendable, Hashable {
-    /// The prefixes that devices may not use, in lower case.
+    /// The prefixes of tags that devices may not give themselves, in lower case.
     package let reserved: [String]
-    /// Whether devices may set any tags themselves.
+    /// Whether devices may give themselves tags at all.
     package let isOpen: Bool
 
     package init(reserved: [String] = ["username:", "from:", "role:"], isOpen: Bool = true) {
@@ -12,7 +12,7 @@ package struct TagPolicy: Sendable, Hashable {
         self.isOpen = isOpen
     }
 
-    /// Whether a device may set the tag itself.
+    /// Whether a device may give itself the tag.
     package func isOpen(_ tag: Tag) -> Bool {
         self.isOpen && !tag.isReserved && !self.reserved.contains { tag.description.hasPrefix($0) }
     }

@@ -1,4 +1,4 @@
-/// Durations, counted by fixed bounds. It has no lock: its owner must protect it.
+/// A histogram of durations with fixed bounds. It has no lock: its owner must protect it.
 package struct TimeHistogram: Sendable, Hashable {
     /// The upper bounds of the buckets, in microseconds.
     package static let bounds: [Int64] = [
@@ -6,9 +6,9 @@ package struct TimeHistogram: Sendable, Hashable {
         10_000_000,
     ]
 
-    /// One count for each bound, and one for longer durations.
+    /// The number of durations in each bucket; the last bucket is for durations above all bounds.
     package private(set) var counts = [Int](repeating: 0, count: TimeHistogram.bounds.count + 1)
-    /// The sum of all times.
+    /// The sum of all durations.
     package private(set) var microseconds: Int64 = 0
 
     package init() {}
@@ -19,6 +19,6 @@ package struct TimeHistogram: Sendable, Hashable {
         self.microseconds &+= microseconds
     }
 
-    /// How many times were counted.
+    /// The number of durations that were recorded.
     package var total: Int { self.counts.reduce(0, +) }
 }

@@ -2,8 +2,8 @@ internal import Bytes
 
 /// A user's name, for sign-in and as a recipient.
 ///
-/// 1 to 100 characters of `A-Z a-z 0-9 - _ @ # .`, so that `username:<name>` is a tag; compared
-/// without case.
+/// A name has 1 to 100 characters of `A-Z a-z 0-9 - _ @ # .`, so that `username:<name>` is a tag.
+/// In comparisons of names, upper and lower case are equal.
 package struct Username: Sendable, Hashable, CustomStringConvertible {
     package static let maximumLength = 100
 
@@ -12,7 +12,7 @@ package struct Username: Sendable, Hashable, CustomStringConvertible {
     /// The name in lower case, for comparisons.
     package let key: String
 
-    /// `nil` if the text is not a valid name.
+    /// Returns `nil` if the text is not a valid name.
     package init?(_ text: String) {
         guard (1...Self.maximumLength).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed) else {
             return nil
@@ -21,12 +21,14 @@ package struct Username: Sendable, Hashable, CustomStringConvertible {
         self.key = text.lowercased()
     }
 
-    /// The name of an issuer's user, behind a prefix that the issuer's users share.
+    /// The name of a user whom an issuer identifies by `text`. `prefix` is a text before the names
+    /// of all users of this issuer.
     ///
-    /// Each byte of `text` that a name must not have becomes `#` and its two hexadecimal digits:
-    /// `auth0|5f` is `auth0#7c5f`. A `#` before two such digits is replaced, too. So different
-    /// texts have different names, and all other valid names stay as they are. `nil` if the name
-    /// has more than 100 characters, or none.
+    /// Each byte of `text` that a name must not contain becomes `#` and the byte's two hexadecimal
+    /// digits: `auth0|5f` is `auth0#7c5f`. A `#` before two such digits is replaced, too. So
+    /// different texts become different names, and a text that is a valid name stays as it is, if
+    /// no such digits follow a `#`. Returns `nil` if the name has more than 100 characters, or is
+    /// empty.
     package init?(escaping text: String, after prefix: String = "") {
         let bytes = Array(text.utf8)
         guard bytes.count <= Self.maximumLength else { return nil }
@@ -50,7 +52,7 @@ package struct Username: Sendable, Hashable, CustomStringConvertible {
     /// The audit's name for an actor on the server's own machine, with the name of the actor's
     /// system user: `local root`.
     ///
-    /// No account has such a name: names of accounts have no blank.
+    /// No account has such a name: names of accounts contain no blank.
     package static func local(_ name: String) -> Username {
         Username(unchecked: "local \(name)")
     }
@@ -60,7 +62,7 @@ package struct Username: Sendable, Hashable, CustomStringConvertible {
         self.key = text.lowercased()
     }
 
-    /// Whether both names have the same bytes, which is how other systems compare names.
+    /// Whether both names have the same bytes, which is how some other systems compare names.
     package func isSpelled(like other: Username) -> Bool {
         self.description.utf8.elementsEqual(other.description.utf8)
     }
@@ -74,23 +76,23 @@ package struct Username: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// The permissions of a caller.
+/// The role of a user, which determines the user's rights.
 package enum Role: String, Sendable, CaseIterable {
     /// The user may register its own devices, send to itself and fetch its own notifications.
     case device
-    /// The rights of `device`; the user may also see the users, devices and deliveries of others,
-    /// without payloads and handles.
+    /// The rights of `device`. The user may also see other users, and their devices and
+    /// deliveries, but no payloads and handles.
     case viewer
-    /// The rights of `device`; the user may also send to any user or tag.
+    /// The rights of `device`. The user may also send to any user or tag.
     case publisher
-    /// All rights of the other roles; the user may also manage users and devices.
+    /// All rights of the other roles. The user may also manage users and devices.
     case admin
 
-    /// Whether this role may do all that the other may.
+    /// Whether a user with this role may do all that a user with the role `other` may do.
     package func includes(_ other: Role) -> Bool {
         self == other || self == .admin || other == .device
     }
 
-    /// Whether a user with this role sees the users, devices and deliveries of others.
+    /// Whether a user with this role may see other users, and their devices and deliveries.
     package var seesAll: Bool { self.includes(.viewer) }
 }

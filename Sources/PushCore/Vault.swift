@@ -2,24 +2,26 @@ internal import Cryptography
 package import Foundation
 internal import Synchronization
 
-/// Encrypts values for storage: AES-256-GCM under the keyring, bound to the place where they are
-/// stored.
+/// Encrypts values for storage, with AES-256-GCM and the keys of the keyring. Each value is bound
+/// to the place in which it is stored.
 ///
-/// An encrypted value is one byte of format, four of key number, big-endian, twelve of nonce, the
-/// ciphertext, and sixteen of tag. In format 1 the number is that of a key of the keyring, in
-/// format 2 that of the day whose key encrypts.
+/// An encrypted value consists of one byte for the format, four bytes for the number of the key
+/// (big-endian), twelve for the nonce, the ciphertext, and sixteen for the authentication tag. In
+/// format 1 the number is that of a key of the keyring; in format 2 it is the number of the day
+/// whose key has encrypted the value.
 package final class Vault: Sendable {
     /// The offsets of the key number in an encrypted value.
     package static let keyNumber = 1..<5
 
-    /// The formats of values under a key of the keyring, and under the key of a day.
+    /// The formats of values that are encrypted with a key of the keyring (`format`) and with the
+    /// key of a day (`dayFormat`).
     package static let (format, dayFormat): (UInt8, UInt8) = (1, 2)
     private static let headerLength = 5
-    /// How many bytes an encrypted value is longer than its plaintext.
+    /// How many bytes longer an encrypted value is than its plaintext.
     package static let overhead = 5 + 12 + 16
 
     private let oldest: Ring
-    /// The day keys; `nil`: the keyring encrypts all values.
+    /// The day keys; `nil` if the keyring encrypts all values.
     package let days: DayKeys?
 
     package init(_ keyring: Keyring, days: DayKeys? = nil) {
@@ -31,7 +33,8 @@ package final class Vault: Sendable {
     package var keyring: Keyring { self.ring.keyring }
 
     /// Replaces the keyring; calls of `seal` and `open` that run meanwhile may still use the old
-    /// one. With `isSealing` false, the vault only decrypts, until the keyring is replaced again.
+    /// one. If `isSealing` is `false`, the vault only decrypts, until the keyring is replaced
+    /// again.
     package func replaceKeyring(_ keyring: Keyring, isSealing: Bool = true) {
         let ring = Ring(keyring, isSealing: isSealing)
         var last = self.ring
@@ -45,8 +48,8 @@ package final class Vault: Sendable {
     /// Whether the vault encrypts.
     package var isSealing: Bool { self.ring.isSealing }
 
-    /// Encrypts with the first key and a new random nonce. Throws `VaultError.sealingStopped` if
-    /// the vault only decrypts.
+    /// Encrypts a value with the keyring's first key and a new random nonce. Throws
+    /// `VaultError.sealingStopped` if the vault only decrypts.
     package func seal(_ plaintext: some DataProtocol, in place: SealedPlace) throws -> Data {
         let ring = self.ring
         guard ring.isSealing else { throw VaultError.sealingStopped }
@@ -56,8 +59,8 @@ package final class Vault: Sendable {
         return Self.bytes(of: box, format: Self.format, number: key.number)
     }
 
-    /// Encrypts with the key of the last day on which the value must be readable; with the keyring
-    /// while no day keys are in use.
+    /// Encrypts a value with the key of the last day on which it must be possible to decrypt the
+    /// value. While no day keys are in use, encrypts it with the keyring.
     package func seal(_ plaintext: some DataProtocol, in place: SealedPlace, until: SealedUntil) throws -> Data {
         guard let days, days.isSealing, let key = days.key(of: until.day) else {
             return try self.seal(plaintext, in: place)
@@ -139,7 +142,7 @@ package final class Vault: Sendable {
         return seals
     }
 
-    /// Adds counts back that were taken and could not be stored.
+    /// Adds counts again that `takeSeals` has returned, but that could not be stored.
     package func giveBack(_ seals: [UInt32: Int]) {
         for (number, count) in seals {
             var ring: Ring? = self.oldest
@@ -176,8 +179,8 @@ package final class Vault: Sendable {
     }
 }
 
-/// A keyring and its successor: a linked list without a lock, since every fetch reads it, and it
-/// grows only when an operator changes the keys.
+/// A keyring and the keyring that has replaced it. It is a linked list without a lock, since every
+/// fetch reads it. The list grows only when an operator changes the keys.
 private final class Ring: Sendable {
     let keyring: Keyring
     let isSealing: Bool
@@ -196,10 +199,10 @@ package enum VaultError: Error, Hashable, CustomStringConvertible {
     case unreadable
     /// The value is encrypted with a key that the keyring no longer has.
     case keyMissing(UInt32)
-    /// The value is encrypted with the key of a day, which was destroyed, or which this server
-    /// never had.
+    /// The value is encrypted with the key of a day; this key was destroyed, or this server never
+    /// had it.
     case dayKeyMissing(Day)
-    /// This server encrypts nothing, since it lacks a key that other servers encrypt with.
+    /// This server encrypts nothing, since it lacks a key that other servers use to encrypt.
     case sealingStopped
 
     package var description: String {

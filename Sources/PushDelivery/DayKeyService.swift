@@ -3,10 +3,10 @@ package import Logging
 internal import PushCore
 package import PushStore
 
-/// Destroys the keys of past days, soon after each has passed, in a store that has such keys.
+/// Destroys the key of each day soon after the day has passed, if the store has day keys.
 package struct DayKeyService: Sendable {
-    /// A search every ten minutes costs little. A key outlives its day by an hour, so ten minutes
-    /// more change little, too.
+    /// The interval between two searches for keys of past days. A search costs little. A key stays
+    /// for an hour after its day anyway, so ten more minutes change little.
     private static let interval = Duration.seconds(600)
     /// The pause after a failure, and while servers of an older version run.
     private static let pause = Duration.seconds(30)
@@ -19,7 +19,7 @@ package struct DayKeyService: Sendable {
         (self.store, self.logger, self.now) = (store, logger, now)
     }
 
-    /// Works at once and then at intervals, until shutdown.
+    /// Searches for keys of past days at once, and then at intervals until shutdown.
     package func run() async throws {
         await repeatUntilShutdown { await self.turn() ? Self.interval : Self.pause }
     }

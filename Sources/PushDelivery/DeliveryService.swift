@@ -4,10 +4,12 @@ package import PushCore
 package import PushStore
 internal import ServiceLifecycle
 
-/// Sends the outbox's pushes to the providers: lease, send, settle, and again.
+/// Sends the pushes in the outbox to the providers: it leases pushes, sends them, stores the
+/// results, and begins again.
 ///
-/// Each lane has its own loop, so that a slow provider delays no other. After a crash the leases
-/// expire.
+/// Each lane (the queue of pushes to one provider) has a loop of its own, so that a slow provider
+/// delays no other provider's pushes. After a crash, the leases expire, and the pushes are leased
+/// again.
 package struct DeliveryService {
     private let store: any Store
     private let lanes: [(settings: LaneSettings, reader: any StoreReader)]
@@ -21,9 +23,9 @@ package struct DeliveryService {
     private let now: @Sendable () -> Date
     private let executor: (any TaskExecutor)?
 
-    /// `settlements` receives the stored settlements; `schedule` announces scheduled
-    /// notifications; `traces` are for the log and for spans; `executor` runs the senders' calls,
-    /// preferably on the loop of their connections.
+    /// `settlements` is told about stored settlements, `schedule` announces scheduled
+    /// notifications, and `traces` are for the log and for spans. `executor` runs the calls of the
+    /// senders, best on the event loop of their connections.
     ///
     /// Throws `StoreError` if the outbox cannot be read.
     package init(
@@ -52,7 +54,7 @@ package struct DeliveryService {
         self.now = now
     }
 
-    /// Sends until shutdown; pushes that are being sent then are finished first.
+    /// Sends pushes until shutdown, and then waits for the pushes that are being sent.
     package func run() async throws {
         try await self.store.reclaimLeases(now: self.now())
         await self.reportLanesWithoutSender()
@@ -100,7 +102,8 @@ package struct DeliveryService {
         }
     }
 
-    /// Warns of pushes that nobody sends, since their sender is no longer in the configuration.
+    /// Logs a warning about pushes that no sender sends, since their sender is no longer in the
+    /// configuration.
     private func reportLanesWithoutSender() async {
         let known = Set(self.lanes.map(\.settings.lane.description))
         do {

@@ -4,7 +4,8 @@ internal import PushCore
 internal import PushStore
 internal import ServiceLifecycle
 
-/// Expands broadcasts page by page, until each of their devices has a push in the outbox.
+/// Expands broadcasts: finds their devices page by page, until each device has a push in the
+/// outbox.
 struct FanoutLoop: Sendable {
     let store: any OutboxStore
     let pollInterval: Duration
@@ -13,8 +14,8 @@ struct FanoutLoop: Sendable {
     let now: @Sendable () -> Date
     let signal: Signal
 
-    /// Works until graceful shutdown or cancellation; the next process continues where this one
-    /// stopped.
+    /// Expands broadcasts until graceful shutdown or cancellation. The next process continues
+    /// after the last page of this one.
     func run() async {
         await self.signal.signallingAtShutdown {
             while !Task.isShuttingDownGracefully, !Task.isCancelled {
@@ -24,7 +25,8 @@ struct FanoutLoop: Sendable {
         }
     }
 
-    /// Expands one page of a broadcast; `false` if no broadcast runs, or if the expansion failed.
+    /// Expands one page of a broadcast; returns `false` if no broadcast is being expanded, or if
+    /// the expansion failed.
     private func expand() async -> Bool {
         do {
             guard let pushes = try await self.store.expandFanout(page: nil, now: self.now()) else { return false }

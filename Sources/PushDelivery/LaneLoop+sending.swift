@@ -4,7 +4,8 @@ internal import PushCore
 internal import PushStore
 
 extension LaneLoop {
-    /// A worker waits for delays up to this many seconds; the loop waits for longer ones.
+    /// The longest delay, in seconds, for which a worker waits; for longer delays, the worker
+    /// ends, and the loop waits.
     private static let longestWorkerDelay: TimeInterval = 1
     private static let delayAfterFailedMove: TimeInterval = 5
 
@@ -20,7 +21,7 @@ extension LaneLoop {
         }
     }
 
-    /// Sends one push after the other, as long as there are any and the provider may be called.
+    /// Sends one push after the other, as long as pushes wait and the provider may be called.
     private func sendOneByOne() async {
         while true {
             switch self.state.withLock({ $0.next(now: self.now()) }) {
@@ -34,7 +35,8 @@ extension LaneLoop {
             case .stop: return
             case .delay(let until):
                 let wait = max(0, until.timeIntervalSince(self.now()))
-                // The other workers wait in the same way. Cancellation ends the sleep early.
+                // All workers wait in this way for a short delay. Cancellation ends the sleep
+                // early.
                 guard wait <= Self.longestWorkerDelay, (try? await Task.sleep(for: .seconds(wait))) != nil else {
                     return
                 }
@@ -55,7 +57,8 @@ extension LaneLoop {
         await self.log(outcome, of: delivery, after: time)
         if let settlement = await self.move(delivery, after: outcome) { return settlement }
         let now = self.now()
-        // The random number comes from the kernel, so it is drawn only if there may be a delay.
+        // The random number is drawn only if a delay may follow, because the kernel must be asked
+        // for it.
         let jitter: Double = if case .success = outcome { 0 } else { .random(in: 0...1) }
         let blame = self.state.withLock { $0.record(outcome, of: delivery, now: now, jitter: jitter) }
         if case .failure(let failure) = outcome {
@@ -67,9 +70,10 @@ extension LaneLoop {
         return self.lane.lane.isOfLooks ? delivery.state.settlementOfLook(settlement) : settlement
     }
 
-    /// Moves a device that is unknown in this environment to the other one, where the push
-    /// continues. Returns `nil` if there is no other environment, or if the device was not moved,
-    /// for example because it is unknown there too. The outcome in this environment then counts.
+    /// Moves a device that is unknown in this environment to the other environment, and lets its
+    /// push continue there. Returns `nil` if no other environment exists, or if the device was not
+    /// moved, for example because it is also unknown there. In that case the outcome in this
+    /// environment counts.
     private func move(_ delivery: LeasedDelivery, after outcome: SendOutcome) async -> Settlement? {
         guard let other = self.lane.otherEnvironment, case .failure(.deviceUnknown(let reason)) = outcome else {
             return nil
@@ -85,7 +89,8 @@ extension LaneLoop {
                 now: now
             )
             guard isMoved else { return nil }
-            // The provider has refused the push, but is healthy.
+            // The provider has refused the push, but an answer with this refusal shows that it is
+            // healthy.
             let answered = SendOutcome.failure(.rejected(reason: reason))
             _ = self.state.withLock { $0.record(answered, of: delivery, now: now, jitter: 0) }
             self.logger.info(
@@ -103,9 +108,9 @@ extension LaneLoop {
         }
     }
 
-    /// One line for each push, at `info` if the trace of its notification is sampled, or if the
-    /// push with a handle's code was not accepted: no other line tells an operator of this
-    /// failure.
+    /// Writes one line to the log for each push. The level is `info` if the notification's trace
+    /// is sampled. It is also `info` if the push carries a confirmation code and was not accepted:
+    /// no other line tells an operator of this failure.
     private func log(_ outcome: SendOutcome, of delivery: LeasedDelivery, after time: Duration) async {
         let trace = self.traces.trace(of: delivery.push.notification)
         let isLostCode: Bool = if case .failure = outcome { delivery.push.confirmation != nil } else { false }
@@ -114,7 +119,7 @@ extension LaneLoop {
         let fields = self.metadata(of: delivery, ["milliseconds": "\(time.milliseconds)"])
         switch outcome {
         case .success: self.logger.log(level: level, "push accepted", metadata: fields)
-        // A device that is not connected is not a failure.
+        // It is not a failure that a device is not connected.
         case .failure(.offline): return
         case .failure(let failure):
             let more = await self.names(of: delivery, ["reason": "\(failure.reason)"])
@@ -122,12 +127,12 @@ extension LaneLoop {
         }
     }
 
-    /// The device and the user of a push, for a line about its failure. The leased push has only
-    /// their numbers.
+    /// The log fields with the device and the user of a push, for a line about a failure. They are
+    /// read from the store, because a leased push has only their numbers.
     private func names(of delivery: LeasedDelivery, _ more: Logger.Metadata) async -> Logger.Metadata {
         var fields = more
         let id = delivery.push.notification
-        // If the names cannot be read, the line still has the notification.
+        // If the device and the user cannot be read, the line still has the notification's id.
         let entry = try? await self.reader.deliveries(of: id, after: delivery.device - 1, limit: 1).first
         guard let entry, entry.number == delivery.device else { return fields }
         if let device = entry.device { fields["device"] = "\(device)" }
@@ -149,7 +154,8 @@ extension LaneLoop {
             let fields = await self.names(of: delivery, ["device": "\(id)", "reason": "\(reason)"])
             self.logger.info("device retired", metadata: self.metadata(of: delivery, fields))
         } catch {
-            // The provider reports the same for the next push to the device.
+            // The failure does no harm: the provider gives the same answer to the next push to the
+            // device.
             self.logger.report(
                 "device retirement failed; the next push to the device retries",
                 error,
@@ -160,13 +166,13 @@ extension LaneLoop {
 }
 
 extension SpanRecorder {
-    /// Ends the span of a provider's call. The provider's words are in the log only, since they
-    /// may contain anything.
+    /// Ends the span of a provider's call. Only the log has the provider's words, since they may
+    /// contain any text.
     fileprivate func end(_ span: OpenSpan, of lane: Lane, _ outcome: SendOutcome) {
         let name = "push \(lane.platform)"
         let attributes = [Span.Attribute("sealpost.lane", .text(lane.description))]
         switch outcome {
-        // A device that is not connected is not a failure.
+        // It is not a failure that a device is not connected.
         case .success, .failure(.offline): self.end(span, name, .client, attributes)
         case .failure(let failure):
             self.end(span, name, .client, attributes + [.init("error.type", .text(failure.kind))], isFailed: true)

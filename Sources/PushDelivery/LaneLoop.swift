@@ -4,14 +4,15 @@ internal import PushCore
 internal import PushStore
 internal import ServiceLifecycle
 
-/// The loop of one lane: leases pushes, sends them and stores the results, all three concurrently.
+/// The loop of one lane (the queue of pushes to one provider). It leases pushes, sends them and
+/// stores the results; all three run concurrently.
 struct LaneLoop: Sendable {
     /// The number of pushes that are leased at a time.
     private static let batch = 250
-    /// The delay after a failure of the store, which an immediate retry would most likely meet
-    /// again.
+    /// The delay after a failure of the store: an immediate retry would most likely fail, too.
     private static let delayAfterFailure = Duration.seconds(1)
-    /// How soon the loop checks again whether it may send, since no event announces that.
+    /// The delay after which the loop checks again whether the lane may send. No signal tells the
+    /// loop that it may.
     private static let delayWithoutStore = Duration.milliseconds(250)
 
     let lane: LaneSettings
@@ -24,17 +25,18 @@ struct LaneLoop: Sendable {
     let traces: RequestTraces
     let logger: Logger
     let now: @Sendable () -> Date
-    /// The preferred executor of the senders' calls; `nil`: none.
+    /// The preferred executor of the senders' calls; `nil` if there is no preference.
     let executor: (any TaskExecutor)?
     let state: SharedLane
-    /// Wakes the other lanes when there is work.
+    /// Wakes the loops of other lanes if they have work.
     let wakeUp: WakeUp
 
-    /// Set for each event: due work, a finished push or write, shutdown. The loop then checks its
-    /// state again.
+    /// Is set when pushes are due, when a push or a write has ended, and at shutdown. The loop
+    /// then checks the state again.
     let signal: Signal
 
-    /// Works until graceful shutdown or cancellation; returns once no push or write is running.
+    /// Runs the loop until graceful shutdown or cancellation. Returns as soon as no push and no
+    /// write is running.
     func run() async {
         await self.signal.signallingAtShutdown { await self.work() }
     }
@@ -51,8 +53,8 @@ struct LaneLoop: Sendable {
         }
     }
 
-    /// Makes the lane start no further push; returns `true` once no push, write or lease is
-    /// running.
+    /// Makes the lane begin no further push. Returns whether no push, write or lease is running
+    /// any more.
     private func stop() -> Bool {
         self.state.withLock { state in
             state.stop()
@@ -64,7 +66,7 @@ struct LaneLoop: Sendable {
         more.merging(["lane": "\(self.lane.lane)"]) { own, _ in own }
     }
 
-    /// The fields of a line about one push.
+    /// The fields of a line in the log about one push.
     func metadata(of delivery: LeasedDelivery, _ more: Logger.Metadata = [:]) -> Logger.Metadata {
         var fields = self.metadata(more)
         fields["notification"] = "\(delivery.push.notification)"
@@ -74,8 +76,8 @@ struct LaneLoop: Sendable {
 
     // MARK: - Leasing
 
-    /// Begins to lease pushes if some are due and the lane can take more; returns how long the
-    /// loop may wait before it checks again.
+    /// Begins to lease pushes if pushes are due and the lane's limit is not reached. Returns how
+    /// long the loop may wait before it checks again.
     private func beginLeasing(_ group: inout DiscardingTaskGroup) async -> Duration {
         let now = self.now()
         guard self.store.maySend else {
@@ -168,8 +170,8 @@ struct LaneLoop: Sendable {
 
     private func waitAfterFailure(_ error: any Error) async {
         self.logger.report("push lease failed; it is retried", error, self.metadata([:]))
-        // Due pushes stay due: without a delay the loop would try again at once. Cancellation ends
-        // the sleep early.
+        // The pushes are still due: without a delay, the loop would try again at once.
+        // Cancellation ends the sleep early.
         try? await Task.sleep(for: Self.delayAfterFailure)
     }
 

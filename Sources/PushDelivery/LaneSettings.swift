@@ -1,25 +1,25 @@
 package import PushCore
 
-/// A lane, and the settings for its pushes.
+/// A lane (the queue of pushes to one provider), and the settings for its pushes.
 package struct LaneSettings: Sendable {
     package let lane: Lane
     package let sender: any PushSender
-    /// The largest number of calls at once.
+    /// The largest number of concurrent calls to the provider.
     package var concurrency: Int
     /// The largest number of calls per second; `nil` means no limit.
     package var rate: Int?
     /// The shortest time between two pushes to one device; only the latest of the waiting pushes
-    /// is sent. `nil` means none.
+    /// is sent. `nil` means that there is no such time.
     package var interval: Duration?
-    /// The lane of the platform's other environment, for a device that is unknown in this one;
-    /// `nil`: there is no such lane.
+    /// The lane of the platform's other environment, for devices that are unknown in this lane's
+    /// environment; `nil` if the platform has no other environment.
     package var otherEnvironment: Lane?
-    /// Whether each push has the number of its user's unread notifications.
+    /// Whether each push carries the number of its user's unread notifications.
     package var countsUnread = false
-    /// Whether each device has named a host of its own: then no failure pauses the lane.
+    /// Whether each device has named a host of its own: in that case no failure pauses the lane.
     package var hasUnrelatedHosts = false
-    /// The longest wait of the lane's loop, if other servers may enqueue pushes without waking it;
-    /// `nil`: the general setting of all lanes.
+    /// The longest wait of the lane's loop, if other servers may enqueue pushes without waking
+    /// this loop; `nil` if the setting for all lanes applies.
     package var pollInterval: Duration?
 
     package init(
@@ -38,9 +38,10 @@ package struct LaneSettings: Sendable {
         self.otherEnvironment = otherEnvironment
     }
 
-    /// The settings of this lane's lane of looks: `sender` sends pushes that show nothing and make
-    /// the devices sync. That lane has a tenth of the rate, and few calls at a time, and so leaves
-    /// most of both to notifications.
+    /// The settings of the lane that carries the looks to the devices of this lane. `sender` sends
+    /// looks, which show nothing and make devices fetch changes. The lane of looks has a tenth of
+    /// this lane's rate and few concurrent calls, so that most of the provider's capacity is left
+    /// to notifications.
     package func ofLooks(by sender: any PushSender) -> LaneSettings {
         LaneSettings(
             self.lane.ofLooks,
@@ -51,10 +52,10 @@ package struct LaneSettings: Sendable {
     }
 }
 
-/// Settings for leasing pushes from the outbox and settling them.
+/// Settings that say how pushes are leased from the outbox, and how their outcomes are stored.
 package struct DeliverySettings: Sendable, Hashable {
-    /// The largest number of pushes of a lane that are being sent or not yet settled. After a
-    /// crash the lane sends at most this many again.
+    /// The largest number of a lane's pushes that are being sent or whose outcomes are not stored
+    /// yet. After a crash, the lane sends at most so many pushes again.
     package var inFlight: Int
     /// The longest time that a loop waits, in case a wake-up is missed.
     package var pollInterval: Duration

@@ -3,21 +3,21 @@ internal import PushCore
 internal import PushStore
 
 /// The state of a lane: its leased pushes, its provider's health, and the results that are not
-/// stored yet. It only decides: the lane's loop and workers act.
+/// stored yet. It only decides what is done; the lane's loop and workers do it.
 ///
-/// Its only own clock is the monotonic one, for the age of gathered settlements: in tests, `now`
-/// does not advance.
+/// For the age of gathered settlements it uses the monotonic clock, because in tests `now` does
+/// not advance.
 struct LaneState: Sendable {
     /// The next step of a worker.
     enum Step {
         case send(LeasedDelivery)
-        /// No push can be sent, or the limit of pushes in flight is reached.
+        /// The worker must end: no push can be sent, or the limit of pushes in flight is reached.
         case stop
         /// No push may be sent before `until`.
         case delay(until: Date)
     }
 
-    /// The pushes to lease.
+    /// The pushes that must be leased.
     enum LeasePlan: Sendable, Hashable {
         /// Up to this number of pushes, from these queues in this order.
         case batch(Int, [Queue])
@@ -31,7 +31,7 @@ struct LaneState: Sendable {
     private var candidate: LeasedDelivery?
     private var isLeasing = false
     private var workers = 0
-    /// The number of pushes that workers are sending.
+    /// The number of pushes that workers are sending now.
     private var underWay = 0
     private var settlements = PendingSettlements()
     private var isStopping = false
@@ -42,20 +42,21 @@ struct LaneState: Sendable {
     private var events: [HealthEvent] = []
     /// The number of pauses by cause; a pause whose cause changes counts once for each cause.
     private(set) var pauses: [Pause.Cause: Int] = [:]
-    /// The number of retries scheduled so far. A push parked for an offline device is not a retry.
+    /// The number of retries scheduled so far. A push that waits until its device connects is not
+    /// counted.
     private(set) var retries = 0
-    /// How many servers share the lane's rate, including this one.
+    /// The number of servers that share the lane's rate, including this server.
     var servers = 1
-    /// The delay that the provider has asked for, until the other servers know it.
+    /// The delay that the provider has requested; `nil` as soon as the other servers know it.
     var unreportedDelay: (until: Date, reason: String)?
-    /// The number of another server's delay that was applied last.
+    /// The number of the delay that was applied last of those that other servers have reported.
     var observedDelay: Int64?
     /// The pause as the other servers know it; `nil` if they know of no pause, or of a different
     /// one.
     var sharedPause: Pause?
     /// The number of another server's latest report of a pause.
     var observedPause: Int64?
-    /// When the probe of another server last ended a pause here.
+    /// The time at which another server's probe last ended a pause of this server.
     var leftAt: Date?
 
     init(_ settings: LaneSettings, inFlight: Int) {
@@ -70,19 +71,20 @@ struct LaneState: Sendable {
 
     // MARK: - The lane as a whole
 
-    /// The current pause of the lane; `nil` while all is well.
+    /// The current pause of the lane; `nil` while the lane is not paused.
     var pause: Pause? { self.health.pause }
 
-    /// Whether a device that the provider does not know may be moved to the other environment.
+    /// Whether a device that the provider does not know may be moved to the platform's other
+    /// environment.
     ///
-    /// While the lane is paused because the provider knows no user's devices, no device may be
-    /// moved. The fault is then the server's, and all devices would move.
+    /// No device may be moved while the lane is paused because the provider refuses the devices of
+    /// all users: the fault is then the server's, and all devices would be moved.
     var mayMoveDevices: Bool { self.pause?.cause != .devicesRefused }
 
-    /// Whether the lane has no push, worker or lease left to finish.
+    /// Whether no push, worker or lease of the lane is running any more.
     var isEmpty: Bool { self.inFlight == 0 && self.workers == 0 && !self.isLeasing }
 
-    /// Starts no further push, and releases the leased ones.
+    /// Makes the lane begin no further push, and releases its leased pushes.
     mutating func stop() {
         self.isStopping = true
         self.giveBackAll()
@@ -92,21 +94,22 @@ struct LaneState: Sendable {
         let event = self.health.reset()
         self.record(event)
         self.probe = nil
-        // The other servers may still have the failed credentials.
+        // The pause is no longer shared, because other servers may still have the credentials that
+        // failed.
         self.sharedPause = nil
         self.leftAt = nil
     }
 
     /// Removes and returns the events that an operator must know about.
     mutating func takeEvents() -> [HealthEvent] {
-        // The lane calls this function for each push, and hardly ever has an event.
+        // Fast path: this function is called for each push, and there is hardly ever an event.
         if self.events.isEmpty { return [] }
         defer { self.events.removeAll() }
         return self.events
     }
 
-    /// The time before which nothing may be sent; `nil` if there is none. While the lane is
-    /// paused, its leased pushes are released: the probe is chosen among all due pushes.
+    /// The time before which no push may be sent; `nil` if pushes may be sent now. While the lane
+    /// is paused, releases its leased pushes, so that the probe is chosen among all due pushes.
     mutating func releaseWhilePaused(now: Date) -> Date? {
         switch self.health.admission(now: now) {
         case .go: return nil
@@ -119,8 +122,8 @@ struct LaneState: Sendable {
         }
     }
 
-    /// Releases the leased pushes, and the push that `next` has returned to a worker and that must
-    /// no longer be sent.
+    /// Releases all leased pushes. Also releases `delivery`, a push that `next` has returned to a
+    /// worker, but that must no longer be sent.
     mutating func release(_ delivery: LeasedDelivery? = nil) {
         if let delivery { _ = self.end(delivery, as: .released) }
         self.giveBackAll()
@@ -128,7 +131,8 @@ struct LaneState: Sendable {
 
     // MARK: - Leasing
 
-    /// The pushes to lease now from the queues with due pushes; `nil` if none.
+    /// The pushes to lease now from the queues with due pushes; `nil` if no push must be leased
+    /// now.
     mutating func beginLease(of due: [Queue], batch: Int, now: Date) -> LeasePlan? {
         if self.isStopping || self.isLeasing { return nil }
         let plan: LeasePlan
@@ -152,7 +156,7 @@ struct LaneState: Sendable {
         if self.isStopping { self.giveBackAll() }
     }
 
-    /// Ends the lease of a probe, and keeps the leased push, if there is one, as the next to send.
+    /// Ends the lease of a probe. If a push was leased, it is the next push to send.
     mutating func endLease(probe: LeasedDelivery?) {
         self.isLeasing = false
         self.candidate = probe
@@ -161,7 +165,7 @@ struct LaneState: Sendable {
 
     // MARK: - Sending
 
-    /// The number of workers to start. From now on they count as started.
+    /// The number of workers that the caller must start. They count as started from now on.
     mutating func beginWorkers(now: Date) -> Int {
         let work = self.sendable(now: now)
         let count = max(0, min(self.concurrency - self.workers, self.limit - self.inFlight, work))
@@ -173,7 +177,8 @@ struct LaneState: Sendable {
         self.workers -= 1
     }
 
-    /// The next step of a worker; a returned push counts as in flight until `end`.
+    /// The next step of a worker. If it is to send a push, the push counts as in flight until
+    /// `end` is called.
     mutating func next(now: Date) -> Step {
         if self.isStopping || self.inFlight >= self.limit { return .stop }
         if self.leased.isEmpty, self.candidate == nil { return .stop }
@@ -190,8 +195,7 @@ struct LaneState: Sendable {
     /// Records the outcome of a push in the provider's health; `jitter` is a random number from 0
     /// to 1.
     ///
-    /// Returns whether the device or the server is to blame if the provider does not know the
-    /// device.
+    /// Returns who is at fault if the provider does not know the device: the device or the server.
     mutating func record(_ outcome: SendOutcome, of delivery: LeasedDelivery, now: Date, jitter: Double) -> Blame {
         let event = self.health.record(
             outcome,
@@ -211,7 +215,7 @@ struct LaneState: Sendable {
     }
 
     /// Records the settlement of a push that `next` returned, whether it was sent or not. Returns
-    /// `true` if the loop must now wake up.
+    /// whether the loop must wake up now.
     mutating func end(_ delivery: LeasedDelivery, as settlement: Settlement) -> Bool {
         if self.probe == delivery {
             self.probe = nil
@@ -226,19 +230,20 @@ struct LaneState: Sendable {
 
     // MARK: - Writing down
 
-    /// The settlements to write now, if they are old or numerous enough.
+    /// The settlements that the caller must store now; empty unless they are old or numerous
+    /// enough.
     mutating func beginSettling(after delay: Duration) -> [PendingSettlements.Entry] {
         self.settlements.beginWriting(after: self.isStopping ? .zero : delay, at: .now)
     }
 
-    /// The time until the gathered settlements are due; `nil` without any, or while the last write
-    /// runs.
+    /// The time until the gathered settlements are due; `nil` if no settlements are gathered, or
+    /// while a write of settlements is running.
     func untilSettling(after delay: Duration) -> Duration? {
         self.settlements.untilDue(after: delay, at: .now)
     }
 
     /// Ends a write of settlements. Settlements that could not be stored are kept and retried; if
-    /// the lane ends first, the next process sends their pushes again under the same ids.
+    /// the process ends before that, the next process sends their pushes again with the same ids.
     mutating func endSettling(butKeeping kept: [PendingSettlements.Entry] = []) {
         self.settlements.endWriting(butKeeping: kept)
     }

@@ -13,8 +13,8 @@ struct LeasedPushes {
         self.bulk += leased[.bulk] ?? []
     }
 
-    /// Removes and returns the next push to send; single notifications go before the leased pushes
-    /// of a broadcast.
+    /// Removes and returns the next push to send; pushes of single notifications go before pushes
+    /// of broadcasts.
     mutating func popFirst() -> LeasedDelivery? {
         self.direct.popFirst() ?? self.bulk.popFirst()
     }
@@ -25,8 +25,8 @@ struct LeasedPushes {
         return self.direct + self.bulk
     }
 
-    /// The queues for further leases; single notifications are leased even while many pushes of a
-    /// broadcast wait.
+    /// Those of the queues from which further pushes may be leased. Pushes of single notifications
+    /// are leased even while many leased pushes of a broadcast wait.
     func wanted(of queues: [Queue], batch: Int) -> [Queue] {
         if self.direct.count >= batch { return [] }
         return self.count < batch / 2 ? queues : queues.filter { $0 == .direct }

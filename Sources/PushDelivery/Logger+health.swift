@@ -4,7 +4,8 @@ internal import Logging
 internal import PushCore
 
 extension Logger {
-    /// A pause that is prolonged by at least this much gets a line at level `info` each time.
+    /// If a pause is prolonged by at least so many seconds, the log gets a line at the level
+    /// `info`.
     private static let longDelay: TimeInterval = 60
 
     /// Logs an event of a lane's health.
@@ -49,7 +50,8 @@ extension Logger {
 }
 
 extension Logger {
-    /// Logs a change in the health of the events' receiver. Events wait in the database meanwhile.
+    /// Logs a change in the health of the receiver of events. During a pause, events wait in the
+    /// database.
     func log(receiver event: HealthEvent) {
         switch event {
         case .paused(let pause):

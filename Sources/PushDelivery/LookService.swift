@@ -4,16 +4,16 @@ package import PushCore
 package import PushStore
 internal import ServiceLifecycle
 
-/// Tells devices to sync when another device, a publisher or the passing of time has changed what
-/// the devices show.
+/// Sends looks: silent pushes that make devices fetch changes. They are needed when another
+/// device, a publisher or the passing of time has changed what a device shows.
 ///
-/// It enqueues pushes for the entries of a `LookBook`, many in one transaction. A crash or a
-/// failure of the store loses the entries of a moment; the app's next sync finds their changes
-/// anyway.
+/// The service enqueues looks for the entries of a `LookBook`, many in one transaction. A crash or
+/// a failure of the store loses the entries that are not written yet. The app gets these changes
+/// at its next fetch anyway.
 package struct LookService: Sendable {
     /// How long entries are gathered.
     private static let gathering = Duration.milliseconds(200)
-    /// The longest wait, in case a signal is missed.
+    /// The longest wait for a signal, in case a signal is missed.
     private static let longestWait = Duration.seconds(60)
     /// The maximum number of attempts to enqueue the pushes for the gathered entries, and the
     /// pause between two attempts.
@@ -31,7 +31,7 @@ package struct LookService: Sendable {
     private let logger: Logger
     private let now: @Sendable () -> Date
 
-    /// `makeID` draws the ids of looks, in the form of notifications' ids.
+    /// `makeID` draws the ids of looks, which have the form of notification ids.
     package init(
         store: any OutboxStore,
         reader: any OutboxReader,
@@ -50,7 +50,7 @@ package struct LookService: Sendable {
         self.now = now
     }
 
-    /// Works until shutdown, and writes the last entries then.
+    /// Sends looks until shutdown, and then writes the last entries.
     package func run() async throws {
         await self.book.signal.signallingAtShutdown {
             while !Task.isShuttingDownGracefully, !Task.isCancelled {
@@ -62,8 +62,8 @@ package struct LookService: Sendable {
         }
     }
 
-    /// Enqueues pushes for the present entries, and retries after a failure. A retry makes no
-    /// second push for a device whose push waits already.
+    /// Enqueues looks for the present entries, and tries again after a failure. A retry makes no
+    /// second look for a device whose look already waits.
     package func write() async {
         let entries = self.book.take()
         if entries.isEmpty { return }
@@ -99,7 +99,8 @@ package struct LookService: Sendable {
         stride(from: 0, to: all.count, by: Self.batch).map { Array(all[$0...].prefix(Self.batch)) }
     }
 
-    /// Tells the devices of all recipients who have not dismissed the notification.
+    /// Enqueues looks after a recall, to the devices of all recipients who have not dismissed the
+    /// notification.
     private func enqueue(recallOf id: NotificationID) async throws {
         var last: Int64? = 0
         while let user = last, !Task.isCancelled {

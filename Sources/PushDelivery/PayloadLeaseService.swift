@@ -5,12 +5,13 @@ package import PushStore
 
 /// Erases read-once payloads when the leases of their recipients end.
 package struct PayloadLeaseService: Sendable {
-    /// The pause between two runs: leases that end meanwhile are ended together.
+    /// The pause between two runs, in seconds: the leases that expire during the pause are ended
+    /// together.
     private static let pause = 0.2
     /// The pause before a retry after a failure, in seconds.
     private static let retryPause = 1.0
-    /// The number of leases ended in one transaction: small enough that a waiting post is not
-    /// noticeably delayed.
+    /// The largest number of leases that one transaction ends: small enough that a waiting post is
+    /// not noticeably delayed.
     private static let batch = 250
 
     private let store: any NotificationStore
@@ -23,16 +24,16 @@ package struct PayloadLeaseService: Sendable {
         self.now = now
     }
 
-    /// Runs at once, for leases that ended while no server ran, and then whenever a lease ends,
-    /// until shutdown.
+    /// Erases payloads until shutdown: at once those whose leases ended while no server ran, and
+    /// then others whenever a lease ends.
     package func run() async throws {
         await repeatUntilShutdown { .seconds(await self.endLeases()) }
     }
 
-    /// Ends the expired leases; returns the seconds until the next run.
+    /// Ends the expired leases; returns the number of seconds until the next run.
     private func endLeases() async -> TimeInterval {
-        // All leases have the same length: a lease that begins after this run ends after the
-        // longest wait.
+        // The wait is never longer than a lease. All leases have the same length, so a lease that
+        // begins after this run cannot end before the next run.
         let longest = PayloadLease.length.timeInterval
         do {
             while !Task.isCancelled {

@@ -1,15 +1,15 @@
 internal import PushCore
 internal import PushStore
 
-/// The settlements that are not yet stored, gathered so that many share a commit.
+/// The settlements that are not yet stored, gathered so that many settlements share a commit.
 struct PendingSettlements {
     typealias Entry = (LeasedDelivery, Settlement)
 
-    /// The number of settlements that are worth an immediate commit.
+    /// As soon as so many settlements are gathered, they are committed at once.
     private static let worthACommit = 250
 
     private var gathered: [Entry] = []
-    /// When the first gathered push ended.
+    /// The time at which the first of the gathered settlements was added.
     private var gatheredSince = ContinuousClock.now
     /// The number of settlements that are being stored.
     private var writing = 0
@@ -17,8 +17,8 @@ struct PendingSettlements {
     /// The number of settlements that are not yet stored.
     var count: Int { self.gathered.count + self.writing }
 
-    /// Whether the loop must check: at the first settlement, or when there are enough for a
-    /// commit.
+    /// Whether the loop must check the settlements: when the first one was added, or when there
+    /// are enough for a commit.
     var isNews: Bool { self.writing == 0 && [1, Self.worthACommit].contains(self.gathered.count) }
 
     mutating func add(_ entries: some Sequence<Entry>, at time: ContinuousClock.Instant) {
@@ -36,15 +36,15 @@ struct PendingSettlements {
         return self.gathered
     }
 
-    /// The time until the gathered settlements are due; `nil` without any, or while the last write
-    /// runs.
+    /// The time until the gathered settlements are due; `nil` if no settlements are gathered, or
+    /// while a write is running.
     func untilDue(after delay: Duration, at time: ContinuousClock.Instant) -> Duration? {
         if self.writing > 0 || self.gathered.isEmpty { return nil }
         return max(delay - self.gatheredSince.duration(to: time), .zero)
     }
 
-    /// Ends the write that `beginWriting` began; `kept` holds the settlements that were not stored
-    /// and are gathered again.
+    /// Ends the write that `beginWriting` began; `kept` has the settlements that could not be
+    /// stored, which are gathered again.
     mutating func endWriting(butKeeping kept: [Entry]) {
         self.writing = 0
         self.gathered.insert(contentsOf: kept, at: 0)

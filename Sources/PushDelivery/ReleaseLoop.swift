@@ -6,23 +6,23 @@ internal import ServiceLifecycle
 
 /// Sends scheduled notifications when they are due.
 struct ReleaseLoop: Sendable {
-    /// The shortest pause: notifications that become due meanwhile share a commit.
+    /// The shortest pause between two runs: notifications that become due during the pause share a
+    /// commit.
     private static let pause = Duration.milliseconds(20)
-    /// The delay after a failure of the store, which an immediate retry would most likely meet
-    /// again.
+    /// The delay after a failure of the store: an immediate retry would most likely fail, too.
     private static let delayAfterFailure = Duration.seconds(1)
 
     let store: any OutboxStore
     let schedule: ReleaseSchedule
-    /// The longest wait, and so the longest lateness of a notification if the clock is set
-    /// forward.
+    /// The longest wait of the loop. If the clock is set forward, a notification is late by at
+    /// most this time.
     let pollInterval: Duration
     let wakeUp: WakeUp
     let logger: Logger
     let now: @Sendable () -> Date
 
-    /// Works until graceful shutdown or cancellation; sends at once the notifications that became
-    /// due while no server ran.
+    /// Sends notifications until graceful shutdown or cancellation. Sends at once those that
+    /// became due while no server ran.
     func run() async {
         await self.schedule.signal.signallingAtShutdown {
             while !Task.isShuttingDownGracefully, !Task.isCancelled {

@@ -6,11 +6,11 @@ package import PushStore
 /// Deletes expired data, and stores the last-used times of tokens and the number of encrypted
 /// values.
 ///
-/// No payload, encrypted or not, is kept longer than its publisher asked for, and no audit entry
-/// longer than the operator has configured.
+/// No payload, encrypted or not, is kept longer than its publisher has requested, and no audit
+/// entry is kept longer than the operator has configured.
 package struct RetentionService: Sendable {
-    /// The interval between two cleanups of notifications. Expired ones may stay stored that long,
-    /// but nobody can read them; devices then stop showing them.
+    /// The interval between two cleanups of notifications. Expired notifications may stay stored
+    /// for this time, but nobody can read them. After a cleanup, devices stop showing them.
     private static let interval = Duration.seconds(1)
     /// The number of cleanups of notifications for each cleanup of all other data.
     private static let roundsOfAll = 30
@@ -23,7 +23,7 @@ package struct RetentionService: Sendable {
     private let auditKept: Duration
     /// How long events are kept.
     private let eventsKept: Duration
-    /// The receiver's status; `nil` without a receiver, when events are only listed.
+    /// The receiver's status; `nil` if no receiver is configured, so that events are only listed.
     private let receiver: EventStatus?
     private let logger: Logger
     private let now: @Sendable () -> Date
@@ -44,7 +44,7 @@ package struct RetentionService: Sendable {
         self.now = now
     }
 
-    /// Works at once and then at intervals, until shutdown.
+    /// Runs a cleanup at once, and then at intervals until shutdown.
     package func run() async throws {
         await repeatUntilShutdown(0) { round in
             await self.deleteExpired(onlyNotifications: round > 0)

@@ -3,11 +3,12 @@ internal import PushCore
 package import PushStore
 internal import ServiceLifecycle
 
-/// Re-encrypts values that are encrypted with an older key: at the start, daily, and whenever the
-/// keyring was replaced.
+/// Encrypts values again with the keyring's first key if they are encrypted with an older key. A
+/// pass over all values begins at the start of the server, daily, and whenever the keyring was
+/// replaced.
 package struct RewrapService: Sendable {
-    /// The delay after a failure, and the delay after a pass, unless the keyring is replaced
-    /// meanwhile.
+    /// The delay after a failed pass (`pause`), and the delay after a completed pass
+    /// (`checkInterval`), unless the keyring is replaced meanwhile.
     private static let pause = Duration.seconds(30)
     private static let checkInterval = Duration.seconds(86_400)
 
@@ -21,7 +22,7 @@ package struct RewrapService: Sendable {
         self.logger = logger
     }
 
-    /// Works until shutdown, which interrupts a pass; the next start begins the pass again.
+    /// Runs passes until shutdown. A shutdown interrupts a pass; the next start begins it again.
     package func run() async throws {
         let signal = self.keyringHasChanged.makeSignal()
         await cancelWhenGracefulShutdown {

@@ -1,14 +1,15 @@
 package import PushCore
 internal import Synchronization
 
-/// The lanes that are paused because their provider refuses the server, asks for a delay or cannot
-/// be reached, and the number of their pauses.
+/// The lanes (queues of pushes to one provider) of this server, for the metrics and for operators:
+/// their pauses and the numbers of pauses. A lane pauses if its provider refuses the server,
+/// requests a delay or cannot be reached.
 package final class SenderStatus: Sendable {
     private let lanes = Mutex<[SharedLane]>([])
 
     package init() {}
 
-    /// All lanes, and their current pauses.
+    /// All lanes, each with its current pause; the pause is `nil` for a lane that is not paused.
     package var pauseByLane: [Lane: Pause?] {
         self.byLane { $0.pause }
     }
@@ -23,14 +24,14 @@ package final class SenderStatus: Sendable {
         self.byLane { $0.retries }
     }
 
-    /// How long each lane's provider took to answer.
+    /// For each lane, the times that its provider took to answer.
     package var times: [Lane: TimeHistogram] {
         let lanes = self.lanes.withLock { $0 }
         return Dictionary(lanes.map { ($0.lane, $0.times) }) { first, _ in first }
     }
 
-    /// Clears a lane's failures, for example after new credentials: it tries again at the next
-    /// wake-up.
+    /// Clears a lane's failures, for example after new credentials: the lane sends again at the
+    /// next wake-up.
     package func reset(_ lane: Lane) {
         for shared in self.lanes.withLock({ $0 }) where shared.lane == lane { shared.withLock { $0.resetHealth() } }
     }

@@ -17,14 +17,15 @@ final class SharedLane: Sendable {
         self.state = Mutex(LaneState(settings, inFlight: inFlight))
     }
 
-    /// How long the provider's answers took.
+    /// The times that the provider took to answer.
     var times: TimeHistogram { self.pushTimes.withLock { $0 } }
 
     func record(_ time: Duration) {
         self.pushTimes.withLock { $0.record(time) }
     }
 
-    /// Runs `body` on the state; logs the events that an operator must know.
+    /// Runs `body` with the lane's state, and then logs the events that an operator must know
+    /// about.
     func withLock<Result: Sendable>(_ body: (inout LaneState) -> Result) -> Result {
         let (result, events) = self.state.withLock { state in (body(&state), state.takeEvents()) }
         for event in events { self.logger.log(event, of: self.lane) }

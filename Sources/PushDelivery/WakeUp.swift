@@ -2,7 +2,7 @@ package import PushCore
 internal import ServiceLifecycle
 internal import Synchronization
 
-/// Wakes the loops that wait for an event, such as new work in the outbox. Calling it is cheap and
+/// Wakes the loops that wait for an event, such as a new push in the outbox. A call is cheap and
 /// never blocks.
 package final class WakeUp: Sendable {
     private let signals = Mutex<[Signal]>([])
@@ -21,7 +21,7 @@ package final class WakeUp: Sendable {
 }
 
 extension Signal {
-    /// Runs a loop that waits for this signal, and sets the signal at graceful shutdown and at
+    /// Runs `loop`, which waits for this signal. Sets the signal at graceful shutdown and at
     /// cancellation.
     package func signallingAtShutdown(_ loop: () async -> Void) async {
         await withTaskCancellationHandler {

@@ -8,13 +8,13 @@ internal import PushStore
 internal import SocketHTTP
 internal import Synchronization
 
-/// The fields that every answer carries, for each status: the echo of `MyToken`, the request's id,
-/// the caller's account, the remaining quota, the security and CORS fields for browsers, and the
-/// signature.
+/// Adds the fields that every answer carries, whatever its status is: the echo of `MyToken`, the
+/// request's id, the caller's account, the remaining quota, the fields for browsers (security and
+/// CORS), and the signature.
 struct Envelope: Sendable {
     private let signer: AnswerSigner
     private let origins: OriginPolicy
-    /// `Strict-Transport-Security`, for connections with TLS.
+    /// The field `Strict-Transport-Security`, for answers over connections with TLS.
     private let hsts: ResponseFields?
     private let logger: Logger
     private let meters: RequestMeters
@@ -45,13 +45,13 @@ struct Envelope: Sendable {
     }
 
     /// The answer to a request that the HTTP server refuses; `head` is `nil` if the server has not
-    /// read it.
+    /// read the request's head.
     func refuse(_ refusal: Refusal, head: RequestHead?) -> Response {
         let id = head.map { RequestID($0) } ?? RequestID()
         var response = Response(Problem(refusal), request: id)
         self.meters.others.record(response.status.code)
         self.logger.debug("request refused", metadata: id.fields.merging(["status": "\(response.status.code)"]) { $1 })
-        // An invalid `MyToken` is not echoed; the refusal is sent anyway.
+        // If `MyToken` is invalid, too, the refusal is sent without its echo.
         let token = head.flatMap { try? MyToken(of: $0) }
         let sharing = if let head { self.origins.fields(for: head) } else { self.origins.unreadable }
         response.fields.append(upTo: 512) { Self.writeAddress(id: id, token: token, to: &$0) }
@@ -67,12 +67,13 @@ struct Envelope: Sendable {
         return response
     }
 
-    // This function is not inlined, so that its callers have small frames. A connection keeps the
-    // memory that the frames of its suspended functions once used.
+    // The functions below are not inlined, so that their callers have small frames. A connection
+    // keeps all the memory that frames of its suspended functions have ever used.
 
     @inline(never)
     func finish(_ response: consuming Response, of context: RequestContext, in exchange: Exchange) -> Response {
-        // The cost of some requests is known only after they are answered.
+        // The quota is read only now, because the cost of some requests is known only after the
+        // handler has answered them.
         let quota = context.caller?.quota?.state(now: context.now)
         self.complete(&response, quota, in: exchange)
         return response
@@ -82,8 +83,8 @@ struct Envelope: Sendable {
     func finish(_ error: any Error, in exchange: Exchange) -> Response {
         var response = self.response(to: error, id: exchange.id)
         if response.status == .unauthorized, PageSessions.isOfPage(exchange.request.head) {
-            // The page asks for the password itself: a browser opens a dialogue of its own if the
-            // challenge names Basic.
+            // The console's page asks for the password itself. Therefore the challenge must not
+            // name Basic: for Basic, a browser opens a dialogue of its own.
             response.fields.remove(.wwwAuthenticate)
             response.fields.append(.wwwAuthenticate, #"Bearer realm="sealpost""#)
         }
@@ -120,7 +121,7 @@ struct Envelope: Sendable {
     }
 
     /// The fields of an answer to a strict request (RFC 7240 section 3). Section 2 requires
-    /// `Vary`, so that caches match answers to requests.
+    /// `Vary`, so that caches do not use the answer for requests with other preferences.
     private static let strictness: StaticString = """
         Preference-Applied: handling=strict\r
         Vary: Prefer\r\n
@@ -135,9 +136,9 @@ struct Envelope: Sendable {
         }
         writer.write("X-Request-Id: ")
         id.write(to: &writer)
-        // Three rules for browsers. They must not guess the answer's type. They must not load it
-        // as an image or a script in a page of another origin; pages of allowed origins read it by
-        // CORS. They must not send its address to another site.
+        // Three rules for browsers. They must not guess the answer's type. They must not load the
+        // answer as an image or a script into a page of another origin; pages of allowed origins
+        // read answers by CORS. They must not send the address of the answer to another site.
         writer.write(
             """
             \r
@@ -148,8 +149,9 @@ struct Envelope: Sendable {
         )
     }
 
-    /// Logs one line for each request, at `info` if it is sampled. Reads the level and the
-    /// sampling each time, as both may change while the server runs.
+    /// Logs one line for each request, at `info` if the request's trace is sampled. Reads the
+    /// log's level and the sampling each time, because the level and the sampling may change while
+    /// the server runs.
     private func log(_ status: Int, of id: RequestID, _ more: () -> Logger.Metadata) {
         let level: Logger.Level = self.traces.isSampled(id.trace?.trace) ? .info : .debug
         guard self.logger.logLevel <= level else { return }
@@ -157,7 +159,8 @@ struct Envelope: Sendable {
         self.logger.log(level: level, "request answered", metadata: fields.merging(more()) { $1 })
     }
 
-    /// The answer to an error: the client gets the code, and the log the reason.
+    /// The answer to a request that ended in an error: the client gets the problem's code, and the
+    /// log gets the reason.
     private func response(to error: any Error, id: RequestID) -> Response {
         switch error {
         case let error as InsufficientScope:
@@ -179,35 +182,36 @@ struct Envelope: Sendable {
 }
 
 /// A request and the state on which its answer depends. It is a class, because many functions pass
-/// it on; only its event loop uses it.
+/// it on. Only the event loop of its connection uses it.
 final class Exchange {
     let request: Request
     let start = ContinuousClock.now
-    /// `nil` if no route matches.
+    /// The route that matches the request; `nil` if none matches.
     var matched: Route?
     /// The path of the matching route as documented, without ids; empty if no route matches.
     var route: String { self.matched?.path ?? "" }
     let id: RequestID
-    /// The request's span, which is the parent of those of its commits and pushes; `nil` if its
-    /// trace is not recorded.
+    /// The request's span, which is the parent of the spans of its commits and pushes; `nil` if
+    /// the request's trace is not recorded.
     let span: OpenSpan?
     let isToBeSigned: Bool
     /// Whether the client asks for strict handling.
     let prefersStrictness: Bool
-    /// Whether the matching route runs only if it knows all names in the request.
+    /// Whether the request is refused if it has a parameter or a member whose name the matching
+    /// route does not know.
     var isCheckedStrictly = false
     var token: MyToken?
-    /// The credential lease's term when the caller was authenticated; `nil` without a caller or a
-    /// term.
+    /// The term of the credential lease at the time at which the caller was authenticated; `nil`
+    /// if the request has no caller, or the server no term.
     var term: CredentialLease.Term?
     /// The caller's account, if the caller is known and has one.
     var account: AccountID?
-    /// The remaining quota of the caller, if it has one.
+    /// The remaining quota of the caller; `nil` if the caller has no quota.
     var quota: QuotaPolicy.State?
 
     private let meters: RequestMeters
 
-    /// `spans`: `nil` for requests without spans.
+    /// `spans` records the request's span; `nil` for requests without spans.
     init(_ request: Request, _ meters: RequestMeters, _ spans: SpanRecorder? = nil) {
         self.request = request
         self.meters = meters
@@ -226,7 +230,8 @@ final class Exchange {
 }
 
 extension SpanRecorder {
-    /// A client can choose its method, so a span names only known ones, as OpenTelemetry demands.
+    /// The methods that a span may name. A client can send any text as a method, so OpenTelemetry
+    /// demands that a span names only known methods.
     private static let methods: Set<HTTPRequest.Method> = [.get, .head, .post, .put, .patch, .delete, .options]
 
     /// Ends the span of a request with its method, its route and its status: never with its path.
@@ -245,7 +250,7 @@ extension SpanRecorder {
     }
 }
 
-/// A path that exists, requested with a method that it does not support.
+/// The error for a request whose path exists, but does not support the request's method.
 struct WrongMethod: Error {
     let allowed: [String]
 }

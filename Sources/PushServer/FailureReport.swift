@@ -2,8 +2,8 @@ internal import Logging
 internal import PushAPI
 internal import PushStore
 
-/// Turns errors from behind a handler into problems: the client gets the code, and the log the
-/// reason.
+/// Turns errors that a handler gets from the store or another part into problems: the client gets
+/// the problem's code, and the log gets the reason.
 struct FailureReport: Sendable {
     let logger: Logger
 
@@ -15,7 +15,8 @@ struct FailureReport: Sendable {
             self.logger.warning("write refused; the write queue is full", metadata: request.fields)
             return Problem(.busy, "the write queue is full")
         case StoreError.full:
-            // The store has logged this once.
+            // The store itself has logged once that its storage is full, so that this code need
+            // not log it for each request.
             return Problem(.storageFull)
         case StoreError.unavailable, StoreError.unknownOutcome:
             self.logger.error("database unavailable", metadata: self.fields(request, error))

@@ -4,10 +4,12 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// The checks before a request's work: its caller, the caller's quotas and rights.
+/// The checks before the server does any work for a request: who its caller is, and the caller's
+/// quotas and rights.
 extension PushServer {
-    /// The caller, if the route needs one; `nil` also if its check must wait. This check comes
-    /// first, so that an unknown caller cannot find out which paths exist.
+    /// The caller of a request whose route needs a caller. Returns `nil` if the route needs none,
+    /// or if the check of the credentials must wait. This check comes before all others, so that
+    /// an unknown caller cannot find out which paths exist.
     func knownCaller(of exchange: Exchange, for found: RouteTable.Match, now: Date) throws -> Caller? {
         guard found.needsCaller else { return nil }
         let request = exchange.request
@@ -45,13 +47,14 @@ extension PushServer {
     }
 
     private func checkVoucher(of caller: Caller, _ request: Request) throws(Problem) {
-        // Nearly all tokens need no voucher.
+        // Fast path: nearly all tokens need no voucher, which is the user's name from a proxy or a
+        // certificate.
         guard self.identityField != nil || caller.token?.isVouched == true else { return }
         try Voucher(of: request, identityField: self.identityField).check(caller)
     }
 
-    /// Charges the request to the caller's quota before any work for it, even before its body is
-    /// read.
+    /// Charges the request to the caller's quota before the server does any work for the request,
+    /// even before it reads the body.
     func admit(
         _ caller: Caller?,
         to found: RouteTable.Match,
@@ -86,8 +89,8 @@ extension PushServer {
         }
     }
 
-    /// Rounds down to the database's precision, so that answers are the same before and after
-    /// storing.
+    /// Rounds a time down to the database's precision, so that answers have the same time before
+    /// and after it is stored.
     func wholeMilliseconds(_ date: Date) -> Date {
         Date(timeIntervalSince1970: (date.timeIntervalSince1970 * 1000).rounded(.down) / 1000)
     }

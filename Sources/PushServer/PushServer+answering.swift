@@ -4,9 +4,9 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// The way of a request whose caller is identified, to its answer.
+/// How the server answers a request after the first check of its caller.
 extension PushServer {
-    /// Continues a request whose caller can be identified only by work that may wait.
+    /// Answers a request whose caller can be identified only by work that may wait.
     func signInAndAnswer(_ exchange: Exchange, _ found: RouteTable.Match, now: Date) async -> Response {
         do {
             let caller = try await self.signIn(exchange.request, for: found, now: now)
@@ -16,7 +16,7 @@ extension PushServer {
         }
     }
 
-    /// Continues a request after its caller is identified.
+    /// Answers a request whose caller is identified, or whose route needs no caller.
     func answer(_ exchange: Exchange, _ found: RouteTable.Match, to caller: Caller?, now: Date) -> Reply {
         exchange.account = caller?.account
         do {
@@ -35,8 +35,8 @@ extension PushServer {
         return self.reply(with: try route.begin(context), to: context, in: exchange)
     }
 
-    /// Reserves memory for a stranger's body, reads the body and continues. The body keeps the
-    /// bytes for the route.
+    /// Reserves memory for the body of a request without a caller, reads the body, and then runs
+    /// the route. The body keeps the bytes, so that the route can read them again.
     private func readBodyAndBegin(
         _ route: Route,
         _ context: RequestContext,
@@ -47,7 +47,8 @@ extension PushServer {
             let body = context.request.body
             let length = body.declaredLength ?? limit
             guard length <= limit else { throw BodyError.tooLarge }
-            // An array that grows may allocate twice its length.
+            // The memory for twice the length is reserved: an array that grows may allocate twice
+            // its length.
             let room = 2 * length
             try self.strangersBodies.reserve(room)
             defer { self.strangersBodies.release(room) }
@@ -67,7 +68,7 @@ extension PushServer {
         }
     }
 
-    /// Continues a request after its notification was read.
+    /// Continues a request after the store has read the notification that the request names.
     func resume(
         _ then: (RequestContext) throws -> Step,
         _ context: RequestContext,
@@ -75,8 +76,8 @@ extension PushServer {
     ) -> Reply {
         do {
             let step = try then(context)
-            // Work must run even if the term has ended, since other callers may wait for it; `run`
-            // checks the term afterwards.
+            // Work of this request must run even if the term has ended, since other requests may
+            // wait for this work; `run` checks the term after the work.
             if case .answer = step, let term = exchange.term { try self.lease?.check(term) }
             return self.reply(with: step, to: context, in: exchange)
         } catch {
@@ -112,8 +113,9 @@ extension PushServer {
         }
     }
 
-    /// Throws `StoreError.unavailable` if the lease's term has ended during the work: the server
-    /// was stopped or cut off, and the caller's credentials may have ended long before the answer.
+    /// Throws `StoreError.unavailable` if the term of the credential lease has ended during the
+    /// work. In that case the server was stopped or cut off from the database, and the caller's
+    /// credentials may have ended long before the answer.
     private func runLeased(
         _ work: () async throws -> Response,
         for context: RequestContext,
@@ -131,7 +133,8 @@ extension PushServer {
         do {
             let strict = StrictHandling(route: route)
             try strict.check(query: context.request.head.query)
-            // The body keeps these bytes for the route.
+            // The body keeps the bytes that are collected here, so that the route can read them
+            // again.
             if !route.checksBody { try strict.check(body: try await context.request.body.collect()) }
         } catch {
             return self.envelope.finish(error, in: exchange)

@@ -6,19 +6,20 @@ package import PushCore
 package import PushStore
 package import SocketHTTP
 
-/// The API: identifies the caller, passes each request to the handler of its route, and puts every
-/// answer into the envelope.
+/// The server of the API. It identifies the caller of each request, passes the request to the
+/// handler of its route, and adds to every answer the fields that all answers have.
 package final class PushServer: Responder {
     let routes: RouteTable
-    /// The routes of the local admin socket: those of administrators, and those that only this
-    /// socket has.
+    /// The routes of the local admin socket: the routes of administrators, and the routes that
+    /// only this socket has.
     let localRoutes: RouteTable
     let envelope: Envelope
     private let origins: OriginPolicy
     /// One read-only connection for each event loop.
     let readers: [any StoreReader]
     let authenticator: Authenticator
-    /// `nil`: no other server ends callers' credentials.
+    /// `nil` if no other server can end the credentials of callers, because no server shares the
+    /// database.
     let lease: CredentialLease?
     let identityField: IdentityField?
     let forwarding: UntrustedForwarding
@@ -100,8 +101,9 @@ package final class PushServer: Responder {
                 looks: looks,
                 pool: lists,
                 tags: tags,
-                // If the form of lists changes, this name must change: a cursor is also the entity
-                // tag of a list without news.
+                // If the JSON of lists changes, the name "cursor" must change, because a cursor is
+                // also the entity tag of an empty list. With a new name, clients do not take the
+                // old list for unchanged.
                 cursors: CursorMaker(key: secret.derive("cursor")),
                 signer: signer,
                 settings: settings,
@@ -256,15 +258,15 @@ package final class PushServer: Responder {
             try self.envelope.read(exchange)
             try self.origins.checkHost(of: head, for: found)
             if head.namesItsPage {
-                // This comes before the check of credentials: a browser may add them to the
-                // request of another site's page.
+                // This check comes before the check of credentials, because a browser may add a
+                // user's credentials to a request of another site's page.
                 try self.origins.check(request, for: found)
                 if let preflight = self.origins.preflight(head, for: found) {
                     return .now(self.envelope.finish(preflight, in: exchange))
                 }
             }
             let now = self.wholeMilliseconds(self.now())
-            // The term is read before any lookup in the cache.
+            // The term is read before any lookup in the cache of credentials.
             if let lease, found.needsCaller { exchange.term = lease.term }
             let caller = try self.knownCaller(of: exchange, for: found, now: now)
             if caller == nil, found.needsCaller {
@@ -276,8 +278,8 @@ package final class PushServer: Responder {
         }
     }
 
-    /// Answers a request of the local admin socket. `identify` returns its caller, or throws the
-    /// refusal.
+    /// Answers a request of the local admin socket. `identify` returns the caller of the request,
+    /// or throws the reason for a refusal.
     func respondLocally(to request: Request, identify: () throws -> Caller) -> Reply {
         let exchange = Exchange(request, self.meters)
         do {

@@ -4,18 +4,21 @@ package import PushStore
 
 /// The operator's settings for notifications and devices.
 package struct ServerSettings: Sendable {
-    /// The rule for devices that register for a name of the configuration's `senders`.
+    /// The rule for devices that register for one platform, which is a name under `senders` in the
+    /// configuration.
     package struct PlatformRule: Sendable {
-        /// The handles that its devices may have.
+        /// The handles that the platform's devices may have.
         package let handles: any HandleRule
-        /// The key that browsers need to subscribe, if the platform is Web Push.
+        /// The public key that browsers need to subscribe to pushes; `nil` unless the platform is
+        /// Web Push.
         package let applicationServerKey: String?
         /// Whether the platform's devices may use Apple's sandbox.
         package let hasSandbox: Bool
-        /// Whether each push must announce a call, so that only notifications that name the
-        /// platform go there.
+        /// Whether the platform is only for calls. A notification goes to such a platform only if
+        /// the notification names it.
         package let isForCalls: Bool
-        /// The host to which all pushes of the platform go, if it is the operator's own host.
+        /// The host to which all pushes of the platform go, if the operator has configured one;
+        /// otherwise `nil`.
         package let receiver: String?
 
         package init(
@@ -38,53 +41,56 @@ package struct ServerSettings: Sendable {
         }
     }
 
-    /// Whether the store keeps events, and for whom.
+    /// Whether the store keeps events, and who can get them.
     package enum Events: Sendable, Hashable {
         case off
-        /// For `GET /api/events`.
+        /// The store keeps events, and `GET /api/events` lists them.
         case listed
-        /// For the operator's receiver, too.
+        /// The store keeps events, `GET /api/events` lists them, and the server also posts them to
+        /// the receiver that the operator has configured.
         case delivered
     }
 
     /// The number of bits of a notification's id; 31 for clients that read ids into a 32-bit
     /// integer.
     package var idBits: Int
-    /// The payload that is stored when a request has none, such as that of the button in
+    /// The payload that is stored when a request has none, such as the request of the button in
     /// Microsoft's tutorial.
     package var emptyPayload: String
     /// The longest payload, in bytes of JSON text.
     package var maximumPayload: Int
     /// The longest body of a batch of notifications, in bytes.
     package var maximumBatch: Int
-    /// The memory for the bodies of all strangers together, in bytes.
+    /// The memory for the bodies of all requests without an authenticated caller, in bytes.
     package var strangersBodies: Int
-    /// How long a batch may wait for its turn; and then, how long it may begin to store elements.
+    /// How long a batch may wait for its turn. Also, how long after the beginning of its turn a
+    /// batch may begin to store further elements.
     package var batchTimeout: Duration
-    /// The default and the longest lifetime of a payload.
+    /// The lifetime of a payload whose sender names none, which is also the longest lifetime.
     package var lifetime: Duration
     /// How long a client may use its cached answer.
     package var cacheMaxAge: Duration
     /// The lifetime of a token that a sign-in issues, unless the client asks for less.
     package var sessionLifetime: Duration
-    /// How often an event stream sends a heartbeat, and checks whether its caller is still
-    /// authorized.
+    /// The interval at which an event stream sends a heartbeat and checks whether its caller is
+    /// still authorized.
     package var streamHeartbeat: Duration
-    /// The field in which trusted proxies name the user whom they have signed in; `nil`: proxies
+    /// The field in which trusted proxies name the user whom they have signed in; `nil` if proxies
     /// sign in no users.
     package var identityField: IdentityField?
-    /// The hosts that requests may name, in lower case and without a port; empty: any.
+    /// The hosts that the field `Host` of a request may name, in lower case and without a port; if
+    /// empty, any host.
     package var names: Set<String>
     /// The additional origins whose pages may send requests and read the answers.
     package var allowedOrigins: Set<WebOrigin>
-    /// The seconds for which browsers return over TLS only (RFC 6797), sent on the server's own
-    /// TLS; `nil`: not sent.
+    /// The number of seconds for which a browser must use only TLS for this server (RFC 6797).
+    /// Answers over the server's own TLS have it; `nil` if it is not sent.
     package var hsts: Int?
     package var platforms: [Platform: PlatformRule] {
         didSet { self.platformsByApp = Self.byApp(self.platforms) }
     }
-    /// The platforms of each app without those for calls; the default app always has an entry.
-    /// These sets are computed in advance, since each list and post reads them.
+    /// For each app, its platforms except those for calls; the default app always has an entry.
+    /// These sets are computed in advance, since each request for a list and each post reads them.
     private var platformsByApp: [AppName: Set<Platform>]
     /// The tags that devices may give themselves.
     package var tags: TagPolicy
@@ -141,11 +147,11 @@ package struct ServerSettings: Sendable {
         self.endToEndApps = endToEndApps
     }
 
-    /// The app of that name; without a name, the default app if the user belongs to it, or else
-    /// the user's only app.
+    /// The app with that name. If `name` is `nil`, the default app if the user belongs to it, or
+    /// else the user's only app.
     ///
-    /// Throws an `unknown-app` problem if there is none, or if the user does not belong to it; the
-    /// problem lists only the user's own apps. Administrators belong to all apps.
+    /// Throws an `unknown-app` problem if there is no such app, or if the user does not belong to
+    /// the app; the problem lists only the user's own apps. Administrators belong to all apps.
     func app(named name: String?, for user: User) throws(Problem) -> AppName {
         if let name {
             if let app = AppName(name), self.platformsByApp[app] != nil, user.mayUse(app) { return app }
@@ -169,27 +175,28 @@ package struct ServerSettings: Sendable {
     /// The apps that have senders, and the default app.
     var apps: Set<AppName> { Set(self.platformsByApp.keys) }
 
-    /// The platforms for notifications of an app that name no platform; `nil` for all, if there is
-    /// only one app, and no platform is for calls.
+    /// The platforms to which notifications of an app go if they name no platform. `nil` means all
+    /// platforms: the server has only one app, and no platform is for calls.
     func platforms(of app: AppName) -> Set<Platform>? {
         let own = self.platformsByApp[app, default: []]
         return self.platformsByApp.count == 1 && own.count == self.platforms.count ? nil : own
     }
 
-    /// The default and the longest lifetime of a notification to these platforms.
+    /// The longest lifetime of a notification to these platforms, which is also its lifetime if
+    /// the sender names none.
     func lifetime(to platforms: Set<Platform>?) -> Duration {
         platforms?.contains(where: self.isForCalls) == true ? min(self.lifetime, Self.longestCall) : self.lifetime
     }
 
-    /// Whether a platform is for calls.
+    /// Whether any platform is for calls.
     var hasCalls: Bool { self.platforms.values.contains(where: \.isForCalls) }
 
     func isForCalls(_ platform: Platform) -> Bool {
         self.platforms[platform]?.isForCalls ?? false
     }
 
-    /// The longest lifetime of a notification for a call: later a phone must not ring, even after
-    /// a pause of its lane.
+    /// The longest lifetime of a notification for a call: after this time a phone must not ring,
+    /// even if the server had to pause its pushes.
     private static let longestCall = Duration.seconds(120)
 
     private static func byApp(_ platforms: [Platform: PlatformRule]) -> [AppName: Set<Platform>] {
@@ -198,20 +205,22 @@ package struct ServerSettings: Sendable {
             .merging([.usual: []]) { own, _ in own }
     }
 
-    /// The platform of that name. Throws an `unknown-platform` problem that lists the known ones.
+    /// The platform of that name. Throws an `unknown-platform` problem that lists the app's
+    /// platforms.
     func platform(named name: String, of app: AppName) throws -> Platform {
         try self.rule(named: name, of: app).platform
     }
 
     /// The platform of that name and its rule. Throws an `unknown-platform` problem that lists the
-    /// known ones.
+    /// app's platforms.
     func rule(named name: String, of app: AppName) throws -> (platform: Platform, rule: PlatformRule) {
         let platform = Platform(name, of: app)
         guard let rule = self.platforms[platform] else { throw self.unknownPlatform(platform) }
         return (platform, rule)
     }
 
-    /// A handle of any platform, from a client's text; `nil` if no platform accepts it.
+    /// The handle that a client's text means, which may be of any platform; `nil` if no platform
+    /// accepts the text.
     func handle(of text: String) -> DeviceHandle? {
         for rule in self.platforms.values {
             guard case .object(let canonical) = rule.handles.form else { continue }
@@ -221,8 +230,8 @@ package struct ServerSettings: Sendable {
         return DeviceHandle(text)
     }
 
-    /// The key that browsers need to subscribe: that of the app's platform `webpush`, or of its
-    /// first platform that has one.
+    /// The public key that browsers need to subscribe: the key of the app's platform `webpush`, or
+    /// of its first platform that has a key.
     func applicationServerKey(of app: AppName) -> String? {
         let platforms = self.platforms.filter { $0.key.app == app && $0.value.applicationServerKey != nil }
         let first = platforms.min { $0.key.name < $1.key.name }?.value

@@ -1,7 +1,8 @@
 internal import CivilTime
 internal import Foundation
 
-/// A simulator's answer to a request, and its verdict on it.
+/// A simulator's answer to a request, and whether the simulator has accepted or refused the
+/// request.
 struct Judgement {
     let response: SimulatedResponse
     let verdict: PushVerdict
@@ -34,8 +35,8 @@ extension SimulatedResponse {
 }
 
 extension PushLog {
-    /// Answers a request, and records it. An answer that the test has queued comes first, then the
-    /// fault of a rule, then the judge's answer.
+    /// Answers a request, and records it. The answer is the one that the test has queued; without
+    /// such an answer, the fault of a rule decides; without a fault, `judge` does.
     func answer(_ request: SimulatedRequest, judge: (SimulatedRequest) -> Judgement) -> SimulatedResponse {
         let judgement: Judgement
         if let scripted = self.takeScripted() {

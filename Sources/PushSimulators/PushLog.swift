@@ -10,7 +10,7 @@ package final class PushLog: Sendable {
 
     private struct State {
         var received: [ReceivedPush] = []
-        /// The number of accepted pushes that `received` no longer holds.
+        /// The number of accepted pushes that `received` no longer contains.
         var forgottenCount = 0
         var acceptedCount = 0
         var scripted: [SimulatedResponse] = []
@@ -29,7 +29,7 @@ package final class PushLog: Sendable {
     let faults: FaultScript
     let now: @Sendable () -> Date
 
-    /// A log with the settings of the options.
+    /// Creates a log with the settings in `options`.
     convenience init(_ options: SimulatorOptions) {
         self.init(
             capacity: options.keptPushes,
@@ -40,8 +40,8 @@ package final class PushLog: Sendable {
         )
     }
 
-    /// Keeps at least the last `capacity` requests, or none with `countsOnly`, and calls `onPush`
-    /// with each, on the simulator's thread.
+    /// Creates a log that keeps at least the last `capacity` requests, or no request if
+    /// `countsOnly` is `true`. It calls `onPush` with each request, on the simulator's thread.
     init(
         capacity: Int,
         countsOnly: Bool = false,
@@ -57,12 +57,13 @@ package final class PushLog: Sendable {
         self.onPush = onPush
     }
 
-    /// The kept requests for a push, oldest first, refused ones included.
+    /// The requests for pushes that the log keeps, including refused ones. The oldest request
+    /// comes first.
     package var received: [ReceivedPush] {
         self.state.withLock { $0.received }
     }
 
-    /// The number of accepted pushes, including those no longer kept.
+    /// The number of accepted pushes, including those that the log no longer keeps.
     package var acceptedCount: Int {
         self.state.withLock { $0.acceptedCount }
     }
@@ -80,12 +81,12 @@ package final class PushLog: Sendable {
     }
 
     /// The tally of one push, named by its `apns-id` or by its notification's id, to one device.
-    /// Only with `SimulatorOptions.countsPushes`.
+    /// Needs `SimulatorOptions.countsPushes`.
     package func tally(of push: String, for device: String) -> PushTally {
         self.state.withLock { $0.tallies[PushTally.Key(push: push, device: device)] ?? PushTally() }
     }
 
-    /// The totals of all pushes. Only with `SimulatorOptions.countsPushes`.
+    /// The totals of all pushes. Needs `SimulatorOptions.countsPushes`.
     package var totals: PushTotals {
         self.state.withLock { PushTotals($0.tallies.values) }
     }
@@ -144,7 +145,7 @@ package final class PushLog: Sendable {
 
     // MARK: - Private
 
-    /// Returns when that many pushes have been accepted, or when the task is cancelled.
+    /// Returns when `number` pushes have been accepted, or when the task is cancelled.
     private func waitUntilAccepted(_ number: Int) async {
         let id = self.state.withLock { state in
             state.nextWaiter += 1
@@ -153,8 +154,8 @@ package final class PushLog: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let mustWait = self.state.withLock { state in
-                    // The lock covers the check and the insertion, so that any later cancellation
-                    // finds the waiter.
+                    // The lock covers the check and the insertion, so that a cancellation after
+                    // the check finds the waiter in the table.
                     guard state.acceptedCount < number, !Task.isCancelled else { return false }
                     state.waiters[id] = Waiter(number: number, continuation: continuation)
                     return true

@@ -9,7 +9,7 @@ internal import Synchronization
 /// A line is `milliseconds platform push outcome device`, with single spaces: the time since 1970,
 /// the sender's name, the `apns-id` or the notification's id (or `-`), the status or the fault's
 /// name, the device. Lines are buffered and written each second and at the end, so a process that
-/// is killed loses the last second.
+/// is killed loses the lines of the last second.
 package final class PushLogFile: Sendable {
     // A lock protects `buffer`: the simulators' threads append, and each use is short.
     private let buffer = Mutex<[UInt8]>([])
@@ -45,7 +45,7 @@ package final class PushLogFile: Sendable {
         self.buffer.withLock { self.write(&$0) }
     }
 
-    /// Writes each second until the task is cancelled, and then once more.
+    /// Writes the buffered lines each second until the task is cancelled, and then once more.
     package func run() async {
         // Cancellation ends the sleep early, and the loop's condition then ends the loop.
         while !Task.isCancelled {

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Synchronization
 
-/// Admits a limited number of requests within a time, separately for each key.
+/// Limits the number of requests within a period, separately for each key.
 final class RateLimit: Sendable {
     private struct State {
         var limit: Int?
@@ -17,7 +17,7 @@ final class RateLimit: Sendable {
         self.window = window
     }
 
-    /// Sets the limit and drops the counts; `nil`: no limit.
+    /// Sets the limit and clears the counts; `nil` removes the limit.
     func setLimit(_ limit: Int?) {
         self.state.withLock { $0 = State(limit: limit) }
     }

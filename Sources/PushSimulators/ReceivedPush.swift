@@ -8,14 +8,14 @@ package struct ReceivedPush: Sendable, Hashable {
 
 /// A simulator's verdict on a request.
 package enum PushVerdict: Sendable, Hashable {
-    /// Valid, and answered as the provider answers a push that it will deliver.
+    /// The request is valid, and the answer is that of a provider that will deliver the push.
     case accepted
-    /// Invalid; the reason is the provider's own code or text.
+    /// The request is not valid; the reason is the provider's own code or text.
     case refused(status: Int, reason: String)
-    /// Not judged: the test had queued this answer.
+    /// The request was not checked, because the test had queued this answer.
     case scripted(status: Int)
-    /// Affected by a fault; `judged` is the status of the judge's answer, if the request was still
-    /// handled.
+    /// A fault affected the request. If the simulator has handled the request in spite of the
+    /// fault, `judged` is the status that the answer would have had.
     case faulted(Fault, judged: Int? = nil)
 
     /// Whether the answer told the sender that the push is accepted.
@@ -41,7 +41,7 @@ package enum PushVerdict: Sendable, Hashable {
 }
 
 extension PushVerdict: CustomStringConvertible {
-    /// One word for a log: the fault's name, or the status.
+    /// One word for a log: the fault's name, or else the status.
     package var description: String {
         if case .faulted(let fault, _) = self { fault.name } else { String(self.status) }
     }
@@ -51,6 +51,6 @@ extension PushVerdict: CustomStringConvertible {
 package enum PushWaitError: Error, Hashable {
     /// The push did not arrive in time.
     case timedOut
-    /// The push arrived, but so long ago that it is no longer kept.
+    /// The push arrived, but so long ago that the log no longer keeps it.
     case forgotten
 }

@@ -9,44 +9,46 @@
 /// ```
 /// Use it on the stream's loop only.
 package protocol ByteStream: AnyObject {
-    /// Reads the bytes that have arrived. Returns `nil` if there are none yet, and 0 if the peer
-    /// has ended its side.
+    /// Reads the bytes that have arrived. Returns `nil` if no bytes have arrived yet, and 0 if the
+    /// peer has ended its side.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws(StreamError) -> Int?
 
-    /// Writes as many bytes as fit. Returns `nil` if none fit now.
+    /// Writes as many bytes as the stream accepts now, and returns their number; `nil` if it
+    /// accepts no bytes now.
     func write(_ bytes: UnsafeRawBufferPointer) throws(StreamError) -> Int?
 
-    /// Resumes `waiter` when `read` is worth another try, or when the wait has ended for another
+    /// Resumes `waiter` when `read` should be called again, or when the wait has ended for another
     /// reason.
     func whenReadable(until deadline: ContinuousClock.Instant, resume waiter: Waiter)
 
     /// Makes the present or the next wait for readable bytes return early.
     func wakeReader()
 
-    /// Waits until `write` is worth another try.
+    /// Waits until `write` should be called again.
     func waitToWrite(until deadline: ContinuousClock.Instant) async throws(WaitError)
 
-    /// Tells the peer that no more will be written; reading goes on.
+    /// Tells the peer that no further bytes will be written; reading remains possible.
     func endWriting()
 
     /// Ends the waits and closes the connection. Closing it again does nothing.
     func close()
 
-    /// The common name (CN) in the client's TLS certificate, which has been verified; `nil`
-    /// without a certificate, and if it does not have exactly one.
+    /// The common name (CN) in the client's TLS certificate, which has been verified; `nil` if the
+    /// client has no certificate, or its certificate does not have exactly one common name.
     var certificateName: String? { get }
 
     /// Whether TLS protects the bytes on this connection.
     var isEncrypted: Bool { get }
 }
 
-/// A task that waits for readiness: resumed once, with the reason if the wait failed.
+/// The continuation of a task that waits until a descriptor is ready. It is resumed once; the
+/// result is `nil`, or the reason why the wait failed.
 ///
 /// The continuation is unsafe, because a checked one costs an allocation for each wait.
 package typealias Waiter = UnsafeContinuation<WaitError?, Never>
 
 extension ByteStream {
-    /// Waits until `read` is worth another try.
+    /// Waits until `read` should be called again.
     package func waitToRead(until deadline: ContinuousClock.Instant) async throws(WaitError) {
         if let failure = await withUnsafeContinuation({ self.whenReadable(until: deadline, resume: $0) }) {
             throw failure

@@ -7,16 +7,17 @@ package enum CoreCount {
     /// The number for this process, at least 1.
     package static var current: Int { self.allowed(affinity: Int(cepoll_core_count()), root: "") }
 
-    /// Reads the quotas of this process's control group and of all groups above it, as each may
-    /// have one; `root` is prepended to all paths.
+    /// Reads the quotas of this process's control group and of all groups above it, as each group
+    /// may have a quota; `root` is prepended to all paths.
     ///
     /// In a container, the kernel may report the group's path as seen from outside, where the
-    /// container has no such file. So a missing file is skipped; the container's own group may be
-    /// the root of its file system.
+    /// container has no such file. So a missing file is skipped, and the root of the mounted
+    /// groups is also read: in a container, it may be the container's own group.
     package static func allowed(affinity: Int, root: String) -> Int {
         var count = max(1, affinity)
         for line in Self.text(root + "/proc/self/cgroup").split(separator: "\n") {
-            // Number, controllers and path; version 2 has number 0 and names no controllers.
+            // A line has the hierarchy's number, its controllers and the group's path. For version
+            // 2, the number is 0, and there are no controllers.
             let parts = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
             guard parts.count == 3 else { continue }
             let isVersion2 = parts[0] == "0" && parts[1].isEmpty
@@ -57,8 +58,8 @@ package enum CoreCount {
         return max(1, (quota - 1) / period + 1)
     }
 
-    /// The first 4096 bytes of a file, which is the whole of each file above; empty if it cannot
-    /// be read.
+    /// The first 4096 bytes of a file; no file that is read here is longer. Empty if the file
+    /// cannot be read.
     private static func text(_ path: String) -> String {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return "" }

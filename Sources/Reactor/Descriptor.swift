@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// The reason why a wait ended without readiness.
+/// The reason why a wait ended although the descriptor is not ready.
 package enum WaitError: Error, Hashable {
     case timedOut
     case cancelled
@@ -9,8 +9,9 @@ package enum WaitError: Error, Hashable {
 
 /// A non-blocking descriptor on which tasks of one loop can wait. Owns and closes the descriptor.
 ///
-/// Readiness is remembered, so make the system call first and wait only when it would block. A
-/// wait may return early, so repeat the system call after it. Use the descriptor on the loop only.
+/// The object remembers that the descriptor is ready. So make the system call first, and wait only
+/// if it would block. A wait may return early, so repeat the system call after it. Use the
+/// descriptor on the loop only.
 package final class Descriptor: ReadinessHandler {
     /// Becomes -1 when the descriptor is closed, because the kernel then reuses the number for
     /// another file.
@@ -49,7 +50,8 @@ package final class Descriptor: ReadinessHandler {
         self.reader.wait(until: deadline, resume: waiter)
     }
 
-    /// Makes the current or next wait to read return, even if there is nothing to read.
+    /// Makes the current wait to read, or else the next one, return even if there is nothing to
+    /// read.
     package func wakeReader() {
         self.loop.assertOnLoop()
         self.reader.markReady()
@@ -79,7 +81,8 @@ package final class Descriptor: ReadinessHandler {
     /// Use it once for a whole connection, because a cancellation handler for each wait would cost
     /// more than the wait.
     package func cancellingWaits<Result>(_ body: () async -> Result) async -> Result {
-        // Safe: the reference is used on the loop only, where the descriptor lives.
+        // `nonisolated(unsafe)` is safe, because the reference is used only on the descriptor's
+        // loop.
         nonisolated(unsafe) let descriptor = self
         let loop = self.loop
         return await withTaskCancellationHandler {
@@ -98,27 +101,27 @@ package final class Descriptor: ReadinessHandler {
     /// Whether there may be bytes to read that no wait has reported yet.
     package var mayRead: Bool { self.reader.isReady }
 
-    /// Clears the readiness before a read.
+    /// Must be called before a read: forgets that the descriptor was ready to read.
     package func willRead() {
         self.reader.useReadiness()
     }
 
     package func handle(_ readiness: Readiness) {
-        // The kernel reports the end of the stream only once, perhaps together with bytes, so this
-        // readiness must not be cleared.
+        // The kernel reports the end of the stream only once, perhaps together with bytes, so from
+        // now on the descriptor must count as ready to read.
         if readiness.contains(.hangUp) { self.reader.staysReady = true }
         if !readiness.isDisjoint(with: [.read, .hangUp]) { self.reader.markReady() }
         if !readiness.isDisjoint(with: [.write, .hangUp]) { self.writer.markReady() }
     }
 }
 
-/// One direction of a descriptor.
+/// One direction of a descriptor: reading or writing.
 private final class Side {
     private(set) var isReady = false
     var staysReady = false
     private var ended: WaitError?
-    /// It is resumed exactly once: `resume` takes it out first, and closing the descriptor ends a
-    /// wait that is left.
+    /// The waiter is resumed exactly once: `resume` removes it from this property first, and
+    /// closing the descriptor ends a wait that is still there.
     private var waiter: Waiter?
     private var timer: LoopTimer?
 

@@ -13,10 +13,11 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     /// The maximum number of jobs that one call of `runReadyJobs` runs, so that sockets and timers
     /// get their turn.
     private static let jobsPerTurn = 128
-    /// How long, in each turn, tasks that have yielded may run.
+    /// How long, in each turn of the loop, tasks that have called `yield` may run.
     private static let yieldedShare = Duration.microseconds(500)
 
-    /// Position in its group, from 0: an index into anything that is stored once per loop.
+    /// The loop's position in its group, counted from 0. It is an index into arrays with one
+    /// element for each loop.
     package let index: Int
     /// The name of the thread.
     package let name: String
@@ -25,7 +26,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     private let inbox: LoopInbox
     private let epoll: Int32
     private let thread = Mutex<pthread_t?>(nil)
-    /// Set by the thread before it runs any job; 0 before that.
+    /// The identifier of the loop's thread; 0 until the thread has begun.
     private let threadID = Atomic<pthread_t>(0)
 
     // MARK: Confined to the thread
@@ -61,10 +62,10 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         self.events.deallocate()
     }
 
-    /// Ends the thread once the ready jobs have run, and waits until it has ended.
+    /// Ends the thread after the ready jobs have run, and waits for the thread's end.
     ///
-    /// A task that still prefers this loop continues in the global pool, so none is left
-    /// suspended. Must not be called on the loop.
+    /// A task that still prefers this loop continues in the global pool, so no task stays
+    /// suspended for ever. Must not be called on the loop.
     package func stop() {
         precondition(!self.isCurrent, "a loop cannot wait for its own end")
         guard let thread = self.thread.withLock({ $0.take() }) else { return }
@@ -81,10 +82,10 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         _ = await withUnsafeContinuation { self.afterOthers(resume: $0) }
     }
 
-    /// Resumes the waiter after other tasks, as `yield` does, without an async function.
+    /// Resumes the waiter after other ready work, as `yield` does, but without an async function.
     package func afterOthers(resume waiter: Waiter) {
-        // A task that has outlived the loop runs in the global pool, and need not yield to others
-        // of the loop.
+        // A task that has outlived the loop runs in the global pool, and need not wait for other
+        // work of the loop.
         guard self.isCurrent else { return waiter.resume(returning: nil) }
         self.yielded.append(waiter)
     }
@@ -100,8 +101,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         if !self.inbox.add(job) { globalConcurrentExecutor.enqueue(job) }
     }
 
-    /// Runs a short synchronous call on the loop, from any thread; `false` if the loop has ended
-    /// and will never run it.
+    /// Runs a short synchronous call on the loop, from any thread; returns `false` if the loop has
+    /// ended, so that the call will never run.
     @discardableResult
     package func execute(_ call: @escaping @Sendable () -> Void) -> Bool {
         self.inbox.add(call)
@@ -163,7 +164,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         self.timers.insert(timer, at: deadline)
     }
 
-    /// Records that a timer with an entry will never be armed again.
+    /// Records that a timer that still has an entry in the queue will never be armed again.
     func abandonTimer() {
         // The dropped entries are released after the call: a released action may be the last owner
         // of objects that abandon other timers.
@@ -216,7 +217,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         let late = self.inbox.stop()
         for call in late.calls { call() }
         while let waiter = self.yielded.popFirst() { waiter.resume(returning: nil) }
-        // Tasks may have become ready here, from these calls and from the resumed waiters.
+        // These calls and the resumed waiters may have made further tasks ready.
         self.ready.append(contentsOf: late.jobs)
         while let job = self.ready.popFirst() { globalConcurrentExecutor.enqueue(job) }
         // Timers and watches hold references to objects that refer to the loop. The old timers are
@@ -226,12 +227,12 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         self.timers = TimerQueue()
         withExtendedLifetime(timers) {}
         self.watches = WatchTable()
-        // The next thread of the process may get the same number.
+        // The identifier is cleared, because a later thread of the process may get the same one.
         self.threadID.store(0, ordering: .relaxed)
     }
 
-    /// Runs the jobs that are ready now, up to the limit for one turn; jobs that they add wait for
-    /// the next turn, so that sockets get theirs.
+    /// Runs the jobs that are ready now, up to the limit for one turn; jobs that these jobs add
+    /// wait for the next turn, so that sockets are not kept waiting.
     private func runReadyJobs() {
         for _ in 0..<min(self.ready.count, Self.jobsPerTurn) {
             guard let job = self.ready.popFirst() else { return }

@@ -1,8 +1,9 @@
-/// The serving loops of a process, by default one for each core, and one loop that accepts.
+/// The event loops of a process: the serving loops, by default one for each core, and one loop
+/// that accepts connections.
 package struct EventLoopGroup: Sendable {
     package let loops: [EventLoop]
-    /// Accepts connections and distributes them to the others, so that a new client does not wait
-    /// for a busy loop.
+    /// The loop that accepts connections and distributes them to the other loops, so that a new
+    /// client does not wait for a busy loop.
     package let acceptor: EventLoop
 
     /// Throws `SystemError` if a loop cannot be started.

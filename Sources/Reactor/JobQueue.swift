@@ -1,4 +1,4 @@
-/// A first-in, first-out queue; elements move at most once, in bulk.
+/// A first-in, first-out queue; elements are moved in memory at most once, many at a time.
 struct JobQueue<Element> {
     private var incoming: [Element] = []
     private var outgoing: [Element] = []

@@ -14,8 +14,8 @@ extension Listener {
         try SystemError.check("bind to \(address)") { address.withName { Glibc.bind(socket, $0, $1) } }
     }
 
-    /// Whether the address is a unix socket that refuses connections: left behind by a process
-    /// that was killed.
+    /// Whether the address is a unix socket that refuses connections, because a killed process has
+    /// left its file behind.
     private static func isAbandoned(_ address: SocketAddress) -> Bool {
         let probe = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard probe >= 0 else { return false }
@@ -23,7 +23,7 @@ extension Listener {
         return address.withName { connect(probe, $0, $1) } == -1 && errno == ECONNREFUSED
     }
 
-    /// Sets an option that accepted sockets inherit: one call instead of one for each connection.
+    /// Sets an option that accepted sockets inherit: so one call suffices for all connections.
     static func sendAtOnce(_ socket: Int32) {
         var yes: Int32 = 1
         setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))

@@ -6,17 +6,17 @@ internal import Synchronization
 /// refused.
 package final class Listener: Sendable {
     let socket: Int32
-    /// The address it listens on; port 0 has been replaced by the real port.
+    /// The address on which the socket listens, with the real port if the caller has given port 0.
     package let address: SocketAddress
     /// Whether other processes share the socket, such as the next server process.
     private let isShared: Bool
-    /// The maximum number of connections that are accepted before the loop gets its turn.
+    /// The maximum number of connections that are accepted before the loop runs other work.
     private static let takenPerTurn = 64
     /// The maximum number of turns of `accept` after `stop()`. This number suffices for the
     /// clients that already wait, and limits a flood of new ones.
     private static let lastTurns = 64
 
-    /// It is a mutex, because the caller of `stop()` is not on a loop.
+    /// A mutex protects the state, because the caller of `stop()` is not on a loop.
     private let life = Mutex(Life())
 
     private struct Life {
@@ -30,7 +30,7 @@ package final class Listener: Sendable {
 
     /// Binds and listens. A unix socket on which no process listens any more is replaced.
     ///
-    /// With `isOwnersOnly`, a unix socket has the mode 0600 from its first moment on.
+    /// If `isOwnersOnly` is `true`, a unix socket has the mode 0600 from its first moment on.
     ///
     /// Throws `SystemError`, with the address in its text, if the address is in use or not local.
     package init(
@@ -47,7 +47,8 @@ package final class Listener: Sendable {
         self.isShared = false
         self.socket = try SystemError.check("socket") { Glibc.socket(family, type, 0) }
         do {
-            // Linux takes the mode of the file from that of the socket, less the umask.
+            // On Linux, the socket's file gets the mode of the socket, without the bits of the
+            // umask.
             if isOwnersOnly { try SystemError.check("fchmod") { [socket] in fchmod(socket, 0o600) } }
             try Self.bind(self.socket, to: address)
             try SystemError.check("listen on \(address)") { [socket] in listen(socket, backlog) }
@@ -62,7 +63,7 @@ package final class Listener: Sendable {
     /// too, also after this process has ended.
     ///
     /// Makes it non-blocking and close-on-exec. Throws `SystemError` if it is not a listening
-    /// stream socket, and then leaves it unchanged.
+    /// stream socket, and then leaves the socket unchanged.
     package init(adopting socket: Int32) throws(SystemError) {
         let isStream = try Self.option(SO_TYPE, of: socket) == Int32(SOCK_STREAM.rawValue)
         let listens = try Self.option(SO_ACCEPTCONN, of: socket) == 1
@@ -103,8 +104,8 @@ package final class Listener: Sendable {
     }
 
     /// Makes each call of `accept` take the connections that already wait, and return. Later calls
-    /// of `accept` do the same. The last of them closes the socket, so that clients who come from
-    /// then on are refused and can ask elsewhere.
+    /// of `accept` do the same. The last of these calls closes the socket, so that later clients
+    /// are refused and can connect to another server.
     ///
     /// On an adopted socket the calls return at once, and waiting connections are left to the next
     /// process.
@@ -152,7 +153,8 @@ package final class Listener: Sendable {
                 case EINTR, ECONNABORTED: continue
                 case EAGAIN:
                     if self.isStopped { return }
-                    // This throws only on cancellation and `stop()`, which the next turn sees.
+                    // The wait throws only at a cancellation and at `stop()`, for which the next
+                    // turn checks.
                     try? await descriptor.waitToRead(until: .now + .seconds(3600))
                 default: await Self.pauseBeforeRetry()
                 }
@@ -163,14 +165,14 @@ package final class Listener: Sendable {
     // MARK: - Private
 
     private static func pauseBeforeRetry() async {
-        // This ends early only on cancellation, which the next turn sees.
+        // The sleep ends early only at a cancellation, for which the next turn checks.
         try? await Task.sleep(for: .milliseconds(50))
     }
 
     private var isStopped: Bool { self.life.withLock { $0.isStopped } }
 
-    /// A duplicate of the socket, because a `Descriptor` closes the socket that it owns; `nil`
-    /// once the listener is closed.
+    /// A duplicate of the socket, because a `Descriptor` closes the socket that it owns; `nil` if
+    /// the listener is closed.
     private func begin() -> Int32? {
         self.life.withLock { life in
             // Without a free descriptor, `accept` returns as if its task had been cancelled.
@@ -194,7 +196,8 @@ package final class Listener: Sendable {
 
     private func wakeWhenStopped(_ descriptor: Descriptor) {
         let loop = descriptor.loop
-        // Safe: the reference is used on the loop only, where the descriptor lives.
+        // `nonisolated(unsafe)` is safe, because the reference is used only on the descriptor's
+        // loop.
         nonisolated(unsafe) let descriptor = descriptor
         self.life.withLock { life in
             life.wakes.append { loop.execute { descriptor.cancelWaits() } }

@@ -1,12 +1,11 @@
 internal import Synchronization
 
-/// The longest turn of a loop within the last one to two minutes: of this minute and the one
-/// before.
+/// The duration of the longest turn of a loop in the present minute and the minute before.
 ///
 /// The loop's thread writes, any thread reads.
 struct LongestTurn: ~Copyable, Sendable {
     private static let minute: Int64 = 60_000_000_000
-    /// Instants are kept as nanoseconds since this one.
+    /// Instants are kept as numbers of nanoseconds since this instant.
     private static let origin = ContinuousClock.now
 
     /// When the current minute began, in nanoseconds since `origin`.
@@ -28,7 +27,7 @@ struct LongestTurn: ~Copyable, Sendable {
         if turn > self.current.load(ordering: .relaxed) { self.current.store(turn, ordering: .relaxed) }
     }
 
-    /// The longest turn; zero if the loop has had none for two minutes.
+    /// The duration of the longest turn; zero if the loop has had no turn for two minutes.
     func value(now: ContinuousClock.Instant) -> Duration {
         let age = Self.nanoseconds(now) - self.start.load(ordering: .relaxed)
         if age >= 2 * Self.minute { return .zero }

@@ -3,7 +3,7 @@ internal import Glibc
 internal import Synchronization
 
 /// Jobs and calls that other threads pass to a loop, and the descriptor that wakes it. Any thread
-/// may use it, unless noted otherwise.
+/// may use this value, unless a comment says otherwise.
 ///
 /// `add` returns `false` after `stop`: the loop has ended, and the job or call was not stored.
 struct LoopInbox: ~Copyable, Sendable {
@@ -15,7 +15,7 @@ struct LoopInbox: ~Copyable, Sendable {
     }
 
     private let state = Mutex(State())
-    /// Readable when there is a job or a call.
+    /// A descriptor that becomes readable when a job or a call was added.
     let wakeUp: Int32
 
     init() throws(SystemError) {

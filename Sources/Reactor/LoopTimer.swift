@@ -2,8 +2,9 @@ internal import HeapModule
 
 /// A deadline on a loop. Moving it costs no more than setting a stored property.
 ///
-/// The loop's queue holds at most a few entries for it: an entry that is due before the deadline,
-/// because the deadline was moved, is inserted again. Use it on the loop only.
+/// The loop's queue contains at most a few entries for a timer. If the deadline was moved to a
+/// later time, its entry becomes due too early, and is then inserted again. Use the timer on the
+/// loop only.
 package final class LoopTimer {
     private let loop: EventLoop
     private let action: () -> Void
@@ -29,7 +30,8 @@ package final class LoopTimer {
         self.deadline = nil
     }
 
-    /// Disarms the timer for good, so that the loop need not keep it until an obsolete deadline.
+    /// Disarms the timer for good, so that the loop need not keep the timer until a deadline that
+    /// no longer matters.
     package func abandon() {
         self.deadline = nil
         guard !self.isAbandoned else { return }
@@ -67,8 +69,8 @@ struct TimerQueue {
 
     var count: Int { self.entries.count }
 
-    /// Removes the entries of abandoned timers once these are half of all entries. Each closed
-    /// connection leaves several.
+    /// Counts one more abandoned timer. If the entries of abandoned timers are half of all
+    /// entries, removes them. Each closed connection leaves several.
     mutating func abandonOne() {
         self.abandoned += 1
         guard self.abandoned >= 64, self.abandoned * 2 >= self.entries.count else { return }
@@ -86,8 +88,8 @@ struct TimerQueue {
         return { first.timer.entryIsDue(first.due) }
     }
 
-    /// How long epoll may sleep: rounded up, so that it does not wake just before the time; -1 for
-    /// no limit.
+    /// The number of milliseconds for which epoll may sleep; -1 for no limit. It is rounded up, so
+    /// that epoll does not return just before a timer is due.
     func millisecondsToNext(now: ContinuousClock.Instant) -> Int32 {
         guard let first = self.entries.min else { return -1 }
         let wait = first.due - now

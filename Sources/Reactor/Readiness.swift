@@ -1,13 +1,13 @@
 internal import CEpoll
 
-/// The operations that a descriptor is ready for.
+/// The operations for which a descriptor is ready.
 package struct Readiness: OptionSet, Sendable {
     package let rawValue: UInt8
 
     package static let read = Readiness(rawValue: 1)
     package static let write = Readiness(rawValue: 2)
-    /// The peer closed, or the descriptor failed; a read or write then tells which without
-    /// blocking.
+    /// The peer closed, or the descriptor failed; a read or write then shows which of the two,
+    /// without blocking.
     package static let hangUp = Readiness(rawValue: 4)
 
     package init(rawValue: UInt8) {

@@ -4,7 +4,7 @@ extension SocketAddress {
     /// Asks the kernel which address a socket is bound to. A unix socket in the abstract namespace
     /// gets a path that begins with `@`.
     ///
-    /// Throws `SystemError` if `socket` is not a socket, or of a family other than IPv4, IPv6 and
+    /// Throws `SystemError` if `socket` is not a socket, or if its family is not IPv4, IPv6 or
     /// unix.
     package init(boundBy socket: Int32) throws(SystemError) {
         var name = sockaddr_storage()

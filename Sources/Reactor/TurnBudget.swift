@@ -1,19 +1,15 @@
-/// How much work one task may do on its loop before others get their turn.
+/// How much work one task may do on its event loop before the loop runs other tasks.
 ///
-/// ```swift
-/// if budget.isSpent { await loop.yield() }
-/// budget.spend(bytes: read())
-/// ```
-/// A real wait begins a new turn. A task that waits after two steps, as for a single request,
-/// never reads the clock. It is a class, because a struct would be copied for each query, which
-/// costs more than the result. Use it on the loop only.
+/// ```swift if budget.isSpent { await loop.yield() } budget.spend(bytes: read())
+/// ``` A real wait begins a new turn. A task that waits after two steps, as for a single request, never reads the clock. It is a class, because a struct would be copied for each query, which costs more than the result. Use the budget on the loop only.
 package final class TurnBudget {
     /// The maximum number of steps in one turn. With so many answers in a turn, the loop's own
     /// work costs only about a twentieth as much as the answers.
     private static let steps = 32
     private static let bytes = 65_536
-    /// The longest time of one turn. Costly steps, such as signatures, reach this limit before
-    /// that of the number of steps. With a hundred busy tasks, each gets its turn every 10 ms.
+    /// The longest time of one turn. With costly steps, such as signatures, a task reaches this
+    /// limit before the limit of the number of steps. With a hundred busy tasks, each gets its
+    /// turn every 10 ms.
     private static let time = Duration.microseconds(100)
     /// The steps of a single request: one to read it, one to answer it.
     private static let freeSteps = 2

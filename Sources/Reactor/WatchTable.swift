@@ -1,4 +1,4 @@
-/// Identifies one watch of one loop; never identifies a later one in the same slot.
+/// Identifies one watch of one loop; it never identifies a later watch in the same slot.
 package struct WatchToken: Sendable, Hashable {
     let rawValue: UInt64
 }
@@ -33,7 +33,8 @@ struct WatchTable {
 
     func handler(_ token: UInt64) -> (any ReadinessHandler)? {
         let index = Int(UInt32(truncatingIfNeeded: token))
-        // A loop that has ended has an empty table, and descriptors may be closed later.
+        // The slot may be missing: a loop that has ended has an empty table, and its descriptors
+        // may be closed later.
         guard index < self.slots.count else { return nil }
         let slot = self.slots[index]
         return slot.generation == UInt32(truncatingIfNeeded: token >> 32) ? slot.handler : nil

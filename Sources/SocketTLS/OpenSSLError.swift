@@ -4,7 +4,7 @@ internal import COpenSSL
 package struct OpenSSLError: Error, Hashable, CustomStringConvertible {
     package let description: String
 
-    /// Takes the newest error from the calling thread's queue, and empties the queue.
+    /// Reads the newest error in the calling thread's error queue, and empties the queue.
     package init(_ call: String) {
         let code = ERR_peek_last_error()
         ERR_clear_error()

@@ -1,7 +1,7 @@
 /// An OpenSSL object, freed with the last reference.
 ///
-/// `@unchecked Sendable`: only for objects that do not change while they are shared; OpenSSL
-/// allows any thread to use those.
+/// `@unchecked Sendable`: this type is only for objects that do not change while they are shared,
+/// and OpenSSL allows any thread to use such objects.
 final class Owned: @unchecked Sendable {
     let pointer: OpaquePointer
     private let free: (OpaquePointer?) -> Void

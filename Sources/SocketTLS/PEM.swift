@@ -36,7 +36,7 @@ package enum PEM {
         ERR_clear_error()
         var all: [Owned] = []
         while let next = next(source) { all.append(next) }
-        // The end of the text leaves an error on the queue, too.
+        // Reading stops with an error also at the end of the text. That error has this reason.
         let isAtEnd = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE
         guard isAtEnd, !all.isEmpty else { throw OpenSSLError(call) }
         ERR_clear_error()

@@ -16,7 +16,7 @@ package final class TLSAcceptor: Sendable {
     private let failures = Atomic(0)
     private let onFailure: @Sendable (any Error) -> Void
 
-    /// How long a refused client may take to read the alert.
+    /// How long the server waits until a refused client has read the TLS alert.
     private static let lingeringTime = Duration.seconds(2)
     private static let lingeringBytes = 65_536
 
@@ -34,7 +34,8 @@ package final class TLSAcceptor: Sendable {
     /// The number of failed handshakes so far.
     package var failedHandshakes: Int { self.failures.load(ordering: .relaxed) }
 
-    /// Uses another context for all connections from now on; open ones keep theirs.
+    /// Uses another context for all connections from now on; open connections keep the old
+    /// context.
     package func replace(with context: TLSServerContext) {
         self.context.withLock { $0 = context }
     }
@@ -65,14 +66,14 @@ package final class TLSAcceptor: Sendable {
         return getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &domain, &length) == 0 && domain == AF_UNIX
     }
 
-    /// Ends our side and continues to read for a moment. Otherwise, closing with unread bytes
-    /// makes the kernel send a reset. The client's kernel would then drop the alert that gives the
-    /// reason.
+    /// Ends the server's side of the connection, and continues to read for a moment. If the socket
+    /// were closed with unread bytes, the kernel would send a reset. The client's kernel would
+    /// then drop the alert with the reason.
     private func part(from socket: SocketStream, speakingHTTP: Bool) async {
         let deadline = ContinuousClock.now + Self.lingeringTime
         do {
-            // The answer fits in the empty buffer of a new connection; if not, the connection is
-            // lost anyway.
+            // The answer fits in the empty buffer of a new connection; if the write fails, the
+            // connection is lost anyway.
             if speakingHTTP { _ = try Self.plainAnswer.withUnsafeBytes { try socket.write($0) } }
             socket.endWriting()
             var buffer = [UInt8](repeating: 0, count: 4096)
@@ -86,7 +87,7 @@ package final class TLSAcceptor: Sendable {
                 room -= count
             }
         } catch {
-            // The client has gone, or the time for it has passed.
+            // The client has closed the connection, or has not done so in time.
         }
     }
 

@@ -3,10 +3,10 @@ internal import COpenSSL
 /// The authorities whose certificates clients may present.
 package struct TLSClientAuthorities: Sendable {
     private let certificates: [Owned]
-    /// `nil`: no certificate counts as revoked.
+    /// The revoked certificates; `nil` if no certificate counts as revoked.
     private let revoked: TLSRevocationLists?
-    /// A hash of the authorities and the lists. A session that began under one fingerprint is not
-    /// resumed under another.
+    /// A hash of the authorities and the lists. A session that began with one fingerprint is not
+    /// resumed with another.
     let fingerprint: [UInt8]
 
     /// Reads certificates in PEM. Each of them is trusted, whether or not it is a root.
@@ -23,8 +23,8 @@ package struct TLSClientAuthorities: Sendable {
     /// The validity of the certificate that ends first; `nil` if none can be read.
     package var validity: TLSValidity? { X509Time.first(of: self.certificates) }
 
-    /// Makes a context ask clients for a certificate. A client need not have one, but an invalid
-    /// one fails the handshake.
+    /// Makes a context ask clients for a certificate. A client need not have a certificate, but an
+    /// invalid certificate makes the handshake fail.
     func install(in context: OpaquePointer) throws(OpenSSLError) {
         let store = SSL_CTX_get_cert_store(context)
         for certificate in self.certificates {

@@ -2,14 +2,15 @@ internal import COpenSSL
 
 /// A server's certificate with its chain, and its private key.
 package struct TLSIdentity: Sendable {
-    /// The server's own certificate is first.
+    /// The certificates of the chain; the server's own certificate is first.
     let chain: [Owned]
     let privateKey: Owned
 
     /// Reads two texts in PEM: a chain that begins with the server's own certificate, and its
     /// private key.
     ///
-    /// Throws `TLSIdentityError` if either cannot be used, or if they do not belong together.
+    /// Throws `TLSIdentityError` if the chain or the key cannot be used, or if they do not belong
+    /// together.
     package init(certificates: String, privateKey: String) throws(TLSIdentityError) {
         do throws(OpenSSLError) {
             self.chain = try PEM.readCertificates(certificates)
@@ -28,7 +29,7 @@ package struct TLSIdentity: Sendable {
         }
         do throws(OpenSSLError) {
             // Creating a context detects certificates that the security level refuses, such as one
-            // with a short key, while the error can still name the certificate.
+            // with a short key, so that the error can name the certificate.
             _ = try self.makeContext()
         } catch {
             throw .certificates("cannot be used (\(error))")

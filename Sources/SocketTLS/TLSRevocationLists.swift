@@ -3,8 +3,8 @@ internal import COpenSSL
 /// The certificates that authorities have revoked, from their lists (CRLs, RFC 5280 section 5).
 ///
 /// If there are lists, every authority of a client's chain needs a current list. A client whose
-/// authority has none is refused, as the server cannot know whether the client's certificate was
-/// revoked.
+/// authority has no current list is refused, as the server cannot know whether the client's
+/// certificate was revoked.
 package struct TLSRevocationLists: Sendable {
     private let lists: [Owned]
     /// The PEM text of the lists.

@@ -6,11 +6,11 @@ internal import COpenSSL
 /// A new certificate needs a new context: open connections keep their old one.
 ///
 /// `@unchecked Sendable`: nothing changes after `init`, and OpenSSL allows any thread to make
-/// sessions of it.
+/// sessions of a context.
 package final class TLSServerContext: @unchecked Sendable {
     private let identities: [TLSIdentity]
-    /// The contexts of the identities, identical except for the certificate. Sessions begin with
-    /// the first.
+    /// The contexts of the identities, identical except for the certificate. Each session begins
+    /// with the first context.
     private let contexts: [Owned]
     /// The protocols in the wire format of RFC 7301, in order of preference.
     private let wireProtocols: [UInt8]
@@ -20,8 +20,8 @@ package final class TLSServerContext: @unchecked Sendable {
     /// it requests, or the first one if no identity matches.
     ///
     /// `protocols` are for ALPN, in order of preference; a client that offers only others is
-    /// refused. With `clientAuthorities`, clients may present a certificate, and an invalid one
-    /// ends the handshake.
+    /// refused. If `clientAuthorities` is not `nil`, clients may present a certificate; an invalid
+    /// certificate ends the handshake.
     package init(
         identities: [TLSIdentity],
         protocols: [String],
@@ -54,8 +54,8 @@ package final class TLSServerContext: @unchecked Sendable {
         try OpenSSLError.check("SSL_CTX_set1_groups_list", copenssl_set_groups(context, Self.groups))
         // One read of the socket serves many small records.
         SSL_CTX_ctrl(context, SSL_CTRL_SET_READ_AHEAD, 1, nil)
-        // Between two attempts of one write, the caller's bytes may move. Idle connections need no
-        // buffers.
+        // The first mode allows the caller's bytes to move in memory between two attempts of one
+        // write. The second frees the buffers of idle connections.
         let modes = SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS
         SSL_CTX_ctrl(context, SSL_CTRL_MODE, Int(modes), nil)
         SSL_CTX_set_options(context, copenssl_server_options())
@@ -117,7 +117,8 @@ package final class TLSServerContext: @unchecked Sendable {
                         offeredLength
                     )
                     guard result == OPENSSL_NPN_NEGOTIATED else { return SSL_TLSEXT_ERR_ALERT_FATAL }
-                    // The result points into `wanted`, which lives as long as the context.
+                    // The result points into `wanted`, which stays in memory as long as the
+                    // context.
                     chosen?.pointee = UnsafePointer(found)
                     return SSL_TLSEXT_ERR_OK
                 }

@@ -41,15 +41,16 @@ package final class TLSStream: ByteStream {
 
     /// Agrees with the client on keys and protocol; before that, nothing can be read or written.
     ///
-    /// Throws `StreamError` if they cannot agree, `WaitError` at the deadline or on cancellation.
+    /// Throws `StreamError` if server and client cannot agree, `WaitError` at the deadline or on
+    /// cancellation.
     package func handshake(until deadline: ContinuousClock.Instant) async throws {
         while true {
             ERR_clear_error()
             self.wire.beginTurn()
             let result = SSL_do_handshake(self.session)
             let needsMore = SSL_get_error(self.session, result) == SSL_ERROR_WANT_READ
-            // This comes before any wait: the error queue belongs to the thread, and other streams
-            // use it during the wait.
+            // The failure is read before any wait: the error queue belongs to the thread, and
+            // other streams use the queue during the wait.
             let failure = result == 1 || needsMore ? nil : self.handshakeFailure()
             while try !self.wire.flush() { try await self.socket.waitToWrite(until: deadline) }
             if let failure { throw failure }
@@ -117,7 +118,7 @@ package final class TLSStream: ByteStream {
         try await self.socket.waitToWrite(until: deadline)
     }
 
-    /// Sends `close_notify`, as far as the socket takes it at once.
+    /// Sends `close_notify`, if the socket accepts it at once.
     package func endWriting() {
         if self.sendCloseNotify() { self.socket.endWriting() }
     }

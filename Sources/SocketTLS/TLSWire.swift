@@ -5,7 +5,7 @@ internal import Reactor
 ///
 /// `unsent` keeps the bytes that the socket does not take. So OpenSSL never stops in the middle of
 /// a record. A read that makes OpenSSL answer, for instance to a key update, never waits for a
-/// write. Use it on the loop only.
+/// write. Use this object on the loop only.
 final class TLSWire {
     /// The maximum number of unsent bytes, which is more than one write of the stream can leave
     /// unsent. Only a peer that sends and never reads exceeds this limit.
@@ -15,8 +15,8 @@ final class TLSWire {
     /// long as records have no content.
     private static let receivedPerTurn = 65_536
     /// The largest number of handshake messages in a row, such as key updates, after the
-    /// handshake. Each costs the server far more than its few bytes cost the peer. Other
-    /// implementations allow the same number.
+    /// handshake. Each message costs the server far more work than the peer. Other implementations
+    /// allow the same number.
     private static let messagesWithoutContent = 16
 
     private let socket: SocketStream
@@ -36,7 +36,7 @@ final class TLSWire {
         self.socket = socket
     }
 
-    /// Makes the BIO through which OpenSSL calls back; it refers to the wire without retaining it.
+    /// Makes the BIO through which OpenSSL calls this wire. The BIO does not retain the wire.
     func makeBIO() throws(OpenSSLError) -> OpaquePointer {
         let bio = try OpenSSLError.check("BIO_new", BIO_new(Self.method))
         BIO_set_data(bio, Unmanaged.passUnretained(self).toOpaque())
@@ -47,7 +47,7 @@ final class TLSWire {
     /// Whether everything written has reached the socket.
     var isDrained: Bool { self.unsent.isEmpty }
 
-    /// Sends the unsent bytes; returns false if the socket does not take them all.
+    /// Sends the unsent bytes; returns `false` if the socket does not accept all of them now.
     func flush() throws(StreamError) -> Bool {
         if let failure { throw failure }
         if self.unsent.isEmpty { return true }
@@ -125,7 +125,8 @@ final class TLSWire {
 
     // MARK: - OpenSSL's side
 
-    // Safe: made once under the lock of `static let`, then only read.
+    // `nonisolated(unsafe)` is safe: the value is made once, under the lock of `static let`, and
+    // then only read.
     nonisolated(unsafe) private static let method: OpaquePointer? = {
         let method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "Reactor socket")
         BIO_meth_set_read(method) { bio, buffer, count in

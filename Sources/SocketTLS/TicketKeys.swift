@@ -4,9 +4,10 @@ internal import Synchronization
 /// The keys that encrypt session tickets (RFC 5077, RFC 8446 section 4.6.1), so that the server
 /// needs no memory to resume a session.
 ///
-/// All contexts of a process share them, so that sessions survive a reload. After each `lifetime`
-/// a new key encrypts, and the previous one decrypts for as long again. After that no ticket needs
-/// it, and it is deleted, so that it can no longer reveal a session.
+/// All contexts of a process share these keys, so that sessions can be resumed after a reload.
+/// After each `lifetime` a new key encrypts, and the previous key decrypts for another `lifetime`.
+/// After that, no ticket needs the previous key. It is deleted, so that it can no longer reveal a
+/// session.
 package final class TicketKeys: Sendable {
     struct Key: Sendable {
         /// The key's name in the tickets that it has encrypted.
@@ -36,7 +37,7 @@ package final class TicketKeys: Sendable {
     /// How long a ticket is valid, and how long a key encrypts.
     package static let lifetime = Duration.seconds(12 * 3600)
 
-    /// It is a mutex, because handshakes happen on every loop.
+    /// A mutex protects the keys, because handshakes run on every loop.
     private let keys: Mutex<Keys>
     private let now: @Sendable () -> ContinuousClock.Instant
 

@@ -3,7 +3,7 @@ import PushSimulators
 /// The value of `--fault`: a rule, optionally preceded by an endpoint.
 struct FaultOption {
     /// The place of the rule: a simulator's name, or the name with `-tokens` for its token
-    /// endpoint. `nil`: the pushes of all simulators.
+    /// endpoint. `nil` for the pushes of all simulators.
     let place: String?
     let rule: FaultRule
 

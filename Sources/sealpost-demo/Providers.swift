@@ -1,10 +1,11 @@
 import Foundation
 import PushSimulators
 
-/// The simulated providers with their credentials in files, as real ones would give them.
+/// The simulated providers. Their credentials are in files, in the form in which real providers
+/// give them to operators.
 struct Providers: Sendable {
     let apns: APNsSimulator
-    /// Apple's sandbox, if it is simulated, too.
+    /// The simulator of Apple's sandbox; `nil` if the sandbox is not simulated.
     let sandbox: APNsSimulator?
     let fcm: FCMSimulator
     let wns: WNSSimulator
@@ -13,11 +14,11 @@ struct Providers: Sendable {
 
     static let allNames = ["apns", "fcm", "wns"]
 
-    /// Makes the folder, new keys and certificates in it, and listens.
+    /// Makes the folder and, in it, new keys and certificates; then listens.
     ///
-    /// Only the providers in `names` run and are in the configuration, and the sandbox with
-    /// `hasSandbox`; `options` returns the options for a name. FCM's service account gets a new
-    /// key, unless `serviceAccountKey` is given.
+    /// Only the providers in `names` run and are in the configuration. If `hasSandbox` is `true`,
+    /// Apple's sandbox also does. `options` returns the options of the simulator with a name.
+    /// FCM's service account gets a new key, unless `serviceAccountKey` is given.
     init(
         folder: String,
         names: [String] = Self.allNames,
@@ -49,7 +50,7 @@ struct Providers: Sendable {
         }
     }
 
-    /// The senders of a configuration.
+    /// The part `senders` of a configuration that uses these simulators.
     var yaml: String {
         let sandbox = self.sandbox.map { ", sandbox: {enabled: true, endpoint: \"\($0.endpoint)\"}" } ?? ""
         let entries = [
@@ -82,7 +83,7 @@ struct Providers: Sendable {
         return file
     }
 
-    /// Runs the simulators as long as `body` runs.
+    /// Runs the simulators until `body` returns.
     func whileRunning<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
         let all: [String: any PushSimulator] = ["apns": self.apns, "fcm": self.fcm, "wns": self.wns]
         return try await withThrowingTaskGroup(of: Void.self) { group in

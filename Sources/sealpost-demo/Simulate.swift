@@ -62,8 +62,9 @@ struct Simulate: AsyncParsableCommand {
             self.issueDevices(of: providers.apns)
             providers.fcm.tokenRequests.setFaults(faults.rules(for: "fcm-tokens"))
             providers.wns.tokenRequests.setFaults(faults.rules(for: "wns-tokens"))
-            // The signals must be trapped before the line that announces the simulators: until
-            // they are, a signal ends the process.
+            // The signals are trapped before the program prints the line that announces the
+            // simulators. A script may send a signal as soon as it reads this line, and an
+            // untrapped signal would end the process at once.
             let signals = await UnixSignalsSequence(trapping: [.sigterm, .sigint])
             try self.introduce(providers)
             try await providers.whileRunning {

@@ -14,8 +14,8 @@ import ServiceLifecycle
     import FoundationNetworking
 #endif
 
-/// A live demonstration of the product's main job, line by line. Each statement is checked, and a
-/// false one ends the demonstration.
+/// A live demonstration of the product's main job, line by line. Each printed statement is
+/// checked, and a false statement ends the demonstration.
 struct Story {
     private let secret = "Your test result is in: call Dr. Moreau on extension 4711."
     private let folder = FileManager.default.temporaryDirectory.path + "/sealpost-demo-\(UUID().uuidString)"

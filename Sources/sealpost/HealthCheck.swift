@@ -41,8 +41,8 @@ struct HealthCheck: Sendable {
 
     /// Returns the server's answer, such as `ready`.
     ///
-    /// Throws `CommandFailure` if there is no answer within `timeout`, if the answer is not
-    /// Sealpost's, or if the server is not ready.
+    /// Throws `CommandFailure` if there is no answer within `timeout`, if another program than
+    /// Sealpost answers, or if the server is not ready.
     func ask(_ question: Question, timeout: Duration) async throws -> String {
         let token = MyToken.random()
         let response = try await self.response(to: question, token: token, timeout: timeout)
@@ -55,7 +55,7 @@ struct HealthCheck: Sendable {
         }
         let isWell = response.status == 200
         var word = "status \(response.status)"
-        // An answer without a body, or with an unexpected one, still has its status.
+        // If the body is missing or is not JSON, the status of the answer still counts.
         let answer = try? JSONValue(reading: response.body)
         if case .string(let said) = answer?[isWell ? "Status" : "detail"] { word = said }
         guard isWell else { throw CommandFailure("\(self.address) is not ready: \(word)") }

@@ -3,9 +3,10 @@ import Glibc
 import Logging
 import PushApplication
 
-/// Protects secrets in memory, payloads and keys in clear, from other processes.
+/// Protects the secrets in this process's memory, such as keys and decrypted payloads, from other
+/// processes.
 ///
-/// Create it before the first secret is read.
+/// Create this value before the first secret is read.
 struct MemoryProtection {
     /// The protections that failed, as texts for the log.
     private let failures: [String]
@@ -13,8 +14,8 @@ struct MemoryProtection {
     /// Disables core dumps, and denies every user but root access to the process's memory
     /// (`PR_SET_DUMPABLE`, ptrace(2)).
     ///
-    /// A limit of the size of core dumps does not suffice: a program that receives dumps through a
-    /// pipe gets them at any limit (core(5)).
+    /// A limit of 0 for the size of core dumps does not suffice: a program that receives dumps
+    /// through a pipe gets them at any limit (core(5)).
     init() {
         var failures: [String] = []
         var none = rlimit(rlim_cur: 0, rlim_max: 0)

@@ -5,14 +5,14 @@ import Reactor
 /// Listening sockets that the parent of this process has opened and passes on, as in
 /// sd_listen_fds(3).
 ///
-/// They outlive the process: a client that connects during a restart waits for the next process
-/// and is not refused.
+/// The sockets stay open when the process ends: a client that connects during a restart waits for
+/// the next process, and is not refused.
 enum SocketActivation {
     /// The first descriptor after standard input, output and error.
     private static let first: Int32 = 3
 
-    /// Adopts the passed sockets, if there are any. Call it once, at the start: it unsets the
-    /// variables.
+    /// Returns the passed sockets; empty if there are none. Call this function only once, at the
+    /// start, because it unsets the environment variables.
     ///
     /// Throws `ConfigurationError` if the variables make no sense, or a descriptor is not a
     /// listening stream socket.

@@ -9,14 +9,16 @@ extension Configuration {
         try self.load(file: file, environment: environment, place: self.place(of:))
     }
 
-    /// The location of a store; only this function knows the kinds of stores.
+    /// The location of the store that the text names. Only this function knows which kinds of
+    /// stores exist.
     @Sendable static func place(of database: String) -> any StorePlace {
         PostgreSQLPlace(database) ?? SQLiteDatabase(path: database)
     }
 }
 
 extension PostgreSQLPlace {
-    /// Reads the password's file like every other secret.
+    /// Reads the address of a PostgreSQL database. The file with its password is read as the files
+    /// of all other secrets are.
     init?(_ text: String) {
         self.init(text) { try SecretFile.text(of: $0, key: "passwordFile") }
     }

@@ -66,7 +66,7 @@ enum index {
 
 @MainActor var list: [NotificationItem] = []
 
-/// The payload of a test result.
+/// The payload of a notification in the guides, about the result of a medical test.
 struct Result: Decodable {
     let title: String
     let text: String
@@ -77,7 +77,8 @@ struct ContentView: View {
     var body: some View { Text("") }
 }
 
-/// Names in snippets of `PushAPI` and `HTTPSignatures`, which have a request and its answer.
+/// Names in the snippets about `PushAPI` and `HTTPSignatures`, which use a request and its answer
+/// without declaring them.
 struct ExchangeSnippets {
     var request: URLRequest {
         get { fatalError() }

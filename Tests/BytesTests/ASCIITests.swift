@@ -2,7 +2,7 @@ import Bytes
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct ASCIITests {
-    /// Each class with all its members, of the 256 bytes.
+    /// Each class of ASCII characters, with those of the 256 bytes that belong to it.
     private static let classes: [(name: String, isMember: @Sendable (UInt8) -> Bool, members: [UInt8])] = [
         ("digits", \.isDigit, Array("0123456789".utf8)),
         ("small letters", \.isLowercaseLetter, Array("abcdefghijklmnopqrstuvwxyz".utf8)),

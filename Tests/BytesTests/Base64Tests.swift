@@ -2,7 +2,8 @@ import Bytes
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct Base64Tests {
-    /// RFC 4648 section 10, and two values with the digits that only one alphabet has.
+    /// The examples of RFC 4648 section 10, and two values whose text has digits that only one of
+    /// the alphabets has.
     private static let vectors: [(bytes: [UInt8], standard: String, url: String)] = [
         ([], "", ""),
         (Array("f".utf8), "Zg==", "Zg"),
@@ -35,7 +36,8 @@ import Testing
         }
     }
 
-    /// Each spelling reads exactly the pairs of its own digits whose last four bits are zero.
+    /// A pair of characters must be read only if both are digits of the spelling and the last four
+    /// bits are zero.
     @Test func everyPairOfCharactersIsReadOnlyIfCanonical() {
         for spelling in [Base64.unpadded, .url] {
             var texts = Set((UInt8.min...UInt8.max).map { Array(spelling.text(of: [$0]).utf8) })
@@ -54,12 +56,12 @@ import Testing
             (Base64.standard, "Zg"), (.standard, "Zg="), (.standard, "Zg==="), (.standard, "Zm9v===="),
             (.standard, "="), (.standard, "===="), (.standard, "Z==="), (.standard, "Zg==Zg=="), (.standard, "Z=g="),
             (.standard, "Zm9v="), (.unpadded, "Zg=="), (.url, "Zg=="), (.url, "Zm8="), (.url, "="),
-            // A single digit.
+            // A digit alone at the end, which encodes no byte.
             (.standard, "Z"), (.unpadded, "Z"), (.url, "Z"), (.url, "Zm9vY"),
-            // Unused bits that are not zero: the lowest, the highest.
+            // Unused bits that are not zero: first only the lowest bit, then only the highest.
             (.standard, "Zh=="), (.standard, "Zo=="), (.unpadded, "Zh"), (.unpadded, "Zm9"), (.url, "Zh"),
             (.url, "Zm-"),
-            // The other alphabet.
+            // Digits of the other alphabet.
             (.standard, "-w=="), (.standard, "_w=="), (.unpadded, "_w"), (.url, "/w"), (.url, "+w"), (.url, "-+++"),
             // The characters next to the digits in ASCII.
             (.url, "Zg@A"), (.url, "Zg[A"), (.url, "Zg`A"), (.url, "Zg{A"), (.url, "Zg:A"), (.standard, "Zg.A"),

@@ -4,7 +4,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct HexadecimalTests {
     @Test(
         arguments: [
-            // RFC 4648 section 10, in lower case.
+            // The examples of RFC 4648 section 10, in lower case, and more bytes.
             (Array("".utf8), ""), (Array("f".utf8), "66"), (Array("fo".utf8), "666f"),
             (Array("foobar".utf8), "666f6f626172"),
             ([0x00, 0x09, 0x0A, 0x0F, 0x10, 0x7F, 0x80, 0x9A, 0xFF], "00090a0f107f809aff"),

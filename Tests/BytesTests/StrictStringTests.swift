@@ -12,7 +12,7 @@ import Testing
         #expect(String(compared: bytes).map { Array($0.utf8) } == bytes)
     }
 
-    /// Three of the bytes become one replacement of three bytes.
+    /// Invalid UTF-8, also with as many bytes as the replacement character, which has three.
     @Test(
         arguments: [
             [0xFF], [0xC0, 0x80], [0xE2, 0x82], [0xF0, 0x9F, 0x98], [0xED, 0xA0, 0x80], [0x61, 0x80],

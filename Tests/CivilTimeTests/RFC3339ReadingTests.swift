@@ -1,7 +1,7 @@
 import CivilTime
 import Testing
 
-/// Times in RFC 3339, read strictly.
+/// How strictly times in the form of RFC 3339 are read.
 @Suite struct RFC3339ReadingTests {
     @Test(arguments: [
         ("1970-01-01T00:00:00Z", 0), ("1970-01-01t00:00:01z", 1000), ("1970-01-01 00:00:00.5Z", 500),

@@ -2,17 +2,19 @@ internal import Foundation
 internal import PushAPI
 internal import PushClient
 
-/// A user's list, as the server keeps it: changes in order, with cursors between them.
+/// A simulated server with a user's list of notifications: the changes in order, and cursors
+/// between them.
 package final class ListServer: Sendable {
     package struct State {
-        /// Each item's JSON, or `nil` for a deleted one, with the number of its last change.
+        /// The JSON of each notification (`nil` if it is deleted), with the number of its last
+        /// change.
         package var items: [Int64: (json: String?, change: Int)] = [:]
         var last = 0
         /// The prefix of cursors, before their number.
         package var generation = "c"
         package var pageSize = 500
         package var directive = "private, no-cache"
-        /// The `Date` field, if any.
+        /// The value of the answers' field `Date`; `nil` for answers without it.
         package var date: String?
     }
 

@@ -3,8 +3,8 @@ package import HTTPSignatures
 internal import PushAPI
 internal import PushClient
 
-/// A user's notifications, as the server keeps them, behind a network that loses answers. It
-/// signs, and forgets cursors now and then.
+/// A user's notifications, as a server stores them, behind a network that loses answers. The
+/// server signs its answers, and sometimes forgets cursors.
 package final class ModelServer: Sendable {
     package struct Entry: Sendable {
         package var payload: String
@@ -12,15 +12,17 @@ package final class ModelServer: Sendable {
         package var isDeleted = false
         package var expiresAt: Date
         package var version: Int
-        /// When it was last changed.
+        /// The time of the notification's last change.
         package var changedAt: Date
     }
 
-    /// The cost of each function grows with its result, and not with the length of the history.
+    /// The server's state. The cost of each method grows with its result, and not with the number
+    /// of past changes.
     package struct State {
-        /// The ids of sent notifications, by their key.
+        /// The ids of sent notifications, by their idempotency key.
         package private(set) var sent: [String: Int64] = [:]
-        /// The ids in requests to mark as read, whatever their outcome.
+        /// The ids of all notifications that requests wanted to mark as read, whether or not the
+        /// requests succeeded.
         package var marked: Set<Int64> = []
         package private(set) var entries: [Int64: Entry] = [:]
         package private(set) var version = 0
@@ -47,7 +49,7 @@ package final class ModelServer: Sendable {
         }
 
         package mutating func add(_ payload: String, lasting seconds: TimeInterval) {
-            // The ids are far apart, like the server's.
+            // The ids are far apart, like those of the real server.
             self.lastID += .random(in: 1...1 << 30)
             self.version += 1
             self.entries[self.lastID] = Entry(
@@ -62,7 +64,7 @@ package final class ModelServer: Sendable {
             self.undeleted.insert(self.lastID)
         }
 
-        /// Sends a notification, once for each key.
+        /// Sends a notification, but only once for each idempotency key. Returns its id.
         package mutating func send(_ payload: String, key: String) -> Int64 {
             if let id = self.sent[key] { return id }
             self.add(payload, lasting: 3600)
@@ -70,7 +72,8 @@ package final class ModelServer: Sendable {
             return self.lastID
         }
 
-        /// The latest change of each notification after a version, in order.
+        /// Returns the notifications that changed after a version, in the order of their latest
+        /// changes.
         package func changed(after version: Int) -> [(id: Int64, entry: Entry)] {
             let last = self.changes.partitioningIndex { $0.version > version }
             return self.changes[last...].compactMap { change in
@@ -113,7 +116,8 @@ package final class ModelServer: Sendable {
                 if state.isTurbulent { for _ in 0..<Int.random(in: 1...3) { state.happen() } }
                 var answer = Self.answer(request, &state, self.key)
                 guard state.isTurbulent, Int.random(in: 0..<8) == 0 else { return .answer(answer) }
-                // The server has carried out the request.
+                // The server has carried out the request, and the network loses the whole answer
+                // or its end.
                 if Bool.random() || answer.body.isEmpty { return .hangUp }
                 answer.framing = .wrongLength(answer.body.count + 1)
                 answer.hangsUp = true
@@ -122,7 +126,7 @@ package final class ModelServer: Sendable {
         }
     }
 
-    /// The number of the last change before a cursor.
+    /// Returns the number of the last change before a cursor.
     package static func version(of cursor: String) -> Int { cursor.split(separator: "-").last.flatMap { Int($0) } ?? 0 }
 
     private static func answer(_ request: PeerRequest, _ state: inout State, _ key: SigningKey) -> PeerAnswer {
@@ -197,8 +201,8 @@ extension ModelServer.State {
 }
 
 extension Array {
-    /// The index of the first element for which the condition holds; it must hold for all later
-    /// ones.
+    /// Returns the index of the first element for which the condition holds. The condition must
+    /// hold for all later elements, too.
     fileprivate func partitioningIndex(_ isAfter: (Element) -> Bool) -> Int {
         var (low, high) = (0, self.count)
         while low < high {

@@ -19,7 +19,7 @@ package struct PeerRequest: Sendable {
         SignedRequest(method: self.method, path: self.path, query: self.query, token: self.token, nonce: nonce)
     }
 
-    /// The request with another nonce, as a proxy may have sent it.
+    /// Returns the request with another nonce, as a proxy may send it.
     package func asking(_ nonce: String) -> PeerRequest {
         let mine = ResponseVerifier.acceptSignature(coverage: .account, nonce: nonce)
         let fields = self.fields.merging(["accept-signature": mine]) { $1 }
@@ -30,14 +30,16 @@ package struct PeerRequest: Sendable {
         (self.method, self.target, self.fields, self.body) = (method, target, fields, body)
     }
 
-    /// The request that a proxy sends to the server instead, with the same `MyToken`.
+    /// Returns another request with the same `MyToken`, which a proxy sends to the server in place
+    /// of this one.
     package func exchanged(_ method: String? = nil, for target: String) -> PeerRequest {
         var other = self
         (other.method, other.target) = (method ?? self.method, target)
         return other
     }
 
-    /// Reads one request off the front of the bytes; `nil` while it is incomplete.
+    /// Reads a request from the beginning of the bytes, and removes it from them; `nil` while the
+    /// request is incomplete.
     package init?(from bytes: inout [UInt8]) {
         let text = String(decoding: bytes, as: UTF8.self)
         guard let end = text.range(of: "\r\n\r\n") else { return nil }
@@ -88,8 +90,9 @@ package struct PeerAnswer: Sendable {
     package static let account = "YWxpY2Uncy1vd24tYWNjdA"
 
     /// Creates the server's own answer, with the echo of `MyToken`. It is signed if there is a key
-    /// and the request asks for a signature. Without an account, it is like an answer of a server
-    /// of the previous version. With a time, it is like that of a server that repeats no nonce.
+    /// and the request asks for a signature. Without an account, the answer is like that of a
+    /// server of the previous version. With `created`, it is like that of a server that knows no
+    /// nonces.
     package init(
         to request: PeerRequest,
         status: Int = 200,
@@ -125,7 +128,7 @@ package struct PeerAnswer: Sendable {
         self["Signature"] = signature.signature
     }
 
-    /// Creates a problem with this code.
+    /// Creates an answer with the problem of this code.
     package init(
         to request: PeerRequest,
         _ code: ProblemCode,
@@ -145,7 +148,7 @@ package struct PeerAnswer: Sendable {
         )
     }
 
-    /// A field's value by its name in any case; setting `nil` removes the field.
+    /// The value of a field, whose name may be in any case. Setting `nil` removes the field.
     package subscript(_ name: String) -> String? {
         get { self.fields.first { $0.name.lowercased() == name.lowercased() }?.value }
         set {

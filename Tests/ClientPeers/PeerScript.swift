@@ -1,4 +1,4 @@
-/// A peer's answers; the index counts requests.
+/// A peer's answers; `index` is the number of earlier requests.
 package typealias PeerScript = @Sendable (PeerRequest, _ index: Int) -> PeerReply
 
 /// A peer's reaction to one request.

@@ -5,10 +5,9 @@ package import PushClient
     internal import FoundationNetworking
 #endif
 
-/// A server, or an impostor, that answers each request according to a script, in place of a
-/// network.
+/// A server, or an impostor, that answers each request according to a script, without a network.
 ///
-/// It needs no socket, so tests with it also run on Apple's systems. `ScriptedPeer` covers the
+/// It needs no socket, so tests with it also run on Apple's systems. `ScriptedPeer` is for
 /// behaviour that needs sockets: the reuse of connections, the framing of bodies, and the
 /// session's reaction to a challenge.
 package final class ProtocolPeer: Sendable {
@@ -33,7 +32,7 @@ package final class ProtocolPeer: Sendable {
     /// The number of held answers that the client has abandoned.
     package var leftStreams: Int { self.left.withLock { $0 } }
 
-    /// Uses another script from now on; the index continues.
+    /// Uses another script from now on. The index of requests continues.
     package func play(_ script: @escaping Script) {
         self.script.withLock { $0 = script }
     }
@@ -71,7 +70,7 @@ package final class ProtocolPeer: Sendable {
         PushClient(server: self.url, credentials: credentials, options: self.options(options), store: store)
     }
 
-    /// Options that reach the peer.
+    /// Returns the options with which a client reaches the peer.
     package func options(_ others: PushClient.Options = .init(testing: [])) -> PushClient.Options {
         var options = others
         let configuration = URLSessionConfiguration.ephemeral
@@ -95,8 +94,7 @@ package final class ProtocolPeer: Sendable {
 
 /// Passes requests to the peer whose host they name.
 private final class PeerProtocol: URLProtocol {
-    /// The peers by their host. A lock protects them, because sessions call from queues of their
-    /// own.
+    /// The peers by their host. A lock protects them, because sessions call from their own queues.
     static let peers = Locked<[String: ProtocolPeer]>([:])
     private var isHeld = false
 
@@ -141,7 +139,7 @@ private final class PeerProtocol: URLProtocol {
         if answer.hasBody, !answer.body.isEmpty { self.client?.urlProtocol(self, didLoad: Data(answer.body)) }
     }
 
-    /// Ends the answer as a connection would.
+    /// Ends the answer as the end of a connection would.
     private func end(_ answer: PeerAnswer) {
         if answer.isWhole { return self.client?.urlProtocolDidFinishLoading(self) ?? () }
         if answer.hangsUp { self.fail(.networkConnectionLost) }
@@ -188,7 +186,7 @@ extension PeerRequest {
         )
     }
 
-    /// Apple's sessions provide a body as a stream.
+    /// Returns the body. Apple's sessions provide it as a stream.
     private static func body(of request: URLRequest) -> [UInt8] {
         if let body = request.httpBody { return Array(body) }
         guard let stream = request.httpBodyStream else { return [] }

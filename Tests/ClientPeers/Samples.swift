@@ -21,7 +21,7 @@ package enum Samples {
     }
 }
 
-/// The interference that a call throws.
+/// Returns the interference that the call throws, and records an issue if it throws none.
 package func interference(
     of call: () async throws -> some Any,
     sourceLocation: SourceLocation = #_sourceLocation
@@ -37,7 +37,7 @@ package func interference(
     return nil
 }
 
-/// The problem of a call whose credentials are refused.
+/// Returns the problem of a call whose credentials the server must refuse.
 @discardableResult
 package func unauthorized(
     sourceLocation: SourceLocation = #_sourceLocation,
@@ -54,7 +54,7 @@ package func unauthorized(
     return nil
 }
 
-/// The advice for a call that fails.
+/// Returns the client's advice for the error of a call; `nil` if the call succeeds.
 package func advice(_ call: () async throws -> some Any) async -> PushClient.Advice? {
     do {
         _ = try await call()
@@ -64,13 +64,13 @@ package func advice(_ call: () async throws -> some Any) async -> PushClient.Adv
     }
 }
 
-/// Counts up from 0.
+/// Returns the numbers from 0 on.
 package final class Counter: Sendable {
     private let number = Locked(0)
 
     package init() {}
 
-    /// How many numbers it has returned.
+    /// The number of numbers that `next` has returned.
     package var count: Int { self.number.withLock { $0 } }
 
     package func next() -> Int {

@@ -10,11 +10,12 @@ package final class ScratchFolder: Sendable {
     }
 
     deinit {
-        // The system cleans up what a failed removal leaves.
+        // If this fails, the system deletes the folder some time later.
         try? FileManager.default.removeItem(atPath: self.path)
     }
 
-    /// Returns all bytes of all files below the folder, to search them for forbidden content.
+    /// Returns all bytes of all files below the folder, in which a test searches for forbidden
+    /// content.
     package func contents() throws -> Data {
         try FileManager.default.subpathsOfDirectory(atPath: self.path).reduce(into: Data()) { bytes, name in
             bytes.append((try? Data(contentsOf: URL(fileURLWithPath: self.file(name)))) ?? Data())

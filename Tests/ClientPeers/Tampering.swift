@@ -7,8 +7,8 @@ internal import Testing
 /// One change that a program between app and server makes to an answer.
 package struct Tampering: Sendable, CustomTestStringConvertible {
     package let testDescription: String
-    /// The interference that the client reports: with `MyToken` alone, and with signatures; `nil`
-    /// if it notices nothing.
+    /// The interference that a client reports with `MyToken` alone, and the one that it reports
+    /// with signatures. `nil` means that the client notices nothing.
     package let echoed: Interference.Kind?
     package let signed: Interference.Kind?
     package let spoil: @Sendable (inout PeerAnswer, PeerRequest) -> Void
@@ -87,8 +87,7 @@ package struct Tampering: Sendable, CustomTestStringConvertible {
             answer.hangsUp = true
         },
         Tampering("a length that is too small", .truncated) { answer, _ in
-            // The system drops the bytes after that length; the remainder is not JSON, or not the
-            // signed content.
+            // The client's system sees that the body is shorter than its announced length.
             answer.framing = .wrongLength(answer.body.count + 3)
             answer.hangsUp = true
         },
@@ -108,8 +107,8 @@ package struct Tampering: Sendable, CustomTestStringConvertible {
         },
         Tampering("another's status", .unexpectedBody, signed: .signature) { answer, _ in answer.status = 404 },
         Tampering("another notification", .wrongID, signed: .signature) { answer, request in
-            // The proxy has requested another notification, so the whole answer is the server's
-            // own.
+            // The proxy has requested another notification, so the whole answer is really the
+            // server's.
             let other = request.exchanged(for: "/api/notifications/8")
             answer = PeerAnswer(to: other, body: Samples.item(8), key: Self.key)
         },
@@ -170,8 +169,8 @@ package struct Tampering: Sendable, CustomTestStringConvertible {
 
     package static let key = SigningKey()
 
-    /// Asks for the notification 7, once. Expects the interference, or the answer if the client
-    /// cannot notice the change.
+    /// Fetches the notification 7 once. Expects the interference, or the changed answer if the
+    /// client cannot notice the change.
     package func expectVerdict(of client: PushClient, pinning key: SigningKey?) async throws {
         guard let kind = key == nil ? self.echoed : self.signed else {
             let item = try await client.notification(7)
@@ -182,11 +181,12 @@ package struct Tampering: Sendable, CustomTestStringConvertible {
         let found = await interference { try await client.notification(7) }
         #expect(found?.kind == kind)
         #expect(found?.path == "/api/notifications/7")
-        // The description has neither the body nor a captive portal's address.
+        // The error's description must contain neither the body nor the address of a captive
+        // portal.
         #expect(found?.description.contains(/secret|Hotel|room/) == false)
     }
 
-    /// Answers for the notification 7, with this change.
+    /// Returns a script that answers with the notification 7 and makes this change.
     package func script(signing key: SigningKey?) -> PeerScript {
         { request, _ in
             var answer = PeerAnswer(to: request, fields: [("ETag", "\"a\"")], body: Samples.item(7), key: key)

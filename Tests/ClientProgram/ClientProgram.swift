@@ -24,7 +24,8 @@ import PushClient
         switch arguments.count > 1 ? arguments[1] : "" {
         case "nothing": print(try Memory.now("RssAnon:"))
         case "fetch" where arguments.count == 6:
-            // The network code is in shared files, so it is loaded before the measurement begins.
+            // The code for the network is in shared libraries. This call loads them before the
+            // measurement begins.
             _ = await Self.fetch(["http://127.0.0.1:1", arguments[3] + "/none", "1", "1"])
             let memory = try Memory()
             print(await Self.fetch(Array(arguments[2...])))
@@ -37,7 +38,7 @@ import PushClient
         case "open" where arguments.count == 9:
             _ = await Self.open(["http://127.0.0.1:1", arguments[3] + "/none", "1", "1"] + arguments[6...])
             let memory = try Memory()
-            // POSIX's clock counts a million in a second.
+            // POSIX's function `clock` counts microseconds.
             let start = clock()
             let opened = await Self.open(Array(arguments[2...]))
             print(opened, Double(clock() - start) / 1000, try memory.peak(), separator: "\n")
@@ -66,7 +67,7 @@ import PushClient
     /// A key for tests only.
     static let key = SymmetricKey(data: Data(count: 32))
 
-    /// The outcome in one word.
+    /// Fetches a notification. Returns the outcome in one word.
     private static func fetch(_ arguments: [String]) async -> String {
         do {
             guard let id = Int64(arguments[2]), let limit = Int(arguments[3]) else { throw Usage() }
@@ -83,7 +84,8 @@ import PushClient
 }
 
 extension ClientProgram {
-    /// The content that the helper shows for a push: the length of its text, and the badge.
+    /// Lets the helper show a notification for a push. Returns the length of the shown text, and
+    /// the badge.
     fileprivate static func show(_ arguments: [String]) async -> String {
         guard let id = Int64(arguments[2]), let limit = Int(arguments[3]),
             let client = try? Self.client(arguments[0], folder: arguments[1], limit: limit)
@@ -98,7 +100,7 @@ extension ClientProgram {
         return shown.withLock { "\($0.body.utf8.count) \($0.badge.map(String.init) ?? "none")" }
     }
 
-    /// The length of an opened text.
+    /// Decrypts an end-to-end payload. Returns the length of its text.
     fileprivate static func open(_ arguments: [String]) async -> String {
         do {
             guard let id = Int64(arguments[2]), let limit = Int(arguments[3]), let now = TimeInterval(arguments[6]),
@@ -142,18 +144,20 @@ extension ClientProgram {
     }
 }
 
-/// This process's memory without files, in KiB. The kernel of an iPhone counts that, but not code.
+/// The memory of this process in KiB, without the pages of files. An iPhone limits this memory,
+/// and does not count code.
 struct Memory {
     private let anonymous: Int
     private let all: Int
 
-    /// Begins a measurement by resetting the peak (proc(5)).
+    /// Begins a measurement by resetting the kernel's peak value (proc(5)).
     init() throws {
         try Data("5".utf8).write(to: URL(fileURLWithPath: "/proc/self/clear_refs"))
         (self.anonymous, self.all) = (try Self.now("RssAnon:"), try Self.now("VmRSS:"))
     }
 
-    /// An upper limit: pages of files that were loaded since the beginning count, too.
+    /// Returns the peak since the beginning, or slightly more: pages of files that were loaded
+    /// meanwhile also count.
     func peak() throws -> Int { self.anonymous + (try Self.now("VmHWM:")) - self.all }
 
     static func now(_ name: String) throws -> Int {

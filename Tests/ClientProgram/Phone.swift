@@ -4,8 +4,8 @@ import PushClient
 /// An app that the system wakes for each push. It shows the notification of a push, and runs
 /// `BackgroundRefresh`, as iOS apps do.
 ///
-/// It reads commands from standard input, each a verb and an id. After each it prints the ids that
-/// the screen shows, and the badge.
+/// It reads commands from standard input, each a verb and an id. After each command, it prints the
+/// ids that the screen shows, and the badge.
 struct Phone {
     private struct Screen {
         var shown: Set<Int64> = []
@@ -53,7 +53,7 @@ struct Phone {
         }
     }
 
-    /// The system's notification centre.
+    /// Stands in for the system's notification centre.
     private var notifications: ShownNotifications {
         ShownNotifications(
             all: { [screen] in

@@ -3,7 +3,7 @@ import HTTPSignatures
 import PushAPI
 import PushClient
 
-/// Takes random steps with a client, and records them in files.
+/// Takes random steps with a client, and records the steps in files.
 final class Worker {
     struct Wrong: Error {
         let what: String
@@ -40,9 +40,9 @@ final class Worker {
         do {
             try await self.takeStep()
         } catch is URLError {
-            // The network is bad on purpose.
+            // This error is expected, because the network is bad on purpose.
         } catch PushClientError.problem {
-            // The notification to fetch may be gone.
+            // The notification that this step fetches may be gone.
         } catch PushClientError.interference(let interference) where interference.kind == .truncated {
             // The connection was lost in the middle of an answer.
         }
@@ -79,7 +79,7 @@ final class Worker {
         }
     }
 
-    /// Writes the ids of the changes to a file, and only then reports them.
+    /// Writes the ids of the changes to a file, and only then confirms the changes.
     private func show() async throws {
         let changes = try await self.client.changes(for: self.name)
         var shown = changes.isEverything ? [] : try Self.shown(self.shownFile)
@@ -96,7 +96,7 @@ final class Worker {
         return Set(try String(contentsOf: file, encoding: .utf8).split(separator: "\n").compactMap { Int64($0) })
     }
 
-    /// Writes at once: a buffer would be lost with the process.
+    /// Writes the line at once, because a buffer would be lost when the process is killed.
     private func say(_ text: String) {
         self.said.write(Data("\(text)\n".utf8))
     }

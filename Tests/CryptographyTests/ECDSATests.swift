@@ -10,14 +10,15 @@ import Testing
         (.p256, "P-256", "SHA-256"), (.p384, "P-384", "SHA-384"), (.p521, "P-521", "SHA-512"),
     ]
 
-    /// NIST writes some numbers with an odd count of digits, and those out of range with too many.
+    /// NIST writes some numbers with an odd count of digits, and numbers that are out of range
+    /// with too many digits.
     private static func bytes(_ vector: Vector, _ name: String, on curve: ECDSA.Curve) throws -> Data {
         let text = try vector.text(name)
         let missing = max(curve.scalarByteCount * 2 - text.count, text.count % 2)
         return try #require(Data(hexadecimal: String(repeating: "0", count: missing) + text))
     }
 
-    /// NIST, FIPS 186-3 ECDSA: signatures, most of them changed.
+    /// The signatures of NIST's vectors for ECDSA (FIPS 186-3), most of which are changed.
     @Test(arguments: curves) func verificationAgreesWithNIST(
         curve: ECDSA.Curve,
         name: String,
@@ -37,7 +38,8 @@ import Testing
         #expect(ERR_peek_error() == 0)
     }
 
-    /// NIST, FIPS 186-3 ECDSA: coordinates out of range, and points beside the curve.
+    /// The invalid public keys of NIST's vectors for ECDSA (FIPS 186-3): coordinates out of range,
+    /// and points that are not on the curve.
     @Test(arguments: curves) func invalidPointsAreRefused(curve: ECDSA.Curve, name: String, hash: String) throws {
         let vectors = try Vector.read("asymmetric/ECDSA/FIPS_186-3/PKV.rsp").filter { $0.section == name }
         #expect(vectors.count == 12)
@@ -50,7 +52,7 @@ import Testing
         #expect(ERR_peek_error() == 0)
     }
 
-    /// RFC 7515 appendix A.4.
+    /// The example of RFC 7515 appendix A.4.
     @Test func signatureOfRFC7515IsValid() throws {
         func bytes(_ text: String) throws -> [UInt8] { try #require(Base64.url.bytes(in: text.utf8)) }
         let x = try bytes("AekpBQ8ST8a8VcfVOTNl353vSrDCLLJXmPk06wTjxrrjcBpXp5EOnYG_NjFZ6OvLFV1jSfS9tsz4qUxcWceqwQGk")

@@ -5,8 +5,8 @@ import Testing
 @testable import Cryptography
 
 @Suite struct Ed25519Tests {
-    /// The vectors of ed25519.cr.yp.to. A line has the seed with the point, the point, the
-    /// message, and the signature with the message.
+    /// The vectors of ed25519.cr.yp.to. A line has four fields: the seed followed by the point,
+    /// the point, the message, and the signature followed by the message.
     @Test func signaturesMatchTheInventorsVectors() throws {
         let lines = String(decoding: try Vector.file("asymmetric/Ed25519/sign.input"), as: UTF8.self).split(
             separator: "\n"
@@ -48,8 +48,8 @@ import Testing
         #expect(throws: CryptoKitError.incorrectKeySize) { try Curve25519.Signing.PublicKey(rawRepresentation: bytes) }
     }
 
-    /// No point has y = 2. The value p is zero in another spelling, 0 and 1 are of small order,
-    /// and the last value has all bits set.
+    /// Invalid keys. No point has y = 2. The second value is p, another spelling of zero. Points
+    /// with y = 0 or 1 have a small order. The last value has all bits set.
     @Test(arguments: [
         "02" + String(repeating: "00", count: 31),
         "ed" + String(repeating: "ff", count: 30) + "7f",

@@ -9,7 +9,7 @@ import Testing
     private static let text = Data("The quick brown fox".utf8)
     private static let place = Data("here".utf8)
 
-    /// NIST, The Galois/Counter Mode Validation System: the vectors with nonces and tags of the
+    /// Those vectors of NIST's Galois/Counter Mode Validation System with nonces and tags of the
     /// usual length.
     @Test(arguments: [128, 192, 256])
     func nistCiphertextsDecryptAndForgeriesFail(bits: Int) throws {
@@ -138,7 +138,7 @@ import Testing
         #expect(Set(boxes.compactMap { $0.combined?.prefix(12) }).count == 1000)
     }
 
-    /// More threads than there are slots use one key at the same time, and have ended afterwards.
+    /// More threads than a key has slots use the key at the same time.
     @Test func threadsShareAKey() throws {
         let key = SymmetricKey(size: .bits256)
         let failures = Threads.run(40) { number in
@@ -157,7 +157,7 @@ import Testing
 }
 
 @Suite struct BlockTests {
-    /// NIST, The Advanced Encryption Standard Algorithm Validation Suite.
+    /// The vectors of NIST's Advanced Encryption Standard Algorithm Validation Suite.
     @Test(arguments: ["GFSbox", "KeySbox", "VarTxt", "VarKey"], [128, 192, 256])
     func blocksMatchNIST(kind: String, bits: Int) throws {
         let vectors = try Vector.read("ciphers/AES/ECB/ECB\(kind)\(bits).rsp").filter { $0.fields["KEY"] != nil }

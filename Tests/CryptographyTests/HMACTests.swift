@@ -4,7 +4,8 @@ import Testing
 @testable import Cryptography
 
 @Suite struct HMACTests {
-    /// RFC 4231 section 4. The fifth case contains only a part of the authentication code.
+    /// The vectors of RFC 4231 section 4. The RFC's fifth case contains only a part of the
+    /// authentication code.
     @Test func codesMatchRFC4231() throws {
         let vectors = try Vector.read("HMAC/rfc-4231-sha256.txt")
         #expect(vectors.count == 6)
@@ -34,7 +35,7 @@ import Testing
         #expect(running.finalize().withUnsafeBytes { Data($0) } == code)
     }
 
-    /// A block of SHA-256 is 64 bytes; longer keys are hashed first.
+    /// A block of SHA-256 is 64 bytes; HMAC hashes longer keys first.
     @Test(arguments: [0, 1, 63, 64, 65, 128, 1000])
     func codesMatchTheDefinitionForKeysOfAnyLength(count: Int) {
         let key = Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 7) })
@@ -62,7 +63,7 @@ import Testing
 }
 
 @Suite struct HKDFTests {
-    /// RFC 5869 appendix A, the vectors with SHA-256.
+    /// The vectors with SHA-256 of RFC 5869 appendix A.
     @Test func derivedKeysMatchRFC5869() throws {
         let vectors = try Vector.read("KDF/rfc-5869-HKDF-SHA256.txt", upTo: "OKM")
         #expect(vectors.count == 3)

@@ -5,7 +5,7 @@ import Testing
 @testable import Cryptography
 
 @Suite struct P256SigningTests {
-    /// NIST, FIPS 186-3 ECDSA: private keys with their points.
+    /// The private keys of NIST's vectors for ECDSA (FIPS 186-3), with their points.
     @Test func publicKeysMatchNIST() throws {
         let vectors = try Vector.read("asymmetric/ECDSA/FIPS_186-3/KeyPair.rsp")
         let keys = vectors.filter { $0.fields["d"]?.count == 64 && $0.fields["Qx"]?.count == 64 }
@@ -24,13 +24,14 @@ import Testing
         #expect(found >= 10)
     }
 
-    /// NIST, FIPS 186-3 ECDSA: invalid points.
+    /// The invalid points of NIST's vectors for ECDSA (FIPS 186-3).
     @Test func invalidPointsAreRefused() throws {
         let vectors = try Vector.read("asymmetric/ECDSA/FIPS_186-3/PKV.rsp").filter { $0.section == "P-256" }
         #expect(vectors.count == 12)
         for vector in vectors {
             let result = try vector.text("Result")
-            // Some numbers are too long to be written.
+            // Some coordinates are too long for a key of 32 bytes, so the test takes zeros of a
+            // wrong length.
             let (x, y) = (Data(hexadecimal: try vector.text("Qx")), Data(hexadecimal: try vector.text("Qy")))
             let raw = (x ?? Data(count: 33)) + (y ?? Data(count: 33))
             let isRead = (try? P256.Signing.PublicKey(rawRepresentation: raw)) != nil
@@ -41,7 +42,7 @@ import Testing
         #expect(ERR_peek_error() == 0)
     }
 
-    /// NIST, FIPS 186-3 ECDSA: signatures, some of them changed.
+    /// The signatures of NIST's vectors for ECDSA (FIPS 186-3), some of which are changed.
     @Test func verificationAgreesWithNIST() throws {
         let vectors = try Vector.read("asymmetric/ECDSA/FIPS_186-3/SigVer.rsp").filter { $0.section == "P-256,SHA-256" }
         #expect(vectors.count == 15)
@@ -81,7 +82,7 @@ import Testing
         }
     }
 
-    /// Zero, the curve's order and beyond, and other lengths.
+    /// Zero, numbers that are not below the curve's order, and numbers of a wrong length.
     @Test(arguments: [
         "", "01", String(repeating: "00", count: 32), String(repeating: "ff", count: 32),
         "ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551",
@@ -96,7 +97,8 @@ import Testing
     @Test func greatestScalarIsAValidKey() throws {
         let text = "ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632550"
         let key = try P256.Signing.PrivateKey(rawRepresentation: try #require(Data(hexadecimal: text)))
-        // The key's point is the curve's base point, mirrored.
+        // The largest key is the order minus 1. Its point is the base point of the curve with the
+        // opposite y.
         let one = try P256.Signing.PrivateKey(rawRepresentation: Data(count: 31) + [1])
         #expect(key.publicKey.rawRepresentation.prefix(32) == one.publicKey.rawRepresentation.prefix(32))
         #expect(key.publicKey.isValidSignature(try key.signature(for: Data()), for: Data()))
@@ -109,7 +111,7 @@ import Testing
         #expect(throws: CryptoKitError.self) { try P256.KeyAgreement.PublicKey(x963Representation: bytes) }
     }
 
-    /// Compressed and hybrid forms, and the point at infinity.
+    /// The first bytes of compressed and hybrid points, and of the point at infinity.
     @Test(arguments: [0, 2, 3, 6, 7] as [UInt8])
     func aPointBeginsWithFour(first: UInt8) {
         var bytes = P256.Signing.PrivateKey().publicKey.x963Representation
@@ -120,8 +122,9 @@ import Testing
 }
 
 @Suite struct P256KeyAgreementTests {
-    /// NIST SP 800-56A, ECC without confirmation. If NIST has changed a key or the secret, our
-    /// code must reject the key, or compute another secret.
+    /// NIST's vectors for key agreement with elliptic curves (SP 800-56A, without confirmation).
+    /// If NIST has changed a key or the secret, this project's code must reject the key, or
+    /// compute another secret.
     @Test(arguments: ["init", "resp"])
     func sharedSecretsMatchNIST(role: String) throws {
         let path = "asymmetric/ECDH/KASValidityTest_ECCStaticUnified_NOKC_ZZOnly_\(role).fax"
@@ -137,8 +140,8 @@ import Testing
             case "P (": #expect(try secret == vector.bytes("Z"), "\(result)")
             case "F (" where result.contains("CAVS's"): #expect(secret == nil, "\(result)")
             case "F (" where result.contains("Z changed"): #expect(try secret != vector.bytes("Z"), "\(result)")
-            // An error in our own public key does not matter, because we compute that key
-            // ourselves.
+            // An error in the own public key does not matter, because the code computes that key
+            // from the private key.
             default: break
             }
         }
@@ -149,7 +152,7 @@ import Testing
             let number = try vector.number("tcId")
             let secret = Result {
                 let number = try vector.bytes("private").suffix(32)
-                // The number has no leading zeros here.
+                // The vector's number has no leading zeros, so the test adds them.
                 return try P256.KeyAgreement.PrivateKey(rawRepresentation: Data(count: 32 - number.count) + number)
                     .sharedSecretFromKeyAgreement(with: .init(x963Representation: vector.bytes("public")))
                     .withUnsafeBytes { Data($0) }
@@ -157,8 +160,8 @@ import Testing
             if try vector.text("result") == "valid" {
                 #expect(try secret.get() == vector.bytes("shared"), "\(number)")
             } else {
-                // Compressed points may be accepted, but our code rejects them. It must reject
-                // all others.
+                // The vectors permit compressed points, but this project's code rejects them. It
+                // must reject all invalid points.
                 #expect(throws: CryptoKitError.self, "\(number)") { try secret.get() }
             }
         }

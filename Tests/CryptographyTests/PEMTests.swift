@@ -24,8 +24,8 @@ import Testing
         }
     }
 
-    /// Other curves, other kinds of keys, public halves, passwords, numbers above the order, and
-    /// inconsistent keys.
+    /// Files that are refused: other curves, other kinds of keys, public keys, encrypted keys,
+    /// numbers above the order, and inconsistent keys.
     @Test(arguments: [
         "PKCS8/ec-inconsistent-curve.pem", "PKCS8/ec-invalid-private-scalar.pem", "PKCS8/ec_private_key_encrypted.pem",
         "PKCS8/ec_oid_not_in_reg_private_2.pkcs8.pem", "PKCS8/private.pem", "PKCS8/rsa_pss_2048.pem",
@@ -52,8 +52,8 @@ import Testing
         #expect(ERR_peek_error() == 0)
     }
 
-    /// A damaged key is read as that key, as another one, or rejected. It never crashes the
-    /// process.
+    /// A damaged key may be read as the same key or as another key, or be rejected. It must never
+    /// crash the process.
     @Test func damagedKeyIsReadSafelyOrRefused() throws {
         let key = P256.Signing.PrivateKey()
         let text = Array(key.pemRepresentation.utf8)
@@ -87,7 +87,8 @@ import Testing
         #expect(body.suffix(65) == key.publicKey.x963Representation)
     }
 
-    /// RFC 7468 has 64 characters on a line; tools and secret stores write others.
+    /// RFC 7468 demands 64 characters on a line, but tools and secret stores write lines of other
+    /// lengths.
     @Test(arguments: [
         ("\n", 100_000), ("\n", 76), ("\r\n", 64), (" \n", 64), ("\n", 1),
     ])

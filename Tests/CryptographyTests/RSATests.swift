@@ -19,7 +19,8 @@ import Testing
         (.sha256, "SHA256"), (.sha384, "SHA384"), (.sha512, "SHA512"),
     ]
 
-    /// NIST's vectors; in most, the message, the exponent, the signature or its form is changed.
+    /// NIST's vectors for RSA signatures. In most of them, the message, the exponent, the
+    /// signature or its form is changed.
     @Test(arguments: hashes) func publicKeysAgreeWithNIST(hash: SignatureHash, name: String) throws {
         var modulus: [UInt8] = []
         var counts = [true: 0, false: 0]
@@ -37,8 +38,8 @@ import Testing
         #expect(ERR_peek_error() == 0)
     }
 
-    /// NIST's valid signatures by PSS have salts of 10 bytes; those of tokens are as long as the
-    /// hash.
+    /// In NIST's valid PSS signatures, the salt has 10 bytes. In tokens, the salt must be as long
+    /// as the hash, so NIST's signatures are refused.
     @Test(arguments: hashes) func shortSaltsOfNISTAreRefused(hash: SignatureHash, name: String) throws {
         var modulus: [UInt8] = []
         var count = 0
@@ -55,8 +56,8 @@ import Testing
         #expect(ERR_peek_error() == 0)
     }
 
-    /// Python's cryptography makes signatures with both paddings, and with two PSS variants that
-    /// must be rejected.
+    /// The Python package cryptography makes signatures with both paddings, and with two PSS
+    /// variants that must be rejected.
     @Test(arguments: hashes)
     func bothPaddingsAgreeWithAnotherImplementation(hash: SignatureHash, name: String) async throws {
         struct Question: Encodable {
@@ -97,7 +98,8 @@ import Testing
         #expect(answer.signatures.count == 4)
     }
 
-    /// Short or even moduli, and the exponent with which each number is its own signature.
+    /// Public keys that are refused: short or even moduli, invalid exponents, and the exponent 1,
+    /// with which each number is its own signature.
     @Test(
         arguments: [
             ([UInt8](repeating: 255, count: 255), [1, 0, 1]), ([UInt8](repeating: 254, count: 256), [1, 0, 1]),
@@ -119,7 +121,7 @@ import Testing
         #expect(try key.signature(for: Data(), padding: .pkcs1v15).count == 256)
     }
 
-    /// Keys that are too short, for another padding, of another kind, encrypted with a password,
+    /// Private keys that are refused: too short, for another padding, of another kind, encrypted,
     /// or with inconsistent numbers.
     @Test(arguments: [
         "PKCS8/unenc-rsa-pkcs8.pem", "PKCS8/rsa_pss_2048.pem", "PKCS8/ec_private_key.pem",
@@ -133,7 +135,8 @@ import Testing
         #expect(ERR_peek_error() == 0)
     }
 
-    /// Changes the modulus, the exponents, the primes and values derived from them.
+    /// The changed places are in the modulus, the exponents, the primes and the values derived
+    /// from them.
     @Test func aKeyWithAChangedNumberIsRefused() throws {
         let vector = try #require(try Vector.wycheproof("rsa_pkcs1_2048_sig_gen").first)
         let der = try vector.bytes("key")

@@ -4,7 +4,7 @@ import Testing
 @testable import Cryptography
 
 @Suite struct SHA256Tests {
-    /// NIST, SHA Test Vectors for Hashing Byte-Oriented Messages.
+    /// NIST's SHA test vectors for byte-oriented messages.
     @Test(arguments: [("SHA256ShortMsg", 65), ("SHA256LongMsg", 64)])
     func hashesMatchNIST(file: String, count: Int) throws {
         let vectors = try Vector.read("hashes/SHA2/\(file).rsp").filter { $0.fields["MD"] != nil }
@@ -12,7 +12,7 @@ import Testing
         for vector in vectors {
             let message = try vector.bytes("Msg").prefix(try vector.number("Len") / 8)
             #expect(Data(SHA256.hash(data: message)) == (try vector.bytes("MD")), "\(message.count) bytes")
-            // The message is split in two, and in bytes that are not contiguous.
+            // The message is hashed in two parts, the second of which is not contiguous in memory.
             var hash = SHA256()
             hash.update(data: message.prefix(message.count / 3))
             hash.update(data: ScatteredBytes(Array(message.dropFirst(message.count / 3))))
@@ -20,7 +20,8 @@ import Testing
         }
     }
 
-    /// The Monte Carlo test of the same suite: 1,000 nested hashes for each of its first vectors.
+    /// The Monte Carlo test of NIST's SHA test vectors: 1,000 nested hashes for each of the first
+    /// vectors.
     @Test func nestedHashesMatchNIST() throws {
         let vectors = try Vector.read("hashes/SHA2/SHA256Monte.rsp")
         var seed = try #require(try vectors.first { $0.fields["Seed"] != nil }?.bytes("Seed"))
@@ -40,7 +41,7 @@ import Testing
         one.update(data: Data("c".utf8))
         #expect(one.finalize() == SHA256.hash(data: Data("ac".utf8)))
         #expect(other.finalize() == SHA256.hash(data: Data("ab".utf8)))
-        // `finalize` does not end the hash.
+        // After `finalize`, a hash can still be updated.
         other.update(data: Data("d".utf8))
         #expect(other.finalize() == SHA256.hash(data: Data("abd".utf8)))
     }
@@ -56,7 +57,7 @@ import Testing
         #expect(hash.withContiguousStorageIfAvailable { Array($0) } == bytes)
     }
 
-    /// Two hashes are unequal if a single bit differs, and also if several do.
+    /// Two hashes are unequal, whether one bit differs or several bits do.
     @Test func hashesDifferWhereABitDoes() {
         let hash = SHA256.hash(data: Data("abc".utf8))
         let bytes = Array(hash)

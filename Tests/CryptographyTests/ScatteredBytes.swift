@@ -1,6 +1,6 @@
 import Foundation
 
-/// Bytes in two pieces, which no function can get contiguously without a copy.
+/// Bytes in two pieces, which no function can read as one contiguous piece without a copy.
 struct ScatteredBytes: DataProtocol {
     let regions: [Data]
 

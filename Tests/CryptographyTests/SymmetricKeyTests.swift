@@ -27,7 +27,8 @@ import Testing
     @Test func secretBytesLiveUntilTheCallEnds() {
         let copy = SecretBytes(copying: UnsafeRawBufferPointer(start: nil, count: 0))
         #expect(copy.count == 0)
-        // The call uses the bytes' only reference.
+        // The object is released right after this call, because the call has the only reference to
+        // it.
         let bytes = SecretBytes(count: 32) { $0.initializeMemory(as: UInt8.self, repeating: 7) }
             .withUnsafeBytes { Data($0) }
         #expect(bytes == Data(repeating: 7, count: 32))

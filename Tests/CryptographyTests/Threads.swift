@@ -2,8 +2,8 @@ import Foundation
 import Synchronization
 
 enum Threads {
-    /// Runs `body` on `count` threads at once, which have ended afterwards. Returns how many
-    /// returned `false`.
+    /// Runs `body` on `count` threads at once, and waits for their end. Returns the number of
+    /// calls that returned `false`.
     static func run(_ count: Int, _ body: @escaping @Sendable (Int) -> Bool) -> Int {
         let failures = Failures()
         let threads = (0..<count).compactMap { number in

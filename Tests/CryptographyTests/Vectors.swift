@@ -1,6 +1,6 @@
 import Foundation
 
-/// A published vector: lines of `name = value` under a line in brackets, in NIST's format.
+/// A published test vector: lines of `name = value` under a line in brackets, in NIST's format.
 struct Vector {
     let section: String
     fileprivate(set) var fields: [String: String] = [:]
@@ -28,8 +28,8 @@ struct Vector {
 extension Vector {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../..")
 
-    /// A file of the Python package `cryptography-vectors`, which scripts/make-test-environment
-    /// installs.
+    /// Returns a file of the Python package `cryptography-vectors`, which
+    /// scripts/make-test-environment installs.
     static func file(_ path: String) throws -> Data {
         let libraries = self.root.appending(path: ".venv-test/lib")
         let pythons = try FileManager.default.contentsOfDirectory(atPath: libraries.path)
@@ -39,8 +39,8 @@ extension Vector {
         )
     }
 
-    /// Reads the vectors of such a file. Each ends at an empty line; with `last`, at the first
-    /// one after that name.
+    /// Reads the vectors of a file of that package. A vector ends at an empty line. With `last`,
+    /// it ends at the first empty line after the name `last`.
     static func read(_ path: String, upTo last: String? = nil) throws -> [Vector] {
         self.all(in: try self.file(path), upTo: last)
     }

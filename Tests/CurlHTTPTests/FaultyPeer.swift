@@ -4,12 +4,11 @@ import PushSimulators
 import PushTesting
 import Reactor
 
-/// A client and a simulated provider with faults, over HTTP/2 and TLS, for the duration of a
-/// test.
+/// An HTTP client, and a simulated provider that makes faults on purpose. They use HTTP/2 and TLS.
 struct FaultyPeer: Sendable {
     let client: HTTPClient
     let provider: WNSSimulator
-    /// Each push as it arrives.
+    /// The pushes that arrive at the provider, in order.
     let arrivals: AsyncStream<ReceivedPush>
     private let url: OutboundURL
     private let token: String
@@ -40,7 +39,7 @@ struct FaultyPeer: Sendable {
         }
     }
 
-    /// Makes `count` calls at once. Returns how often each outcome occurred.
+    /// Makes `count` calls at once. Returns the number of calls with each outcome.
     func post(_ count: Int, timeout: Duration = .seconds(20)) async -> [String: Int] {
         await withTaskGroup(of: Outcome.self) { group in
             for _ in 0..<count { group.addTask { await self.post(timeout: timeout) } }
@@ -51,7 +50,7 @@ struct FaultyPeer: Sendable {
     /// The number of connections that carried pushes.
     var connectionCount: Int { Set(self.provider.pushes.received.map(\.request.connection)).count }
 
-    /// The number of pushes that the provider has handled, including repeats.
+    /// The number of pushes that the provider has handled, including repeated ones.
     var deliveredCount: Int { self.provider.pushes.received.count(where: \.verdict.isDelivered) }
 
     func arrival() async -> ReceivedPush? {
@@ -65,7 +64,8 @@ struct FaultyPeer: Sendable {
         _ body: @Sendable (FaultyPeer) async throws -> Value
     ) async throws -> Value {
         let folder = try TemporaryFolder()
-        // libcurl reads the file for each connection.
+        // libcurl reads the file `ca.pem` for each connection, so the folder must exist until the
+        // end.
         defer { withExtendedLifetime(folder) {} }
         let authority = try TestAuthority()
         try authority.write(to: folder.file("ca.pem"))
@@ -111,7 +111,7 @@ struct FaultyPeer: Sendable {
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
         self.token = try decoder.decode(Answer.self, from: Data(try await client.send(request).body)).accessToken
-        // The later calls use new connections.
+        // Later calls do not use the present connections, but new ones.
         client.renewConnections()
     }
 }

@@ -3,7 +3,7 @@ import PushSimulators
 import Testing
 
 /// The outcomes of calls to a faulty peer, over real sockets. Unless a test says otherwise, each
-/// call has a deadline of twenty seconds, so a call that hangs is noticed.
+/// call has a deadline of twenty seconds, so the test notices a call that hangs.
 @Suite(.timeLimit(.minutes(5))) struct FaultyPeerTests {
     /// All calls succeed despite a single fault.
     @Test(
@@ -35,7 +35,7 @@ import Testing
     }
 
     /// libcurl repeats such a request by itself on a connection that was used before. For this
-    /// reason providers get the same id each time.
+    /// reason, the sender gives the provider the same id in each repetition.
     @Test(arguments: ["lose-answer", "cut"])
     func aCallWhoseAnswerWasLostIsHandledTwice(fault: String) async throws {
         let (outcomes, delivered) = try await FaultyPeer.with([FaultRule("every 2 next 1: \(fault)")]) { peer in
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test func connectionTakesNoCallsAfterGoAway() async throws {
-        // The first call keeps the connection open on both sides.
+        // The first call gets no answer, and so keeps the connection open on both sides.
         let rules = [try FaultRule("next 1: no-answer"), try FaultRule("next 1: goaway")]
         let (outcomes, connections) = try await FaultyPeer.with(rules) { peer in
             async let first = peer.post(timeout: .seconds(3))
@@ -80,7 +80,8 @@ import Testing
             let stalled = await peer.post(4, timeout: .seconds(1))
             return (stalled, await peer.post(4))
         }
-        // The other calls may have continued on the next connection.
+        // At least the stalled call has timed out. The other calls may have continued on the next
+        // connection.
         #expect(stalled["timed out", default: 0] >= 1)
         #expect(Set(stalled.keys).isSubset(of: ["timed out", "200"]))
         #expect(after == ["200": 4])
@@ -97,7 +98,7 @@ import Testing
         #expect(outcomes[1] == .status(200))
     }
 
-    /// A peer that refuses everything must not get a storm of connections.
+    /// If a peer refuses everything, the client must not open connection after connection.
     @Test(arguments: ["refuse-stream", "goaway-before", "reset"])
     func aPeerThatFailsAlwaysIsGivenUpSoon(fault: String) async throws {
         let (outcomes, connections) = try await FaultyPeer.with([FaultRule("always: \(fault)")]) {
@@ -127,8 +128,8 @@ import Testing
     }
 
     @Test func aProvenConnectionThatIsLostIsReplacedByOneThatCarriesOneCall() async throws {
-        // Two connections: the peer refuses further streams on the first after ten, and never
-        // answers the first request on the second.
+        // The peer refuses further streams on the first connection after ten. On the second
+        // connection, it never answers the first request.
         let rules = [try FaultRule("every 10 next 1: goaway"), try FaultRule("every 10 next 1: no-answer")]
         let (outcomes, received) = try await FaultyPeer.with(rules) {
             $0.provesConnections = true

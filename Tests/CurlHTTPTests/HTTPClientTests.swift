@@ -47,7 +47,8 @@ private let ok = Reply.text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Two-Words
         #expect(requests[2].hasPrefix("GET /3 ") && !requests[2].contains("Content-Length"))
     }
 
-    /// The kernel sends a request on a corked socket only a fifth of a second later.
+    /// If a socket stays corked after a request, the kernel delays the request by a fifth of a
+    /// second.
     @Test(arguments: [1, 2, 3, 4, 8]) func everySocketIsUncorkedAfterARequest(connections: Int) async throws {
         var settings = HTTPClientSettings.loopback
         settings.connectionsPerHost = connections
@@ -135,7 +136,7 @@ private let ok = Reply.text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Two-Words
         var settings = HTTPClientSettings.loopback
         settings.maximumCalls = 1
         let failure = try await withPeer(.silence, settings) { exchange in
-            // The peer never answers; leaving the scope cancels the call.
+            // The peer never answers; the end of this scope cancels the call.
             async let _ = exchange.get(timeout: .seconds(60))
             _ = await exchange.requestText()
             return await exchange.get(timeout: .seconds(60)).failure
@@ -214,7 +215,7 @@ private let ok = Reply.text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Two-Words
     }
 
     @Test func closedPortIsReportedAsAFailedConnection() async throws {
-        // No socket is bound to the address once the listener is gone.
+        // The listener is released at once, so nothing listens at the address afterwards.
         let address = try Listener(.tcp(host: "127.0.0.1", port: 0)).address
         let failure = try await withPeer(ok) { exchange in
             let url = try #require(OutboundURL("http://\(address)/"))
@@ -241,7 +242,7 @@ private let ok = Reply.text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Two-Words
 }
 
 @Suite(.timeLimit(.minutes(5))) struct RefusedPlacesTests {
-    /// Every spelling of a loopback, private or metadata address that a resolver understands.
+    /// Loopback, private and metadata addresses, in every spelling that a resolver understands.
     @Test(arguments: [
         "127.0.0.1", "127.1", "0x7f.1", "2130706433", "017700000001", "0.0.0.0", "localhost", "10.0.0.1", "192.168.1.1",
         "169.254.169.254", "0xA9FEA9FE", "[::1]", "[::]", "[::ffff:127.0.0.1]", "[::ffff:a9fe:a9fe]", "[fe80::1]",

@@ -1,7 +1,7 @@
 import CurlHTTP
 import Testing
 
-/// Calls through a proxy; the whole way through a real one is in `scripts/e2e run egress`.
+/// Calls through a proxy; `scripts/e2e run egress` tests calls through a real proxy.
 @Suite(.timeLimit(.minutes(5))) struct OutboundProxyTests {
     private static let tunnel = "HTTP/1.1 200 Connection established\r\nX-Of-The-Proxy: 1\r\n\r\n"
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"

@@ -7,7 +7,7 @@ import Testing
 /// The peer's reaction to the first request of each connection.
 enum Reply: Sendable {
     case text(String)
-    /// The peer sends the same answer to each further request of the connection.
+    /// The peer sends the same answer to each request of the connection.
     case each(String)
     /// The answers to the connection's requests, in order.
     case inTurn([String])
@@ -17,12 +17,12 @@ enum Reply: Sendable {
     case reset
 }
 
-/// A minimal HTTP/1.1 peer on its own port, a client, and the loop of both.
+/// A minimal HTTP/1.1 peer on its own port, a client, and the event loop of both.
 struct Exchange: Sendable {
     let client: HTTPClient
     /// The peer's URL without a final slash.
     let base: String
-    /// Each request as it arrived over the wire.
+    /// Each request as the peer received it.
     let requests: AsyncStream<String>
     let loop: EventLoop
 
@@ -46,7 +46,8 @@ struct Exchange: Sendable {
         }
     }
 
-    /// Returns, for each of the client's sockets, whether the kernel holds its last bytes back.
+    /// Returns, for each of the client's sockets, whether it is corked, which means that the
+    /// kernel may hold back its last bytes.
     func corks() async throws -> [Bool] {
         let port = self.base.split(separator: ":").last.flatMap { UInt16($0) }
         let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
@@ -69,7 +70,7 @@ struct Exchange: Sendable {
 }
 
 extension HTTPClientSettings {
-    /// The settings for tests: without TLS, to loopback.
+    /// The settings for tests: without TLS, and with loopback addresses allowed.
     static var loopback: HTTPClientSettings { HTTPClientSettings(allowsPlainHTTP: true, addresses: .any) }
 }
 
@@ -129,10 +130,10 @@ private func serve(
 ) async {
     guard let descriptor = try? Descriptor(number, on: loop) else { return }
     defer { descriptor.close() }
-    // Safe: only the loop uses it.
+    // This is safe, because only the event loop uses the stream.
     nonisolated(unsafe) let stream = SocketStream(descriptor)
     await descriptor.cancellingWaits {
-        // Any failure here shows on the client's side.
+        // The peer may ignore failures, because the test sees them on the client's side.
         guard var text = try? await readRequest(stream) else { return }
         received.yield(text)
         switch reply {
@@ -173,7 +174,7 @@ private func write(_ text: String, to stream: SocketStream) async {
     }
 }
 
-/// Reads up to the end of the header, and the body of the announced length.
+/// Reads a request: its header, and a body of the announced length.
 private func readRequest(_ stream: SocketStream) async throws -> String {
     var text = ""
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 1)
@@ -181,7 +182,8 @@ private func readRequest(_ stream: SocketStream) async throws -> String {
     while true {
         if let count = try stream.read(into: buffer) {
             text += String(decoding: buffer[..<count], as: UTF8.self)
-            // The first byte of a TLS handshake: no more will arrive before an answer.
+            // This is the first byte of a TLS handshake. The client sends nothing more before the
+            // peer's answer.
             if text.utf8.first == 0x16 { return text }
             let parts = text.split(separator: "\r\n\r\n", maxSplits: 1, omittingEmptySubsequences: false)
             let length = text.firstMatch(of: /Content-Length: (\d+)/).flatMap { Int($0.1) } ?? 0

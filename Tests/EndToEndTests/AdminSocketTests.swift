@@ -6,7 +6,8 @@ import Testing
 @testable import PushApplication
 @testable import sealpost
 
-/// The socket's file: its owner, and the treatment of a file that exists already.
+/// The file of the admin socket: who may own it, and what the daemon does if the file exists
+/// already.
 @Suite(.timeLimit(.minutes(5))) struct AdminSocketTests {
     private let folder: TemporaryFolder
     private let socket: AdminSocket
@@ -32,7 +33,8 @@ import Testing
     @Test func connectingWithoutADaemonGivesNoConnection() throws {
         #expect(try self.socket.connect() == nil)
         _ = try self.socket.listen()
-        // The listener is gone, like that of a killed daemon; the file still exists.
+        // The listener is closed, as after the kill of a daemon, but the socket's file still
+        // exists.
         #expect(FileManager.default.fileExists(atPath: self.socket.path))
         #expect(try self.socket.connect() == nil)
     }
@@ -55,15 +57,15 @@ import Testing
         withExtendedLifetime(first) {}
     }
 
-    /// If several daemons start at the same moment at an abandoned socket, one gets it, and keeps
-    /// it.
+    /// If several daemons start at the same moment with the same abandoned socket file, exactly
+    /// one of them gets the socket and keeps it.
     @Test func exactlyOneOfManyStartingDaemonsGetsTheSocket() async throws {
         _ = try self.socket.listen()
         let socket = self.socket
         let open = await withTaskGroup(of: (Listener, AdminSocketLock)?.self) { group in
             for _ in 0..<20 {
                 group.addTask {
-                    // Most of these attempts are expected to fail.
+                    // Most of the twenty attempts are expected to fail.
                     guard let open = try? socket.listen() else { return nil }
                     return (open.listener, open.lock)
                 }
@@ -91,8 +93,8 @@ import Testing
     func aFolderOpenToOtherUsersIsRefused(mode: Int) throws {
         let open = try self.socket.listen()
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: self.folder.file("admin"))
-        // Client and server refuse such a folder: another user could listen there and receive
-        // passwords.
+        // Client and server refuse a folder that other users may write to. Another user could
+        // listen there and receive passwords.
         let attempts: [() throws -> Void] = [
             { _ = try self.socket.connect() }, { _ = try self.socket.listen() },
         ]
@@ -103,7 +105,8 @@ import Testing
         withExtendedLifetime(open) {}
     }
 
-    /// Kubernetes opens the folder to a group at each mount of a volume with `fsGroup`.
+    /// For a volume with `fsGroup`, Kubernetes makes the folder writable for a group at each
+    /// mount. The daemon removes this right again.
     @Test func theUsualFolderIsClosedAgainAtTheStart() throws {
         var socket = self.socket
         socket.isUsual = true
@@ -146,8 +149,8 @@ import Testing
         #expect(other.adminSocket == nil)
     }
 
-    /// The folders of a path, from the root on, each with its owner and mode; and the user who
-    /// owns the last folder's files.
+    /// The owner and mode of each folder of a path, from the root on, and the owner of the files
+    /// in the last folder.
     struct Folders: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let modes: [(owner: uid_t, mode: mode_t)]
@@ -198,14 +201,16 @@ import Testing
         #expect((fault == nil) == (folders.fault == nil), "\(fault ?? "trusted")")
     }
 
-    /// Another user listens in a folder where root runs commands, and waits for their passwords.
+    /// Another user listens in a folder where root runs commands. Root's commands must not send
+    /// their passwords to this user.
     @Test(.enabled(if: geteuid() == 0)) func rootSendsNothingToAnotherUsersListener() throws {
         let open = try self.socket.listen()
         let folder = self.folder.file("admin")
         try #require(chown(folder, 65_534, 65_534) == 0)
         let error = #expect(throws: AdminSocketError.self) { _ = try self.socket.connect() }
         #expect(error?.description.contains("neither to you nor to the server's user") == true)
-        // The database belongs to that user, so the server runs as that user.
+        // The database belongs to the other user. That user therefore runs the server, and root's
+        // commands may connect.
         let file = self.folder.file("sealpost.db")
         try Data().write(to: URL(fileURLWithPath: file))
         try #require(chown(file, 65_534, 65_534) == 0)

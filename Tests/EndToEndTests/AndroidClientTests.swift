@@ -1,7 +1,7 @@
 import PushTesting
 import Testing
 
-/// The client for Android, on Debian's JVM.
+/// The client library for Android, tested on Debian's JVM.
 @Suite(.timeLimit(.minutes(15))) struct AndroidClientTests {
     /// Runs the client's own tests with the vectors of `docs/evidence/vectors`. Checks how the
     /// client uses the platform, and the snippets of its guide.

@@ -15,7 +15,8 @@ import Testing
         self.folder = try TemporaryFolder()
     }
 
-    /// Returns the documentation's commands, for this folder.
+    /// Returns the commands under a heading of the documentation, with the paths of the test's
+    /// folder.
     private func documented(_ heading: String) throws -> String {
         let text = try Repository.text(of: "docs/operate/backup.md")
         let part = try #require(text.components(separatedBy: "## \(heading)\n").dropFirst().first)
@@ -44,8 +45,8 @@ import Testing
         let made = try await self.shell(self.documented("Make one"))
         #expect(made.code == 0, "\(made.errors)")
         let after = try await client.send("after")
-        // The database's log contains the second notification, and pages that are elsewhere in the
-        // copy.
+        // The database's write-ahead log contains the second notification. Its pages do not fit
+        // the restored copy, so the restoration must remove the log.
         daemon.process.signal(SIGKILL)
         _ = await daemon.process.end()
         #expect(FileManager.default.contents(atPath: folder.file("var/sealpost.db-wal"))?.isEmpty == false)
@@ -72,7 +73,7 @@ import Testing
         )
     }
 
-    /// Returns whether the server has a notification, with its own payload.
+    /// Returns whether the server has the notification with this id and this payload.
     private func has(_ id: Int64, _ text: String, _ client: PushClient) async throws -> Bool {
         do {
             return try await client.notification(id).value.payload == .string(text)
@@ -82,8 +83,8 @@ import Testing
         }
     }
 
-    /// For each client the copy contains the posts up to one of them: no gap, and no loss of
-    /// earlier acknowledged posts.
+    /// Several clients post during the backup. For each client, the copy must contain its posts up
+    /// to some point, without a gap.
     @Test func aBackupUnderLoadIsAConsistentSnapshot() async throws {
         _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: "correct horse\n")
         var daemon = try await Daemon(in: self.folder)
@@ -173,7 +174,8 @@ import Testing
         let audit = try await Daemon.run(["audit", "list"], in: self.folder).output
         let name = LocalUser.name(of: geteuid())
         #expect(audit.contains("\tdatabase.backup\t\(path)\t\tlocal \(name)\t"), "\(audit)")
-        // With `--direct` the command itself makes the copy, and the audit gets no record of it.
+        // With `--direct`, the command makes the copy without the server, and the audit gets no
+        // record of the backup.
         #expect(try await Daemon.run(["backup", "own.db", "--direct"], in: self.folder).code == 0)
         #expect(try await Daemon.run(["audit", "list"], in: self.folder).output == audit)
         #expect(await daemon.terminate() == 0)
@@ -197,8 +199,8 @@ import Testing
         _ = try await Daemon.run(["user", "add", "alice", "--no-password"], in: self.folder)
         let daemon = try await Daemon(in: self.folder)
         let (copy, other) = (self.folder.file("copy.db"), self.folder.file("other.db"))
-        // The progress appears after a quarter of a second. A fast disk has finished any copy by
-        // then.
+        // The progress appears after a quarter of a second. A fast disk would have finished the
+        // copy by then, so the fault delays it.
         try await daemon.withFault("fsync:delay_enter=1500000", on: ["\(copy).partial", "\(other).partial"]) {
             let copied = try await Terminal.run(["backup", "copy.db"], in: self.folder, [("copying [", nil)])
             #expect(
@@ -216,7 +218,7 @@ import Testing
                     throw Leaving()
                 }
             } catch is Leaving {}
-            // Another copy can be made once the abandoned one has ended.
+            // The server can make another copy as soon as the abandoned copy has ended.
             try await eventually {
                 try await Daemon.run(["backup", "next.db"], in: self.folder).code == 0
             }

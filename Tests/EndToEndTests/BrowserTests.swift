@@ -2,8 +2,8 @@ import Foundation
 import PushTesting
 import Testing
 
-/// Header fields that browsers obey, as seen on the wire: through the proxies of `config/`, and
-/// over the server's own TLS. `scripts/e2e run browsers` tests real browsers.
+/// Header fields that browsers obey, as a client receives them through the proxies of `config/`
+/// and over the server's own TLS. `scripts/e2e run browsers` tests real browsers.
 @Suite(.timeLimit(.minutes(5))) struct BrowserTests {
     private static let settings = ["SERVER_ALLOWEDORIGINS": "[https://app.example]"]
 
@@ -33,7 +33,8 @@ import Testing
             }
             #expect(list.values("Strict-Transport-Security") == [])
 
-            // The browser vouches for the page, even if the proxy has changed Host.
+            // By `Sec-Fetch-Site`, the browser states that the page belongs to the server. This
+            // counts even if a proxy has changed `Host`.
             let own = try await site.curl(
                 "/api/notifications",
                 "--data",
@@ -98,7 +99,8 @@ import Testing
         let encrypted = try await files.curl("https://127.0.0.1:\(daemon.port)/healthz", "--include")
         let lines = encrypted.output.lowercased().split(separator: "\r\n").map(String.init)
         #expect(lines.filter { $0.hasPrefix("strict-transport-security") } == (line.map { [$0] } ?? []))
-        // Over plain HTTP the server must not send the field to a browser (RFC 6797 section 7.2).
+        // Over plain HTTP, the server must not send `Strict-Transport-Security` (RFC 6797 section
+        // 7.2).
         let clear = try await files.curl("http://h/healthz", "--include", "--unix-socket", socket)
         #expect(clear.output.hasPrefix("HTTP/1.1 200 "), "\(clear)")
         #expect(!clear.output.lowercased().contains("strict-transport-security"))

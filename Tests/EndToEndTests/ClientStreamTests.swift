@@ -12,7 +12,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct ClientStreamTests {
     private func withStack(_ body: @escaping @Sendable (Stack) async throws -> Void) async throws {
         try await Stack.run { configuration in
-            // The stream sender, which exists if no other is configured.
+            // The default senders: the stream sender alone.
             configuration.senders = Configuration().senders
             configuration.server.streamHeartbeat = .milliseconds(100)
             configuration.quotas = [:]
@@ -41,8 +41,8 @@ import Testing
                 #expect(try await self.next(&events) == "\(id) \(text)")
             }
             events = client.events().makeAsyncIterator()
-            // Otherwise the push could come before the server notices the end of the old stream,
-            // and be written to that stream.
+            // The server must notice the end of the old stream before the next push. Otherwise it
+            // could write the push to that stream.
             try await eventually("nobody is there") { stack.application.parts.streams.devices.isEmpty }
             let missed = try await client.send("third").id
             #expect(try await self.next(&events) == "connected")

@@ -8,7 +8,8 @@ import Testing
 @testable import PushApplication
 @testable import sealpost
 
-/// The clock that the server holds back after a jump of the machine's clock, as operators see it.
+/// The clock that the server holds back after a jump of the machine's clock, from the view of
+/// operators.
 @Suite(.timeLimit(.minutes(5))) struct ClockTests {
     private static let jump: TimeInterval = 100 * 86_400
 
@@ -21,7 +22,8 @@ import Testing
         self.configuration.database = self.folder.file(self.configuration.database)
     }
 
-    /// Saves a mark that puts the machine's clock ahead by `seconds`.
+    /// Saves an earlier time of the clock. Compared with it, the machine's clock seems to have
+    /// jumped ahead by `seconds`.
     private func jumpAhead(_ seconds: TimeInterval = Self.jump) throws {
         let mark = HeldClock().mark
         let earlier = mark.time - seconds
@@ -136,8 +138,8 @@ import Testing
         #expect(try HeldClock(after: self.file.load()).behind == nil)
     }
 
-    /// The other machine's time, in seconds after the wrong clock's, and whether the server
-    /// trusts the clock.
+    /// How many seconds another machine's clock is ahead of this one (`nil` without another
+    /// machine), and whether the server therefore trusts its own clock.
     @Test(
         arguments: [(0, true), (3000, true), (-3000, true), (-Self.jump, false), (nil, false)]
             as [(Double?, Bool)]

@@ -4,8 +4,8 @@ import PushTesting
 import Testing
 import Yams
 
-/// Checks `examples/cluster.yaml` as far as possible without Docker: its parts must match.
-/// `scripts/e2e run failover` runs `config/patroni.yaml`.
+/// Checks `examples/cluster.yaml` as far as possible without Docker: the parts of the file must
+/// match each other. `scripts/e2e run failover` runs `config/patroni.yaml`.
 @Suite(.timeLimit(.minutes(5))) struct ClusterExampleTests {
     private let file: Node
 
@@ -23,7 +23,8 @@ import Yams
         return try #require(environment?.mapping).reduce(into: [:]) { $0[$1.key.string ?? ""] = $1.value.string }
     }
 
-    /// nginx gets the file that the other tests run, except for the addresses.
+    /// Except for the addresses, the nginx configuration in the example is the file that other
+    /// tests run.
     @Test func nginxUsesTheTestedConfiguration() throws {
         let content = try #require(self.file["configs"]?["site"]?["content"]?.string)
         func lines(_ text: String) -> [String] {
@@ -42,14 +43,15 @@ import Yams
         for server in try self.names("sealpost") {
             let address = try #require(try self.environment(of: server)["SEALPOST_DATABASE"])
             #expect(address.contains("@\(databases.joined(separator: ","))/"))
-            // The password's file exists only in the container.
+            // The file with the password exists only in the container, so the test returns the
+            // password itself.
             let place = PostgreSQLPlace(address) { _ in "secret" }
             #expect(place != nil && place?.fault == nil, "\(place?.fault ?? "no address")")
         }
     }
 
-    /// Patroni gets from each database's environment the values that its configuration leaves
-    /// open.
+    /// Patroni's configuration leaves some values open. Patroni gets them from the environment of
+    /// each database's container.
     @Test func eachDatabaseGetsItsOwnSettings() throws {
         let etcd = try self.names("etcd").map { "\($0):2379" }.joined(separator: ",")
         for database in try self.names("db") {

@@ -8,7 +8,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// The command line from an operator's view.
+/// The commands, their errors and their help, as an operator sees them.
 @Suite(.timeLimit(.minutes(5))) struct CommandLineTests {
     private let folder: TemporaryFolder
 
@@ -29,7 +29,7 @@ import Testing
         let ended = try await Daemon.run(["--version"], in: self.folder)
         #expect(ended.code == 0)
         let version = try #require(ended.output.prefixMatch(of: /\S+/)).output
-        // `make release`, which knows the commit, does not build the tests.
+        // Only `make release` puts the commit into the executable, and it does not build this one.
         #expect(ended.output == "\(version) (commit unknown: built without make release)\n")
         let changelog = try Repository.text(of: "CHANGELOG.md")
         let newest = changelog.firstMatch(of: /(?m)^## (\d\S+) - \d{4}-\d\d-\d\d$/)?.output.1
@@ -82,8 +82,8 @@ import Testing
         #expect(taken.code == 1 && taken.errors.contains("cannot be created"))
     }
 
-    /// Others can choose some of the text in errors: a foreign file has names of members, and a
-    /// script's caller gives arguments.
+    /// An attacker can choose some of the text in errors: the member names of an imported file, or
+    /// the arguments that a script passes on.
     @Test(arguments: [[], ["--json"]]) func controlCharactersInForeignTextAreEscaped(form: [String]) async throws {
         try await Daemon.makeDatabase(in: self.folder)
         let line = #"{"Name":"bob","\u001b]0;x\u0007\u009b2J\u202e\nline 2: carol added":1}"#
@@ -213,7 +213,7 @@ import Testing
                     credentials: .basic(username: "alice", password: password),
                     options: .init(testing: [])
                 )
-                // Only the refusal matters here.
+                // Only whether the server accepts the password matters here.
                 let item = try? await client.send("hello")
                 #expect((item != nil) == isRight, "\(command): \(password)")
             }

@@ -14,7 +14,8 @@ import Testing
         self.folder = try TemporaryFolder()
     }
 
-    /// Runs a command with `--json` that must succeed. Returns the values of its lines.
+    /// Runs a command with `--json` that must succeed. Returns the JSON value of each line that it
+    /// prints.
     private func run(
         _ arguments: String,
         input: String = "",
@@ -209,7 +210,7 @@ import Testing
         #expect(try await self.table("user list").last?.hasSuffix("  enabled, encryption required") == true)
     }
 
-    /// Each list has as many cells as columns, under their headings.
+    /// In each list, a row must have a cell under each heading.
     @Test func eachListIsATable() async throws {
         let made = try await Daemon.run(["init", "--config", "sealpost.yaml"], in: self.folder)
         #expect(made.code == 0, "\(made.errors)")

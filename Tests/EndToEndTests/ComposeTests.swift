@@ -25,14 +25,15 @@ import Yams
         try #require(self.file["services"]?[name])
     }
 
-    /// Returns the source, target and options of each volume of a service.
+    /// Returns the source, target and options of each volume of the service `name`.
     private func volumes(of name: String) throws -> [[String]] {
         try #require(try self.service(name)["volumes"]?.array()).map { node in
             try #require(node.string).split(separator: ":").map(String.init)
         }
     }
 
-    /// nginx gets the file that the other tests run, except for the address of Sealpost.
+    /// Except for the address of Sealpost, the nginx configuration in the example is the file that
+    /// other tests run.
     @Test func nginxUsesTheTestedConfiguration() throws {
         let content = try #require(self.file["configs"]?["site"]?["content"]?.string)
         let tried = try Self.text("config/nginx.conf").replacing("127.0.0.1:8080", with: "sealpost:8080")
@@ -46,7 +47,8 @@ import Yams
         #expect(mounted.count == tried.matches(of: /\s\/etc\/ssl\/[^;]+;/).count)
     }
 
-    /// The executable knows the command line and the variables, and listens where nginx connects.
+    /// The executable must accept the command line and the variables of the example, and listen at
+    /// the address to which nginx connects.
     @Test func theServerStartsWithTheSettingsOfTheExample() async throws {
         let service = try self.service("sealpost")
         let variables = try #require(service["environment"]?.mapping).reduce(into: [String: String]()) {
@@ -78,8 +80,8 @@ import Yams
         #expect(await daemon.terminate() == 0)
     }
 
-    /// The Dockerfile declares the target of each named volume. Files that are mounted from here
-    /// exist, or the first lines name them.
+    /// The Dockerfile declares the target of each named volume. A mounted file must exist in the
+    /// repository, or the comment at the top of the example must name it.
     @Test func eachVolumeIsDeclaredOrDescribed() throws {
         let dockerfile = try Self.text("Dockerfile")
         let head =

@@ -7,9 +7,9 @@ import Yams
 @testable import PushApplication
 @testable import sealpost
 
-/// Each key of `config/sealpost.yaml`, set by the environment alone.
+/// An environment variable can set each key of `config/sealpost.yaml`.
 @Suite(.timeLimit(.minutes(5))) struct ConfigurationEnvironmentTests {
-    /// A key, its variable, and its value as a text of the environment.
+    /// A configuration key, its environment variable, and its value as the text of that variable.
     private struct Key {
         let path: [String]
         let value: String
@@ -26,7 +26,8 @@ import Yams
         Self.expect(try Configuration.load(file: nil, environment: environment), toEqual: example)
     }
 
-    /// A variable must not remove the other keys of its section.
+    /// A variable that sets one key of a section must not remove the section's other keys from the
+    /// file.
     @Test func eachVariableCanBeSetBesideTheFile() throws {
         let example = try Configuration.load(file: Self.file, environment: [:])
         for key in try Self.keys() {
@@ -39,7 +40,8 @@ import Yams
 
     private static let file = Repository.file("config/sealpost.yaml").path
 
-    /// The leaves of the example; a map without entries has no variable.
+    /// Returns the keys of the example file that have a value. A map without entries has no
+    /// variable.
     private static func keys() throws -> [Key] {
         func leaves(_ node: Node, _ path: [String]) -> [Key] {
             switch node {
@@ -65,8 +67,8 @@ import Yams
         #expect(Self.text(of: configuration) == Self.text(of: example), sourceLocation: sourceLocation)
     }
 
-    /// Returns the settings as text. Leaves out the dictionaries, whose order may differ in print,
-    /// and the file's original texts.
+    /// Returns the settings as text. Leaves out the dictionaries, because their order in the text
+    /// may differ, and the original texts of the file.
     private static func text(of configuration: Configuration) -> String {
         var configuration = configuration
         (configuration.senders, configuration.quotas, configuration.values) = ([:], [:], [:])

@@ -7,7 +7,7 @@ import Testing
 @testable import PushApplication
 @testable import sealpost
 
-/// Which configuration and which database a command uses, and what it creates.
+/// Which configuration and which database a command uses, and which files it creates.
 @Suite(.timeLimit(.minutes(5))) struct ConfigurationFileTests {
     private let folder: TemporaryFolder
 
@@ -40,8 +40,8 @@ import Testing
         #expect(name(["SEALPOST_TOKEN": "spt_x", "SEALPOST_PORT": "tcp://10.0.0.1:1"]).hasPrefix("built-in settings"))
     }
 
-    /// The message names the variable even for errors of the later start, whose code knows only
-    /// the key.
+    /// The message names the environment variable even for errors after the configuration was
+    /// read. The code that reports them knows only the key.
     @Test(arguments: [
         (["SERVER_LISTEN": ""], "SEALPOST_SERVER_LISTEN: needs at least one address"),
         (["KEYS": ""], "SEALPOST_KEYS: must not be empty"), (["DATABASE": ""], "SEALPOST_DATABASE: must not be"),
@@ -60,7 +60,8 @@ import Testing
         #expect(ended.errors.contains("sealpost: configuration: environment variables, as"), "\(ended.errors)")
     }
 
-    /// These files are read after the configuration, and before the server creates anything.
+    /// The server reads the files that these keys name after the configuration, and before it
+    /// creates anything.
     @Test(arguments: [
         ("senders:\n  fcm:\n    serviceAccount: none.json", 3, "senders.fcm.serviceAccount"),
         (
@@ -170,8 +171,8 @@ import Testing
         #expect(try await self.run("migrate", environment: environment).code == 0)
     }
 
-    /// The error must not blame the missing keyring. A restart helps as soon as the database
-    /// answers.
+    /// The error must name the database server, and not the missing keyring. A restart cures it as
+    /// soon as the database server answers.
     @Test(arguments: ["serve", "user list", "user add alice --no-password", "migrate"])
     func aDatabaseServerThatRefusesConnectionsIsReported(command: String) async throws {
         let environment = [

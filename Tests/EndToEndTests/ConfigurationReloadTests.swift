@@ -11,7 +11,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// The real executable, which rereads its changed file on SIGHUP.
+/// The real executable rereads its configuration file on SIGHUP.
 @Suite(.timeLimit(.minutes(5))) struct ConfigurationReloadTests {
     private let folder: TemporaryFolder
     private let daemon: Daemon
@@ -49,7 +49,7 @@ import Testing
         return try #require(response as? HTTPURLResponse)
     }
 
-    /// Returns the quota in an answer.
+    /// Returns the quota that the server's answer contains.
     private func quota() async throws -> String? {
         try await self.ask("GET", "/api/register").value(forHTTPHeaderField: "RateLimit-Policy")
     }
@@ -121,7 +121,7 @@ import Testing
                 let end = isGood ? "configuration reloaded" : "the old configuration stays in use"
                 _ = try await self.reload(isGood ? file(number) : "quotas: [", until: end)
                 #expect(try await self.quota() == #""device";q=\#(90_000_000 - last);w=60"#)
-                // A limit applies to connections that begin afterwards.
+                // A changed limit applies only to connections that begin after the reload.
                 let session = URLSession(configuration: .ephemeral)
                 for (bytes, status) in [(20_000 + last, 200), (20_001 + last, 413)] {
                     let body = "\"\(String(repeating: "x", count: bytes - 2))\""

@@ -70,7 +70,8 @@ import Testing
         #expect(configuration.listen == ["127.0.0.1:8080"])
     }
 
-    /// These resemble the variables of Kubernetes, but could just as well be misspelt keys.
+    /// These variables resemble those of Kubernetes, but could just as well be misspelt keys of
+    /// the configuration.
     @Test(arguments: [
         ("PORT", "8080"), ("SERVICE_HOST", "sealpost.example"), ("SERVICE_PORT", "http"), ("PORTS", "tcp://10.0.0.1:1"),
         ("PORT_8080_TCP_PROTO", "http"), ("PORT_8080_TCP_ADDR", "sealpost"), ("PORT_8080_TCP_PORT", "80808"),
@@ -120,7 +121,8 @@ import Testing
         #expect(configuration.server.alerts.templates["visit"]?.texts == [.bodyKey: "VISIT"])
     }
 
-    /// `SEALPOST_SENDERS_MY_APNS_TYPE` overrides the type of the file's sender and makes none.
+    /// `SEALPOST_SENDERS_MY_APNS_TYPE` overrides the type of the sender in the file. It must not
+    /// create another sender.
     @Test func aVariableOfASenderInTheFileMakesNoOther() throws {
         let yaml = "senders: {my-hook: {type: stream}}"
         let environment = [
@@ -132,8 +134,8 @@ import Testing
         #expect(senders == [Platform("my-hook"): webhook, Platform("stream"): .stream])
     }
 
-    /// Only three keys differ between the operators of two apps on Apple's devices, and one
-    /// between those of two apps on Android.
+    /// For two operators with apps on Apple's devices, only three keys have different values. For
+    /// two with apps on Android, only one has.
     @Test func aSenderNeedsOnlyTheKeysThatDiffer() throws {
         let file = "/keys/AuthKey_ABC123DEFG.p8"
         let apns = SenderConfiguration.APNs(
@@ -156,7 +158,8 @@ import Testing
         #expect(try Configuration.load(file: nil, environment: environment).senders == expected)
     }
 
-    /// The name `apns-sandbox` begins like the key `apns.sandbox`.
+    /// The variable could mean the key `sandbox` of the sender `apns`, or a key of the sender
+    /// `apns-sandbox`.
     @Test func aVariableBelongsToTheSenderWithTheLongestName() throws {
         let environment = [
             "SEALPOST_SENDERS_APNS_SANDBOX_TYPE": "webhook", "SEALPOST_SENDERS_APNS_SANDBOX_URL": "u",
@@ -243,7 +246,7 @@ import Testing
         #expect(configuration.auditKept == .seconds(2_592_000))
     }
 
-    /// Each error ends with the key and the reason; errors in a file name its line.
+    /// Each error ends with the key and the reason. An error in a file also names the line.
     @Test(arguments: [
         ("servre: {}", ":1: servre: is not known here"),
         ("server:\n  listn: x", ":2: server.listn: is not known here"),
@@ -370,7 +373,8 @@ import Testing
         ("senders: {X: {type: apns}}", "a sender's name must consist of"),
         ("senders: {x: {type: fcm, serviceAccount: a, topic: b}}", "senders.x.topic: is not known here"),
         ("[1]", "must be a mapping"), ("a: [", "is not YAML"),
-        // These rows are values that are checked after all values were read, and missing keys.
+        // These rows contain missing keys, and values that the server checks only after it has
+        // read all values.
         ("keys: k\ntracing:\n  endpoint: a", "sealpost.yaml:3: tracing.endpoint: must be http://"),
         ("notifications: {endToEndApps: [bnak]}", "notifications: endToEndApps: the app bnak is not in apps"),
         ("keys: k\ndatabase: 'postgres://h'", "sealpost.yaml:2: database: "),
@@ -381,7 +385,8 @@ import Testing
         #expect("\(try #require(error))".contains(message), "\(String(describing: error))")
     }
 
-    /// Ways to break a line that contains a password, and the position that the error names.
+    /// Syntax errors in a line that contains a password, and the part of the message that
+    /// describes each error.
     private static let broken = [
         ("a tab", "\tdatabase: postgres://u:hunter2@h/d", ": is not YAML: "),
         ("an open quote", "database: \"postgres://u:hunter2@h/d", ": is not YAML: found unexpected end of stream"),
@@ -425,8 +430,8 @@ import Testing
         #expect(!text.contains("hunter2") && !text.contains("\n"), "\(way): \(text)")
     }
 
-    /// If the server took such a text for a path, it would print it, and create a database with
-    /// that name.
+    /// If the server took such an address for the path of a file, it would print the password, and
+    /// create a database with that name.
     @Test(arguments: [
         "postgres://u:hunter2@h/d", "POSTGRES://u:hunter2@h/d", "postgres:/u:hunter2@h/d", " postgres://u:hunter2@h/d",
         "u:hunter2@h/d", "mysql://h/hunter2", "host=h user=u password=hunter2", "postgres://u@h/d?password=hunter2",
@@ -453,7 +458,7 @@ import Testing
         }
     }
 
-    /// Covers a start and the doctor; a reload has its own test.
+    /// Tests commands that read the configuration. A reload of the configuration has its own test.
     @Test(arguments: ["serve", "doctor", "backup copy"])
     func aCommandDoesNotPrintALineOfABrokenFile(command: String) async throws {
         try "\tdatabase: postgres://u:hunter2@h/d".write(
@@ -622,7 +627,7 @@ import Testing
         ("Servr: {}", "Servr: is not known here; did you mean server?"),
         ("listen: 127.0.0.1:1", "listen: is not known here; did you mean server.listen?"),
         ("server: {headerTimeout: 3}", "did you mean server.limits.headerTimeout?"),
-        // Two sections have this key.
+        // Two sections have the key `expiresIn`, so the error suggests neither.
         ("expiresIn: 9", "expiresIn: is not known here; known are admin, alerts,"),
         ("passwords: {rounds: 2}", "passwords.rounds: is not known here; known are memory, passes"),
         ("senders: {fcm: {serviceAccount: a, badge: 1}}", "senders.fcm.badge: is not known here; known are alert,"),
@@ -654,7 +659,7 @@ import Testing
         #expect("\(try #require(error))".hasPrefix("SEALPOST_SERVER_LISTN: "))
     }
 
-    /// Editors on other systems write a mark before the text.
+    /// Editors on other systems write a byte-order mark before the text.
     @Test func aByteOrderMarkIsIgnoredAndAnotherEncodingIsNamed() throws {
         let mark = "\u{FEFF}"
         #expect(try self.load("\(mark)log: {level: debug}").logLevel == "debug")
@@ -683,8 +688,8 @@ import Testing
         defaults.senders = example.senders
         #expect(example.quotas == defaults.quotas)
         #expect(example.server.storage == defaults.server.storage)
-        // The order of equal dictionaries may differ in print, and the file's original texts are
-        // not settings.
+        // The comparison leaves out the dictionaries, because their order in the text may differ,
+        // and the original texts of the file.
         (defaults.quotas, defaults.values) = (example.quotas, example.values)
         defaults.server.storage = example.server.storage
         #expect("\(example)" == "\(defaults)")
@@ -744,7 +749,7 @@ import Testing
         #expect("\(try #require(error))".contains("is readable by other users"))
     }
 
-    /// The file's group is one of the process's groups, as for every new file.
+    /// The group of the file is one of the process's groups, as it is for every new file.
     @Test(arguments: [0o440, 0o640, 0o660, 0o400]) func aFileOfTheServersGroupIsRead(mode: Int) throws {
         let made = try KeyringFile(self.keyring).loadOrCreate()
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: self.keyring)

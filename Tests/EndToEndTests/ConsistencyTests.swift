@@ -2,7 +2,7 @@ import Foundation
 import PushTesting
 import Testing
 
-/// Facts that occur in two places and must agree.
+/// Facts that two files of the repository state, and that must agree.
 @Suite(.timeLimit(.minutes(5))) struct ConsistencyTests {
     @Test func theImageIsBuiltWithThePackagesOfTheMakefile() throws {
         let makefile = try Repository.text(of: "Makefile")
@@ -41,7 +41,7 @@ import Testing
         #expect(try links(Daemon.demo, "libnghttp2.so") && !links(Daemon.demo, "libpq.so"))
     }
 
-    /// Uses the image's own address setting, except for the port.
+    /// Runs the image's health check with the address that the image sets, but with another port.
     @Test func theHealthCheckOfTheImageFindsTheServer() async throws {
         let dockerfile = try Repository.text(of: "Dockerfile")
         let line = try #require(dockerfile.firstMatch(of: /(?m)^HEALTHCHECK .*CMD (\[.*\])$/)).output.1

@@ -15,8 +15,8 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct CrashTests {
     private let handle = String(repeating: "cd", count: 32)
 
-    /// Kills the daemon several times during a series of posts, and then asks for every post that
-    /// it confirmed.
+    /// Kills the daemon several times during a series of posts, and then fetches every
+    /// notification whose post it confirmed.
     @Test func afterKillsEachAcknowledgedNotificationIsThereAndIsPushed() async throws {
         let folder = try TemporaryFolder()
         let providers = try Providers(folder: folder.path)
@@ -36,7 +36,8 @@ import Testing
                     for poster in 0..<8 {
                         group.addTask { await self.post("\(round)-\(poster)", daemon, acknowledged) }
                     }
-                    // The kill comes while some posts are answered, and more are in flight.
+                    // The kill comes after forty more posts were answered, while others are in
+                    // flight.
                     let enough = acknowledged.payloads.count + 40
                     try await eventually { acknowledged.payloads.count >= enough }
                     await daemon.kill()
@@ -57,8 +58,8 @@ import Testing
 
     // MARK: - Steps
 
-    /// A push whose answer was lost is sent again after its lease, so each id must arrive at
-    /// least once.
+    /// Waits until each id has arrived at the provider at least once. The server sends a push
+    /// again after its lease if the provider's answer was lost.
     private func expectPushes(of ids: Set<Int64>, at providers: Providers) async throws {
         var missing = ids
         var number = 0
@@ -82,7 +83,8 @@ import Testing
         #expect((response as? HTTPURLResponse)?.statusCode == 200)
     }
 
-    /// Posts until the connection breaks, and records the acknowledged posts.
+    /// Posts until the connection breaks, and records in `acknowledged` the posts that the server
+    /// confirmed.
     private func post(_ name: String, _ daemon: Daemon, _ acknowledged: Ledger) async {
         for number in 0... {
             let payload = "\(name)-\(number)"

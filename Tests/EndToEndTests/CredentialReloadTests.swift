@@ -43,13 +43,14 @@ import Testing
         #expect(!ConfigurationReload.isReloaded("senders.apns.\(key)"))
     }
 
-    /// The pause for refused credentials lasts a minute; the new key ends it at once.
+    /// When a provider refuses the credentials, the server pauses its pushes for a minute. A new
+    /// key ends this pause at once.
     @Test func aReloadTakesAGoodKeyAndIgnoresABadOne() async throws {
         let stranger = try APNsSimulator(authority: TestAuthority()).credentials.privateKey
         let received = try await Stack.run { configuration in
             guard case .apns(let apns) = configuration.senders[Platform("apns")] else { return }
             do {
-                // Writes the file in place, so that it keeps its mode.
+                // Overwrites the file in place, so that it keeps its mode.
                 try stranger.write(toFile: apns.keyFile, atomically: false, encoding: .utf8)
             } catch {
                 Issue.record(error)
@@ -65,12 +66,13 @@ import Testing
             )
             _ = try await client.register(platform: "apns", handle: "abcd1234")
             _ = try await client.send("secret")
-            // The lane must be paused before the reload.
+            // The pushes to APNs must be paused before the reload.
             try await eventually { stack.pause(of: "apns") != nil }
             let good = stack.providers.apns.credentials.privateKey
             try write(good)
             await stack.application.parts.reload()
-            // The provider accepts this push and the refused one, which waited only for its lane.
+            // The provider accepts this push and the one that it refused before, which has waited
+            // for the end of the pause.
             _ = try await client.send("secret")
             _ = try await pushes.acceptedPush(2, within: .seconds(15))
             try write("no key")

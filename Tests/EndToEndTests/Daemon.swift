@@ -2,9 +2,9 @@ import Foundation
 import PushTesting
 import Testing
 
-/// The real executable in its own process.
+/// The server's real executable, running in its own process.
 struct Daemon: Sendable {
-    /// The build puts it next to the test bundle.
+    /// The build puts the executable next to the test bundle.
     static let executable = Self.built("sealpost")
     /// The executable with the demonstration and the simulators.
     static let demo = Self.built("sealpost-demo")
@@ -17,8 +17,8 @@ struct Daemon: Sendable {
     let process: ChildProcess
     let port: Int
 
-    /// Starts `serve` and waits until it prints its address. `settings` are
-    /// environment variables, named without `SEALPOST_`.
+    /// Starts `serve` and waits until it prints its address. `settings` are environment variables;
+    /// their names here omit `SEALPOST_`.
     init(
         in folder: TemporaryFolder,
         arguments: [String] = [],
@@ -53,8 +53,8 @@ struct Daemon: Sendable {
         get throws { try #require(URL(string: "http://127.0.0.1:\(self.port)")) }
     }
 
-    /// While `body` runs, makes a system call on some files fail or wait. `fault` has the form of
-    /// strace's `--inject=`.
+    /// While `body` runs, makes the daemon's system calls on `files` fail or wait. `fault` has the
+    /// form of strace's `--inject=`.
     func withFault(_ fault: String, on files: [String], _ body: () async throws -> Void) async throws {
         let arguments = ["--follow-forks", "--attach=\(self.process.id)", "--output=/dev/null", "--inject=\(fault)"]
         let strace = try ChildProcess("/usr/bin/strace", arguments + files.map { "--trace-path=\($0)" }, in: "/")
@@ -64,29 +64,31 @@ struct Daemon: Sendable {
         _ = await strace.end()
     }
 
-    /// Ends the process like a power cut.
+    /// Kills the process, so that it ends without any cleanup.
     func kill() async {
         self.process.signal(SIGKILL)
         _ = await self.process.end()
     }
 
-    /// Asks the daemon to end, and waits for that. Returns its exit code.
+    /// Asks the daemon to end, and waits for its end. Returns the exit code.
     func terminate() async -> Int32 {
         await self.terminated().code
     }
 
-    /// Asks the daemon to end. Returns its exit code, and its log since it serves.
+    /// Asks the daemon to end, and waits for its end. Returns the exit code, and what the daemon
+    /// has logged since it serves.
     func terminated() async -> ChildProcess.Ended {
         self.process.signal(SIGTERM)
         return await self.process.end()
     }
 
-    /// Creates the keys and a database without users in `var`, as only some commands do.
+    /// Creates the keys and a database without users in `var`. Most commands need them and do not
+    /// create them.
     static func makeDatabase(in folder: TemporaryFolder, environment: [String: String] = [:]) async throws {
         let arguments = ["init", "--yes", "--config", "made/init.yaml"]
         let ended = try await Self.run(arguments, in: folder, environment: environment)
         try #require(ended.code == 0, "\(ended.errors)")
-        // Commands find the database without a configuration.
+        // Commands find the database at its default path, so they need no configuration.
         try FileManager.default.removeItem(atPath: folder.file("made"))
     }
 

@@ -10,8 +10,8 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// The server's knowledge of its database's timeline after a start, and its reaction to an older
-/// one.
+/// The server remembers the timeline of its PostgreSQL database beyond a restart, and refuses a
+/// database with an older timeline.
 @Suite(.timeLimit(.minutes(5))) struct DatabaseTimelineTests {
     private let folder: TemporaryFolder
     private let file: TimelineFile
@@ -49,7 +49,7 @@ import Testing
         #expect(status == 503 && body.contains("the database is older than the one used before"), "\(body)")
         #expect(try await self.get("/healthz", daemon).status == 200)
         #expect(try await self.get("/api/notifications", daemon).status == 503)
-        // A command does not write to the older database either.
+        // A command must not write to the older database, either.
         let command = try await Daemon.run(
             ["user", "add", "alice", "--password-stdin"],
             in: self.folder,

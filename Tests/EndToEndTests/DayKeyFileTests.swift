@@ -8,7 +8,8 @@ import Testing
 @testable import PushApplication
 @testable import sealpost
 
-/// The file of day keys, and its messages for operators.
+/// The file of day keys, which the server replaces each day, and the errors about it that
+/// operators see.
 @Suite(.timeLimit(.minutes(5))) struct DayKeyFileTests {
     private let folder: TemporaryFolder
     private let path: String
@@ -39,7 +40,8 @@ import Testing
         let file = DayKeyFile(self.path)
         let chain = DayChain(from: self.day(20_000))
         try file.create(chain)
-        // This hard link is another name for the same blocks of the disk.
+        // The hard link keeps access to the blocks of the old file, so the test can check that the
+        // old key is overwritten there.
         try FileManager.default.linkItem(atPath: self.path, toPath: self.folder.file("old"))
         let next = chain.advanced(to: self.day(20_003))
         try file.advance(to: next)
@@ -50,7 +52,7 @@ import Testing
         #expect(names == ["day-keys", "old"])
     }
 
-    /// Servers on one machine, or with a shared folder, share one file.
+    /// Servers on one machine, or with a shared folder, share one file of day keys.
     @Test func aFileAdvancedFurtherByAnotherServerIsKept() throws {
         let file = DayKeyFile(self.path)
         let chain = DayChain(from: self.day(20_000))
@@ -67,7 +69,7 @@ import Testing
         let chain = DayChain(from: self.day(20_000))
         try file.create(chain)
         try self.folder.writeSecret(left, to: "day-keys.new")
-        // The change writes into the leftover file's blocks, and renames it.
+        // The change must overwrite the blocks of the leftover file, and then rename this file.
         let blocks = try FileHandle(forReadingFrom: URL(fileURLWithPath: self.path + ".new"))
         let next = chain.advanced(to: self.day(20_001))
         try file.advance(to: next)
@@ -114,7 +116,7 @@ import Testing
         #expect(looked.output.contains("fail day-keys"), "\(looked.output)")
         #expect(keys.code == 78 && keys.output.contains("missing"), "\(keys.output) \(keys.errors)")
 
-        // A restored older copy continues from its own day.
+        // After the restoration of an older copy, the server continues from the day of this copy.
         try FileManager.default.moveItem(atPath: self.folder.file("kept"), toPath: file)
         #expect(try await run("doctor").output.contains("ok   day-keys"))
     }

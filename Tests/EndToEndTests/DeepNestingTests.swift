@@ -6,7 +6,8 @@ import Testing
 
 @testable import PushApplication
 
-/// A body with endless nesting costs the server nothing significant, measured from outside.
+/// A deeply nested body costs the server little more processor time than a flat one. The test
+/// measures the daemon's time from outside.
 @Suite(.timeLimit(.minutes(5))) struct DeepNestingTests {
     private static let depth = 100_000
 
@@ -21,7 +22,7 @@ import Testing
         "payload of objects": #"{"Payload":"# + Self.repeated(#"{"a":"#) + "1" + Self.repeated("}") + "}",
     ]
 
-    /// Measures processor time, to which other processes do not add.
+    /// Measures the daemon's processor time, because other processes do not affect it.
     @Test func deepNestingCostsLittleMoreThanTextOfTheSameSize() async throws {
         let folder = try TemporaryFolder()
         let made = try await Daemon.run(
@@ -35,7 +36,8 @@ import Testing
             settings: ["SERVER_LISTEN": "127.0.0.1:0", "SERVER_LIMITS_BODYBYTES": "2097152"]
         )
         let client = try BlockingClient(port: daemon.port)
-        // The first request hashes the password; later ones use the cache.
+        // The first request makes the server hash the password. For later requests, the password
+        // is in the cache.
         #expect(try client.post("{").contains("400 Bad Request"))
         for (name, body) in Self.bodies {
             let text = #"{"Payload":""# + String(repeating: "a", count: body.utf8.count - 12)
@@ -47,8 +49,8 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
-    /// Returns the shortest processor time of several attempts in which the daemon refuses a
-    /// body.
+    /// Makes the daemon refuse the body several times. Returns the processor time of the fastest
+    /// attempt.
     private func cost(
         of body: String,
         named name: String,
@@ -73,7 +75,8 @@ import Testing
     }
 }
 
-/// A connection that waits for each answer on its own thread, for measurements.
+/// A connection that blocks the calling thread until each answer, so that measurements contain no
+/// scheduling of tasks.
 private struct BlockingClient {
     private let socket: Int32
 

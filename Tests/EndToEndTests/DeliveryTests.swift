@@ -44,7 +44,8 @@ import Testing
         }
     }
 
-    /// An app registers both of its tokens, and only a notification for the platform rings.
+    /// An app registers a token for alerts and one for calls. Only a notification for the platform
+    /// `voip` goes to the token for calls.
     @Test func aCallAndAnAlertGoToTheirOwnTokens() async throws {
         try await Stack.run {
             guard case .apns(var apns) = $0.senders[Platform("apns")] else { return }
@@ -109,8 +110,8 @@ import Testing
         #expect(pauses.first?.hasPrefix(line) == true)
     }
 
-    /// Other users' pushes are not affected, nor is the check that tells load balancers whether
-    /// the server can be used.
+    /// Refusals of a user's invented devices affect neither the pushes of other users nor
+    /// `/readyz`, which load balancers check.
     @Test func aUserWithInventedDevicesAffectsNoOtherUser() async throws {
         let log = LogRecorder(logLevel: .info)
         try await Stack.run(log: log) { stack in
@@ -136,7 +137,8 @@ import Testing
         #expect(!log.lines.contains { $0.contains("lane paused") })
     }
 
-    /// With a wrong topic, environment or project, the sender reaches no device.
+    /// If the provider refuses all devices, the sender probably has a wrong topic, environment or
+    /// project.
     @Test func aMisconfiguredSenderIsPausedWhenAllItsDevicesAreRefused() async throws {
         let log = LogRecorder(logLevel: .info)
         try await Stack.run(log: log) { stack in
@@ -167,7 +169,8 @@ import Testing
         return try await stack.send(stack.request("GET", "/metrics", as: "ada")).text
     }
 
-    /// Strangers learn that the server can be used, and nothing about its providers.
+    /// Checks `/readyz` without credentials. Strangers learn that the server can be used, and
+    /// nothing about its providers.
     private func expectReady(_ stack: Stack) async throws {
         var request = try stack.request("GET", "/readyz")
         request.setValue(nil, forHTTPHeaderField: "Authorization")
@@ -188,7 +191,7 @@ import Testing
                 handle: stack.providers.wns.makeChannel(),
                 tags: ["canary-tag"]
             )
-            // A push that a provider delays is logged, too.
+            // The provider's first answer delays the push, because the server logs that, too.
             stack.providers.apns.pushes.answerNext(status: 503, body: #"{"reason":"Shutdown"}"#)
             let body =
                 #"{"Payload":{"canary-key":"canary-payload"},"To":["canary-tag"],"CollapseKey":"canary-collapse"}"#
@@ -210,8 +213,7 @@ import Testing
         for canary in ["canary", self.handle, "fcm-token"] { #expect(!log.lines.contains { $0.contains(canary) }) }
     }
 
-    /// Follows the alert from the configuration through the database to the bytes for the
-    /// provider.
+    /// Checks an alert template from the configuration to the bytes that the provider receives.
     @Test func aPushShowsTheAlertThatItsSenderHasChosen() async throws {
         try await Stack.run {
             var template = PushAlert()

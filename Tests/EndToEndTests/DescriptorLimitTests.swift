@@ -5,7 +5,7 @@ import Testing
 
 @testable import PushApplication
 
-/// A daemon with a small limit of descriptors.
+/// A daemon that may open only a few file descriptors.
 @Suite(.timeLimit(.minutes(5))) struct DescriptorLimitTests {
     private let folder: TemporaryFolder
 
@@ -24,19 +24,19 @@ import Testing
         #expect(await daemon.end().code == 0)
     }
 
-    /// Clients that the daemon cannot accept wait until others have left. Clients that it has
-    /// accepted notice nothing.
+    /// Clients that the daemon cannot accept wait until other clients have left. The clients that
+    /// it has accepted are not affected.
     @Test func clientsWaitForFreeDescriptorsAndAllAreAnswered() async throws {
         let (daemon, start) = try await self.daemon(after: "ulimit -n 64")
         let port = try #require(start.firstMatch(of: /127\.0\.0\.1:(\d+)/).flatMap { UInt16($0.output.1) })
         let clients = try (0..<200).map { _ in try Client(port: port) }
-        // The daemon keeps half of the free descriptors for files and calls.
+        // The daemon reserves half of the free descriptors for files and for its own connections.
         let id = try #require(await daemon.output(until: "\n").split(separator: "\n").first)
         let descriptors = { try FileManager.default.contentsOfDirectory(atPath: "/proc/\(id)/fd").count }
         try await eventually { try descriptors() >= 50 }
         #expect(try descriptors() < 62)
-        // The clients that connected last send first. So none that the daemon has accepted has
-        // sent a request yet.
+        // The clients that connected last send their requests first. The clients that the daemon
+        // has already accepted are therefore the last to send.
         for client in clients.reversed() { client.ask() }
         for client in clients {
             #expect(await client.answer().hasPrefix("HTTP/1.1 200 OK\r\n"))
@@ -47,14 +47,14 @@ import Testing
         #expect(!ended.errors.contains("level=error"))
     }
 
-    /// Starts a daemon. Returns it with the text of its start; its process id is its first
-    /// output.
+    /// Starts a daemon. Returns the process, and the log of its start. The first line of its
+    /// output is the daemon's process id.
     private func daemon(after limits: String) async throws -> (ChildProcess, String) {
         let process = try ChildProcess(
             "/bin/sh",
             ["-c", "\(limits); echo $$; exec \"$0\" serve", Daemon.executable],
             in: self.folder.path,
-            // On a busy machine the clients need long to send their requests.
+            // On a busy machine, it takes the clients long to send their requests.
             environment: ["SEALPOST_SERVER_LISTEN": "127.0.0.1:0", "SEALPOST_SERVER_LIMITS_HEADERTIMEOUT": "600"]
         )
         return (process, await process.errors(until: "serving"))

@@ -65,7 +65,7 @@ import Testing
         #expect(try await self.examine()["signing-keys"]?.grade == .fail)
     }
 
-    /// A file's mode, and the doctor's finding.
+    /// The mode of a file with a secret, and the grade that `sealpost doctor` gives it.
     @Test(arguments: [(0o600, Finding.Grade.ok), (0o640, .ok), (0o440, .ok), (0o644, .fail), (0o602, .fail)])
     mutating func aKeyThatAllUsersMayReadOrChangeFails(mode: Int, grade: Finding.Grade) async throws {
         try self.folder.writeSecret("whsec_\(Data(count: 32).base64EncodedString())", to: "hook.secret")
@@ -78,7 +78,8 @@ import Testing
         #expect(finding.text.contains("is readable by all users") == (grade == .fail))
     }
 
-    /// The configuration of a federation has no secret; only its owner may change it.
+    /// The file of a workload identity federation contains no secret, so all users may read it.
+    /// Only its owner may change it.
     @Test(arguments: [(0o644, true, Finding.Grade.ok), (0o600, true, .ok), (0o644, false, .warn), (0o646, true, .fail)])
     mutating func federationIsNamedAndItsSubjectTokenChecked(
         mode: Int,
@@ -160,7 +161,7 @@ import Testing
         #expect(doctor.judge(expiry).grade == expected)
     }
 
-    /// A certificate's lifetime in days, and the seconds until its end.
+    /// A certificate's lifetime in days, the seconds until its end, and the doctor's grade.
     @Test(arguments: [
         (6.0, 129_599.0, Finding.Grade.warn), (6, 129_600, .ok), (90, 1_900_800, .warn), (90, 1_987_200, .ok),
         (365, 2_591_999, .warn), (365, 2_592_000, .ok),
@@ -196,11 +197,12 @@ import Testing
         try FileManager.default.removeItem(atPath: self.folder.file("AuthKey.p8"))
         let later = try await examined.examine(online: true)
         #expect(later["senders.apns"]?.grade == .fail)
-        // No provider runs at these addresses now.
+        // The simulated providers have ended, so nothing listens at their addresses now.
         #expect(later["senders.fcm"]?.text.contains("cannot be reached") == true)
     }
 
-    /// A provider's clock, compared with this machine's. Less than a minute is no difference.
+    /// How many seconds a provider's clock is behind this machine's, and the doctor's grade. A
+    /// difference of less than a minute does not count.
     @Test(arguments: [(0.0, Finding.Grade.ok), (-100, .warn), (-4500, .fail), (4500, .fail)])
     mutating func clockIsComparedWithThatOfTheProviders(ahead: TimeInterval, grade: Finding.Grade) async throws {
         let providers = try Providers(folder: self.folder.path) { _ in
@@ -232,7 +234,7 @@ import Testing
         )
     }
 
-    /// A pause that ends by itself only warns.
+    /// A pause that ends by itself is only a warning.
     @Test(arguments: [("misconfigured", Finding.Grade.fail), ("outage", .warn), ("unheard-of", .warn)])
     func aPausedLaneIsReported(cause: String, grade: Finding.Grade) throws {
         let json = #"""

@@ -14,7 +14,7 @@ import Testing
         FileManager.default.fileExists(atPath: self.root.appending(path: path).standardized.path)
     }
 
-    /// The Markdown files of the root, and of `docs` with its subfolders.
+    /// Returns the Markdown files of the repository's root, and of `docs` with its subfolders.
     private static func pages() throws -> [String] {
         let files = FileManager.default
         let front = try files.contentsOfDirectory(atPath: self.root.path)

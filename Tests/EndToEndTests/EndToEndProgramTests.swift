@@ -2,7 +2,7 @@ import Foundation
 import PushTesting
 import Testing
 
-/// Short versions of the programs of `make e2e`.
+/// Short runs of the end-to-end programs that `make e2e` runs completely.
 @Suite(.timeLimit(.minutes(5))) struct EndToEndProgramTests {
     @Test(arguments: ["nginx", "haproxy"])
     func noRequestFailsWhileTheDaemonIsRestarted(proxy: String) async throws {

@@ -9,8 +9,8 @@ import Testing
 @testable import PushApplication
 @testable import sealpost_demo
 
-/// Events through the whole product: real sockets, a provider, and a receiver that verifies
-/// signatures.
+/// Events of the whole product, with real sockets, a simulated provider, and a receiver that
+/// verifies signatures.
 @Suite(.timeLimit(.minutes(5))) struct EventTests {
     private let folder: TemporaryFolder
     private let hook: WebhookSimulator
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    /// Registers a phone of alice's.
+    /// Registers a phone of alice. Returns the registration id.
     private func register(in stack: Stack) async throws -> String {
         let issued = try await stack.send(stack.request("POST", "/api/register")).text
         let id = String(issued.dropFirst().dropLast())

@@ -2,9 +2,10 @@ import PushAPI
 import PushClient
 import Testing
 
-/// Replaces the answer to one request by the server's answer to another.
+/// What a hostile proxy does: it answers a client's request with the server's answer to another
+/// request.
 struct Exchange: Sendable {
-    /// A request of a phone to its server, and the phone's state.
+    /// A call of a phone's client. Some calls occur twice, with and without stored data.
     enum Call: CaseIterable, Sendable {
         case requestRegistration, register, unregister, notification, cachedNotification, sync, cachedInbox, send,
             markRead
@@ -36,12 +37,13 @@ struct Exchange: Sendable {
         var body = ""
     }
 
-    /// The credentials of that request.
+    /// The credentials with which the proxy sends `request`.
     enum Caller: String, CaseIterable, Sendable {
         case same, nobody
     }
 
-    /// The signature that it asks for: the one that the client asks for, or one that covers less.
+    /// The signature that the proxy requests: the one that the client requests, or one that covers
+    /// less.
     enum Demand: String, CaseIterable, Sendable {
         case asked, less
     }
@@ -51,7 +53,7 @@ struct Exchange: Sendable {
     let caller: Caller
     let demand: Demand
 
-    /// Returns the line that the proxy reads.
+    /// Returns the exchange as a line that the proxy reads.
     func line(_ id: Int64) -> String {
         let (method, path) = self.call.request(id)
         return [
@@ -61,12 +63,12 @@ struct Exchange: Sendable {
     }
 
     /// Returns the exchanges in which a proxy answers the call with the answer to another request.
-    /// Unless all proxies are installed, returns only some of these, all with the call's own
+    /// Unless all proxies are installed, returns only some exchanges, all with the client's own
     /// credentials.
     static func all(of call: Call, _ id: Int64, registration: String) -> [Exchange] {
         let (method, path) = call.request(id)
         let target = call == .sync ? "\(path)?limit=500" : path
-        // A request does not replace itself.
+        // The list contains no exchange of a request with itself.
         var others = Self.requests(id, registration).filter { $0.method != method || $0.target != target }
         if !Site.hasAllProxies { others = Array(others.prefix(6)) }
         return (Site.hasAllProxies ? Caller.allCases : [.same]).flatMap { caller in
@@ -76,8 +78,8 @@ struct Exchange: Sendable {
         }
     }
 
-    /// Returns all requests of clients, and those that anybody may send. Requests that hardly
-    /// differ from a right one come first.
+    /// Returns all requests that clients send, and those that anybody may send. Requests that
+    /// hardly differ from a client's request come first.
     private static func requests(_ id: Int64, _ registration: String) -> [Request] {
         let path = Paths.notification(id)
         return [

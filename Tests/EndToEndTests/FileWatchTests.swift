@@ -10,7 +10,8 @@ import Testing
     private let folder: TemporaryFolder
     private let files: WatchedFiles
 
-    /// Makes the files as Kubernetes does: links into a folder that is replaced as a whole.
+    /// Makes the files as Kubernetes does. They are links into a folder, which Kubernetes replaces
+    /// as a whole.
     init() throws {
         self.folder = try TemporaryFolder()
         try Self.write("first", to: "..1", in: self.folder)
@@ -57,7 +58,8 @@ import Testing
         )
     }
 
-    /// A certificate arrives before its key.
+    /// A new certificate is written before its key. The files are read only when both have stopped
+    /// changing.
     @Test func aFileThatStillChangesIsNotRead() throws {
         try self.folder.writeSecret("a new certificate", to: "..1/tls.crt")
         #expect(self.files.findChanges() == [])
@@ -67,7 +69,7 @@ import Testing
         )
     }
 
-    /// The error of a missing file is reported, and only once.
+    /// A deleted file counts as one change, so its error is reported only once.
     @Test func aDeletedFileIsReadOnce() throws {
         try FileManager.default.removeItem(atPath: self.folder.file("..1/tls.key"))
         #expect(

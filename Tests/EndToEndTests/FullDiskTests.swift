@@ -6,7 +6,8 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// A file system that is really full: one in memory, in the daemon's own mount namespace.
+/// A daemon on a file system that is really full. The file system is in memory, in the daemon's
+/// own mount namespace.
 @Suite(.timeLimit(.minutes(5))) struct FullDiskTests {
     private static let mounting = #"mkdir -p disk && mount -t tmpfs -o size=4m,mode=0700 tmpfs "$PWD/disk""#
 
@@ -22,7 +23,8 @@ import Testing
         self.folder = try TemporaryFolder()
     }
 
-    /// Starts a server whose database has its own file system. Returns the process and its port.
+    /// Starts a server whose database is on its own small file system. Returns the process and its
+    /// port.
     private func start() async throws -> (process: ChildProcess, port: String) {
         let script = """
             set -e
@@ -57,7 +59,7 @@ import Testing
         let (process, port) = try await self.start()
         let path = try await self.send("POST", "/api/notifications", to: port, body: #"{"Payload":"first"}"#)
             .value(forHTTPHeaderField: "Location")
-        // The kernel shows the file system in the daemon's namespace at this path.
+        // At this path, the kernel shows the file system of the daemon's namespace.
         let ballast = "/proc/\(process.id)/cwd/disk/ballast"
         self.fill(ballast)
         var refused: HTTPURLResponse?
@@ -68,7 +70,7 @@ import Testing
         #expect(refused?.statusCode == 507)
         #expect(refused?.value(forHTTPHeaderField: "Retry-After") == "30")
         #expect(try await self.send("GET", "/readyz", to: port).statusCode == 503)
-        // Stored notifications can still be fetched.
+        // Clients can still fetch stored notifications.
         #expect(try await self.send("GET", #require(path), to: port).statusCode == 200)
         try FileManager.default.removeItem(atPath: ballast)
         try await eventually { try await self.send("GET", "/readyz", to: port).statusCode == 200 }
@@ -120,8 +122,8 @@ import Testing
         #expect(await process.end().code == 0)
     }
 
-    /// Posts `count` times, four at a time. Returns the path of each notification; `nil` where
-    /// the disk was full.
+    /// Posts `count` times, four at a time. Returns the path of each notification; a path is `nil`
+    /// if the disk was full.
     private func post(_ count: Int, to port: String) async throws -> [String?] {
         try await withThrowingTaskGroup(of: [String?].self) { group in
             for _ in 0..<4 {
@@ -162,7 +164,8 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
-    /// A backup is often written to the database's disk, which it would fill.
+    /// A backup often goes to the disk of the database. If it filled this disk, the server could
+    /// store nothing.
     @Test(.enabled("it takes the right to mount") { try await isAllowedToMount() })
     func aBackupLargerThanTheFreeSpaceIsRefused() async throws {
         _ = try await Daemon.run(["user", "add", "alice", "--no-password"], in: self.folder)

@@ -4,8 +4,8 @@ import Testing
 
 /// The documentation and the names in the code use the words of ARCHITECTURE.md's glossary.
 ///
-/// In the glossary's third column, older words that must not be used any more are in backticks.
-/// The words without backticks have other meanings, too, which a test cannot tell apart.
+/// The glossary's third column has older words. Words in backticks must not be used any more. The
+/// other words also have permitted meanings, which a test cannot distinguish.
 @Suite(.timeLimit(.minutes(5))) struct GlossaryTests {
     private struct Row {
         let word: String
@@ -27,14 +27,15 @@ import Testing
         Set(try self.rows().flatMap { $0.replaced.matches(of: /`([a-z]+)`/).map { String($0.output.1) } })
     }
 
-    /// The words of a text, without blocks of code, code in backticks and targets of links.
+    /// Returns the words of a text, without blocks of code, code in backticks and targets of
+    /// links.
     private static func words(of text: String) -> Set<String> {
         let prose = text.replacing(/(?ms)^ *```.*?^ *```$/, with: "").replacing(/`[^`\n]*`|\]\([^)]*\)/, with: "")
         return Set(prose.lowercased().split { !$0.isLetter }.map(String.init))
     }
 
-    /// The words within the names that Swift code declares: `poll` and `interval` of
-    /// `pollInterval`.
+    /// Returns the words in the names that Swift code declares, for example `poll` and `interval`
+    /// for `pollInterval`.
     private static func words(ofNamesIn code: String) -> Set<String> {
         let declarations = code.matches(of: /\b(?:func|var|let|case|struct|enum|class|actor|protocol)\s+`?(\w+)/)
         return Set(

@@ -1,18 +1,19 @@
 import Foundation
 import PushTesting
 
-/// A page's commands, which a reader pastes one after the other, and their documented output.
+/// The commands of a page of the documentation, which a reader pastes one after the other, and
+/// their documented output.
 ///
 /// A block of the language bash is run if the line before it is `<!-- run -->`. A following block
 /// of the language text has lines of its output, in which `…` stands for anything.
 struct Guide {
     struct Step {
         let script: Substring
-        /// The expected lines in order; the output may contain others in between.
+        /// The expected lines in order; the output may contain other lines in between.
         let lines: [Substring]
 
-        /// Returns the first line that the output lacks after the lines before it; `nil` if it
-        /// has all.
+        /// Returns the first expected line that the output lacks after the previous ones. Returns
+        /// `nil` if the output has all lines.
         func missing(in output: Substring) -> Substring? {
             var rest = output
             return self.lines.first { line in
@@ -45,8 +46,8 @@ struct Guide {
         }
     }
 
-    /// All steps as one script, which stops at the first failure. At its end it stops the
-    /// programs that it left running.
+    /// All steps as one script, which stops at the first failure. At its end, the script stops the
+    /// programs that still run.
     var script: String {
         let steps = self.steps.map { "printf '\\036'\n\($0.script)" }.joined()
         return "set -e\n\(steps)\nkill $(jobs -p) 2> /dev/null || true\nwait || true\n"

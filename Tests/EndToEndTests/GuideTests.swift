@@ -11,7 +11,7 @@ import Testing
         "README.md", "docs/first-day.md", "docs/upgrade.md", "docs/api.md", "docs/operate/backup.md",
         "docs/operate/commands.md", "docs/operate/keys.md", "docs/operate/users.md",
     ]
-    /// The commands that must precede a page's first line.
+    /// The commands that must run before the first command of a page.
     private static let preparations = [
         "docs/upgrade.md": "echo 'correct horse battery' | sealpost user add alice --password-stdin\n",
         "docs/operate/commands.md": Self.server(configuration: "database: var/sealpost.db"),
@@ -20,7 +20,7 @@ import Testing
             + Self.server(configuration: "alerts: {allowed: {badge: 99}, templates: {appointment: {titleKey: T}}}"),
     ]
 
-    /// Returns the commands that start a server with an administrator.
+    /// Returns commands that write a configuration, add an administrator and start a server.
     private static func server(configuration: String) -> String {
         """
         echo '\(configuration)' > sealpost.yaml
@@ -81,7 +81,8 @@ import Testing
         #expect(count > 8)
     }
 
-    /// Returns each page of the documentation that is tested as a guide: all but the decisions.
+    /// Returns each page of the documentation that is tested as a guide: all pages but the
+    /// decisions.
     static func allPages() throws -> [String] {
         let names = try FileManager.default.subpathsOfDirectory(atPath: Repository.file("docs").path)
         let pages = names.filter { $0.hasSuffix(".md") && !$0.hasPrefix("decisions/") }

@@ -2,7 +2,7 @@ import Foundation
 import PushTesting
 import Testing
 
-/// `sealpost health`, as a container's health check runs it.
+/// The command `sealpost health`, which a container's health check runs.
 @Suite(.timeLimit(.minutes(5))) struct HealthCommandTests {
     private let folder: TemporaryFolder
 
@@ -95,8 +95,8 @@ import Testing
         #expect(ended.errors.hasPrefix("sealpost: \(reason)") && ended.errors.split(separator: "\n").count == 2)
     }
 
-    /// A server that answers each request with a status, and with the request's token times a
-    /// factor.
+    /// A simulated server, in Python. It answers each request with a given status, and with
+    /// `MyToken` multiplied by a given factor.
     private static let peer = """
         import http.server, sys
         class Peer(http.server.BaseHTTPRequestHandler):

@@ -9,7 +9,8 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// A post with an `Idempotency-Key` is stored once, whatever happened to its first answer.
+/// A post with an `Idempotency-Key` is stored only once if the client repeats it because it got no
+/// answer.
 @Suite(.timeLimit(.minutes(5))) struct IdempotencyCrashTests {
     private static let rounds = 4
     private static let posters = 8
@@ -56,8 +57,8 @@ import Testing
         #expect(answer.status == 200)
     }
 
-    /// Posts until the connection breaks. Once `enough` posts are answered, it kills the daemon
-    /// during other clients' posts.
+    /// Posts until the connection breaks. When `enough` posts of all clients are answered, kills
+    /// the daemon while other clients post.
     private func post(_ name: String, _ daemon: Daemon, _ sent: SentPosts, until enough: Int) async {
         for number in 0... {
             if sent.answered >= enough { daemon.process.signal(SIGKILL) }

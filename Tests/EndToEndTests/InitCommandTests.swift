@@ -3,7 +3,7 @@ import PushClient
 import PushTesting
 import Testing
 
-/// `sealpost init`, with options and on a terminal.
+/// The command `sealpost init`, answered by options and on a terminal.
 @Suite(.timeLimit(.minutes(5))) struct InitCommandTests {
     private let folder: TemporaryFolder
 
@@ -33,7 +33,8 @@ import Testing
         #expect(made.output.contains("- Start the server: sealpost serve --config sealpost.yaml\n"))
         #expect(try self.names == ["db", "sealpost.yaml"])
         for file in ["db/keyring", "db/signing-keys"] { #expect(try self.mode(of: file) == 0o600) }
-        // All settings of the file apply, in whatever folder the server is started.
+        // All settings of the written file apply, in whatever folder an operator starts the
+        // server.
         let elsewhere = try TemporaryFolder()
         let daemon = try await Daemon(
             in: elsewhere,
@@ -55,7 +56,8 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
-    /// Users reach this server at the address of its proxy.
+    /// Without a TCP address, the server does not know the address at which users reach it through
+    /// a proxy.
     @Test func aServerWithoutAnAddressPrintsThePathOfTheLink() async throws {
         let process = try ChildProcess(
             Daemon.executable,
@@ -65,7 +67,7 @@ import Testing
         )
         let line = await process.output(until: "\n")
         #expect(line.contains(/within an hour: \/console\/#\/setup\/\S+, at your proxy\n/), "\(line)")
-        // Before the line `serving`, the daemon has no handler for the signal.
+        // The daemon handles SIGTERM only after it has logged the line `serving`.
         _ = await process.errors(until: "serving")
         process.signal(SIGTERM)
         #expect(await process.end().code == 0)
@@ -149,9 +151,9 @@ import Testing
 
     // MARK: Crashes
 
-    /// Each file appears by one system call. strace finds the call by the file's name, as a full
-    /// path or as the command got it. Counting the calls would not do, because strace counts each
-    /// thread's calls separately.
+    /// Each file appears by one system call, at which strace kills the command. strace finds the
+    /// call by the file's name. It cannot find it by number, because it counts each thread's calls
+    /// separately.
     @Test(arguments: ["var/keyring", "var/signing-keys", "sealpost.yaml"])
     func theSameCommandFinishesAfterACrash(file: String) async throws {
         let arguments = ["init", "--listen", "127.0.0.1:0"] + Self.administrator
@@ -165,7 +167,7 @@ import Testing
             input: Self.password
         ).end()
         #expect(killed.code == 128 + SIGKILL, "\(killed.errors)")
-        // The kill came at the beginning of the call, or after it.
+        // The file exists or not, because the kill came after the system call or at its beginning.
         if try !self.names.contains("sealpost.yaml") {
             let again = try await Daemon.run(arguments, in: self.folder, input: Self.password)
             #expect(again.code == 0, "\(again.errors)")
@@ -235,7 +237,7 @@ import Testing
         try await Daemon.run(["init"] + arguments, in: self.folder, input: input)
     }
 
-    /// Checks the sign-in with a request that only an administrator may make.
+    /// Checks that the administrator can sign in, by a request that only administrators may make.
     private func expectSignIn(at daemon: Daemon) async throws {
         let ended = try await ChildProcess(
             "/usr/bin/curl",

@@ -1,8 +1,8 @@
 import PushClient
 
 extension Interferer {
-    /// Proxies that users of these products set up. The short list is for machines with only some
-    /// of the products.
+    /// Proxies configured as users of these products would do it. A machine with only some of the
+    /// products gets a short list.
     static let all: [Interferer] =
         Site.hasAllProxies ? caches + meddlers + portals + harmless : [caches[0], meddlers[1], meddlers[3], portals[0]]
 
@@ -12,14 +12,14 @@ extension Interferer {
     // MARK: - Kept answers
 
     static let caches: [Interferer] = [
-        // Only this cache stores answers to POST, too.
+        // This cache is the only one that also stores answers to POST.
         Interferer(["nginx-cache.conf"], sign: .repeats, isCache: true) { call, _ in
             call == .markRead ? .truth : .interference([.wrongEcho])
         },
         cache("varnish-cache.vcl"),
         cache("haproxy-cache.cfg"),
-        // Squid stores nothing for requests with credentials unless the answer is declared
-        // public.
+        // Squid stores answers to requests with credentials only if they are declared public.
+        // nginx therefore adds this declaration.
         cache("squid-cache.conf", "nginx-public.conf"),
         Interferer(["varnish-stale.vcl"], sign: .repeats, isCache: true, needsNoDaemon: true) { call, _ in
             .interference(isFetch(call) ? [.wrongEcho] : [.missingEcho])
@@ -39,8 +39,8 @@ extension Interferer {
     static let meddlers: [Interferer] = [
         Interferer(["nginx-rewrite.conf"], sign: .otherText, findings: rewritten),
         Interferer(["haproxy-meddle.cfg"], how: "rewrite", sign: .otherText, findings: rewritten),
-        // The proxy adds a member that no client reads. It does no harm, but does not come from
-        // the server.
+        // The proxy adds a JSON member that no client reads. It does no harm, but only signatures
+        // show that it does not come from the server.
         Interferer(["haproxy-meddle.cfg"], how: "inject", sign: .otherText) { call, trust in
             trust == .signatures && call != .register ? .interference([.signature]) : .truth
         },
@@ -48,7 +48,8 @@ extension Interferer {
         Interferer(["nginx-chunk.conf", "haproxy-meddle.cfg"], how: "cut", sign: .cut) { _, _ in
             .interference([.truncated])
         },
-        // A client can detect these early ends only by what is missing.
+        // These answers end early without an error of the connection. A client can detect that
+        // only by the missing content.
         Interferer(["nginx-unsized.conf", "haproxy-meddle.cfg"], how: "cut", sign: .otherText) { _, trust in
             .interference(trust == .signatures ? [.signature] : [.notJSON, .unexpectedBody])
         },
@@ -87,7 +88,7 @@ extension Interferer {
         trust == .signatures ? .interference([.signature]) : .truth
     }
 
-    /// A text that exceeds the buffers of a proxy, and cannot be compressed to fit.
+    /// A text that exceeds the buffers of a proxy, even if it is compressed.
     private static var long: String {
         "secret " + (0..<4000).map { _ in String(Int.random(in: 0..<1 << 40), radix: 36) }.joined()
     }
@@ -100,7 +101,7 @@ extension Interferer {
         Interferer(["haproxy-refuse.cfg"], how: "401", sign: .own(401)) { _, _ in .interference([.missingEcho]) },
         Interferer(["haproxy-refuse.cfg"], how: "500", sign: .own(500)) { _, _ in .interference([.missingEcho]) },
         Interferer(["haproxy-unchanged.cfg"], sign: .own(304)) { _, _ in .interference([.missingEcho]) },
-        // The proxy knows the rule of MyToken, which is not secret.
+        // The proxy can calculate the answer to `MyToken`, because the rule is not secret.
         Interferer(["haproxy-inventor.cfg"], sign: .own(200)) { _, trust in
             trust == .signatures ? .interference([.signature]) : .belief
         },
@@ -108,7 +109,7 @@ extension Interferer {
 
     // MARK: - Bytes
 
-    /// The changes of `scripts/proxies/wire-answers.py`.
+    /// The changes of an answer's bytes that `scripts/proxies/wire-answers.py` makes.
     static let wires: [Interferer] =
         wires("1.0 unframed chunks bytes extensions shuffled blanks fields pieces foreign") { _, _ in .truth }
         + wires(

@@ -1,7 +1,8 @@
 import PushClient
 import Testing
 
-/// A harmful proxy: the harm as `curl` sees it, and the client's expected verdict.
+/// A harmful proxy, with the harm that `curl` must observe and the verdict that a client must
+/// give.
 struct Interferer: Sendable, CustomTestStringConvertible {
     /// A request of a phone to its server.
     enum Call: CaseIterable, Sendable {
@@ -13,9 +14,9 @@ struct Interferer: Sendable, CustomTestStringConvertible {
         case signatures, echo
     }
 
-    /// The expected verdict of a client.
+    /// A client's expected verdict on an answer.
     enum Finding: Sendable {
-        /// Nothing is wrong with this call.
+        /// The client must accept the answer, because it is right.
         case truth
         /// The answer is wrong, and the client reports one of these kinds.
         case interference(Set<Interference.Kind>)
@@ -25,13 +26,13 @@ struct Interferer: Sendable, CustomTestStringConvertible {
         case offline
     }
 
-    /// The evidence in `curl`'s output that the proxy really does the harm.
+    /// What `curl` must observe as evidence that the proxy really does its harm.
     enum Sign: Sendable {
         /// The same answer to two requests, with the id that the daemon gave to the first request.
         case repeats
         /// An answer with this status that the daemon has never sent.
         case own(Int)
-        /// A text that differs from the daemon's, in a complete answer.
+        /// A complete answer whose text differs from the daemon's.
         case otherText
         /// An answer that ends too early.
         case cut
@@ -39,7 +40,7 @@ struct Interferer: Sendable, CustomTestStringConvertible {
         case lacks(String)
         /// An answer with these words in its fields.
         case shows(String)
-        /// No evidence is needed: the proxy itself checks that it changes the answer.
+        /// No evidence is needed, because the proxy itself checks that it changes the answer.
         case ofItself
     }
 
@@ -48,7 +49,7 @@ struct Interferer: Sendable, CustomTestStringConvertible {
     let findings: @Sendable (Call, Trust) -> Finding
     /// Whether the first answer is right, and later requests get the answers to the first.
     let isCache: Bool
-    /// Whether the harm begins when the daemon is gone.
+    /// Whether the proxy does its harm only while the daemon does not run.
     let needsNoDaemon: Bool
     let payload: String
 
@@ -57,8 +58,8 @@ struct Interferer: Sendable, CustomTestStringConvertible {
             .joined(separator: " before ")
     }
 
-    /// The files are in `scripts/proxies`, each with its product's name. Clients connect to the
-    /// proxy of the first file.
+    /// The names of the files in `scripts/proxies` begin with the name of the proxy's product.
+    /// Clients connect to the proxy of the first file.
     init(
         _ files: [String],
         how: String = "",

@@ -11,7 +11,7 @@ import Testing
 @testable import PushApplication
 @testable import sealpost
 
-/// The keys change while a daemon runs, and while one is killed.
+/// An operator rotates the keys while a daemon runs, and daemons are killed meanwhile.
 @Suite(.timeLimit(.minutes(5))) struct KeyRotationTests {
     private let folder: TemporaryFolder
     private var configuration = Configuration()
@@ -121,7 +121,7 @@ import Testing
         #expect(await daemon.process.errors(until: "unused=1").contains("keyring reloaded"))
         #expect(try self.inUse == [2])
 
-        // Simulates the restoration of an old file.
+        // Simulates that an operator restores an old keyring.
         let good = try String(contentsOfFile: self.configuration.keyring, encoding: .utf8)
         try self.write(original)
         daemon.process.signal(SIGHUP)
@@ -159,7 +159,7 @@ import Testing
         let again = try await self.keys("reload", "--json")
         #expect(again.output == #"{"Seals":2,"Renewed":0,"Unreadable":0,"Unused":[]}"# + "\n")
 
-        // Simulates the restoration of an old file.
+        // Simulates that an operator restores an old keyring.
         let good = try String(contentsOfFile: self.configuration.keyring, encoding: .utf8)
         try self.write(original)
         let refused = try await self.keys("reload")
@@ -170,7 +170,7 @@ import Testing
         try await self.check(300)
     }
 
-    /// Asks the daemon for a reload, and disconnects once it has begun.
+    /// Asks the daemon for a reload, and disconnects when the reload has begun.
     private func beginReload() throws {
         struct Leaving: Error {}
         let place = AdminSocket(path: self.folder.file("var/admin/sealpost.sock"))
@@ -211,7 +211,8 @@ import Testing
         try await self.check(3000)
     }
 
-    /// Without a reload, a server writes these counts only twice a minute.
+    /// A server stores the counts of values for each key only twice a minute, but a reload stores
+    /// them at once.
     @Test(arguments: [true, false]) func theListCountsAllValuesJustAfterAReload(withAServer: Bool) async throws {
         try await self.fill(300)
         let daemon = withAServer ? try await Daemon(in: self.folder) : nil
@@ -243,7 +244,8 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
-    /// The units make everything except the service's folder read-only.
+    /// The systemd units make everything except the service's folder read-only, so the server may
+    /// be unable to write its keyring.
     @Test(.enabled(if: geteuid() == 0))
     func theCommandChangesAKeyringThatTheServerCannotWrite() async throws {
         let settings = ["SEALPOST_SERVER_LISTEN": "127.0.0.1:0", "SEALPOST_KEYS": "keys"]
@@ -298,8 +300,8 @@ import Testing
         let store = try configuration.openStore()
         let name = try #require(Username("alice"))
         _ = try await store.addUser(name, role: .device, password: PasswordHash(phc: "none"), now: Date())
-        // The command to rotate keys waits only for servers, so the test opens a store as a server
-        // does.
+        // The command that rotates keys waits only for stores of servers. The test therefore opens
+        // a store as a server does.
         var options = StoreOptions()
         options.dayChain = DayKeyFile(configuration.dayKeys)
         options.mark = TimelineFile(configuration.timeline)
@@ -319,7 +321,7 @@ import Testing
         #expect(try await store.replaceKeyring(new, now: Date()))
         #expect(store.keyWait == nil)
         #expect(try keyring.list().elements("Keys").map { $0.texts("LackedBy").count } == [0, 0])
-        // Simulates an old key that was removed too early.
+        // Simulates that an old key was removed too early.
         let database = try BlockingConnection(DatabaseAddress(configuration.database))
         _ = try database.query("delete from data_key where number = 1")
         let error = #expect(throws: CommandFailure.self) { try keyring.remove(1) }
@@ -367,7 +369,7 @@ import Testing
         #expect(taken.code == 0 && taken.output.hasPrefix("key 2 encrypts; "), "\(taken.output) \(taken.errors)")
         let log = await first.process.errors(until: "data key in use")
         #expect(log.contains("data key not in use yet, because other servers lack it"), "\(log)")
-        // Both servers have then encrypted all values again.
+        // When the database has only key 2, both servers have encrypted all values again.
         try await eventually { try PostgreSQLPlace(address)?.dataKeys().map(\.number) == [2] }
         let refused = try await run(at: 2, "serve")
         #expect(refused.code == 78 && refused.errors.contains("it lacks key 2, "), "\(refused.errors)")

@@ -7,7 +7,7 @@ import Testing
 @testable import PushApplication
 @testable import sealpost
 
-/// Commands while a daemon runs: they ask the daemon, which carries them out.
+/// Commands while a daemon runs. Each command asks the daemon to carry it out.
 @Suite(.timeLimit(.minutes(5))) struct LocalCommandTests {
     private let folder: TemporaryFolder
 
@@ -34,7 +34,7 @@ import Testing
             credentials: .basic(username: "alice", password: password),
             options: .init(testing: [])
         )
-        // Only the refusal matters here.
+        // Only whether the server accepts the password matters here.
         return (try? await client.send("hello")) != nil
     }
 
@@ -46,7 +46,8 @@ import Testing
         )
         #expect(try await self.mayFetch("correct horse", from: daemon))
         #expect(try await self.run("user disable alice") == "alice is disabled\n")
-        // The daemon's cached entry of the right password is not valid any more.
+        // The daemon had cached the right password. After the user is disabled, this entry must
+        // not count any more.
         #expect(try await !self.mayFetch("correct horse", from: daemon))
         #expect(try await self.run("user enable alice") == "alice is enabled\n")
         #expect(
@@ -87,7 +88,7 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
-    /// The commands do not depend on the kind of store.
+    /// The commands must do the same with a PostgreSQL database as with SQLite.
     @Test func theCommandsWorkWithAPostgreSQLServerToo() async throws {
         let settings = [
             "DATABASE": try PostgreSQLCluster.shared.newDatabaseText(), "SERVER_LISTEN": "127.0.0.1:0",
@@ -304,7 +305,8 @@ import Testing
         #expect(resting == ["no server is running here; the database has:"] + known)
     }
 
-    /// A pause ends while no push is due, and the lane tries again with the next one.
+    /// The end of a pause, the number of overdue pushes, and the words about the next attempt.
+    /// After the end, the next due push is the next attempt.
     @Test(arguments: [
         ("2026-11-28T20:00:21Z", 0, "is at 2026-11-28T20:00:21Z"), ("2026-11-28T20:00:20Z", 4, "is due now"),
         ("2026-11-28T19:00:00Z", 0, "comes with the next push that is due"), ("B", 4, "is at B"),
@@ -357,7 +359,8 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
-    /// A suspended daemon holds the database, so the command can only report that.
+    /// A suspended daemon still has locked the database. The command can therefore do no more than
+    /// report that.
     @Test func anUnresponsiveDaemonIsReported() async throws {
         let daemon = try await Daemon(in: self.folder)
         daemon.process.signal(SIGSTOP)
@@ -384,8 +387,8 @@ import Testing
         #expect(await next.terminate() == 0)
     }
 
-    /// The server could not open files that root's command creates there, such as the database's
-    /// log.
+    /// The server, which runs as another user, could not open files that root's command creates,
+    /// such as the database's log.
     @Test(.enabled(if: geteuid() == 0), arguments: ["var/sealpost.db", "var"])
     func rootCreatesNothingNextToAnotherUsersDatabase(place: String) async throws {
         _ = try await self.run("user add alice --no-password")
@@ -419,8 +422,8 @@ import Testing
         let lock = self.folder.file("var/sealpost.db.lock")
         try FileManager.default.removeItem(atPath: lock)
         try FileManager.default.createSymbolicLink(atPath: lock, withDestinationPath: file)
-        // The database still belongs to root, because a link to one of root's would look the
-        // same.
+        // The database still belongs to root, because a link to a database of root's would look
+        // the same.
         try #require(chown(self.folder.file("var"), 65_534, 65_534) == 0)
         let ended = try await Daemon.run(command.split(separator: " ").map(String.init), in: self.folder)
         #expect(ended.code == 78)
@@ -428,7 +431,8 @@ import Testing
         #expect(FileManager.default.contents(atPath: file) == text)
     }
 
-    /// The keyring, or a folder that does not exist yet, is in a folder that others may write to.
+    /// The keyring, or the database's new folder, is to be created in a folder that other users
+    /// may write to.
     @Test(
         .enabled(if: geteuid() == 0),
         arguments: [
@@ -444,7 +448,7 @@ import Testing
         let open = self.folder.file("open")
         try FileManager.default.createDirectory(atPath: open, withIntermediateDirectories: false)
         try #require(chmod(open, 0o777) == 0)
-        // Everybody who may write to the folder chooses the link's target.
+        // Everybody who may write to the folder `open` can choose the target of a link in it.
         let own = self.folder.file("own")
         try FileManager.default.createDirectory(atPath: own, withIntermediateDirectories: false)
         try FileManager.default.createSymbolicLink(atPath: "\(open)/link", withDestinationPath: own)
@@ -456,7 +460,8 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: own) == [])
     }
 
-    /// The server's user may read another database than root may.
+    /// Root may read files that the server's user may not read. The doctor must therefore check
+    /// them as the server's user.
     @Test(.enabled(if: geteuid() == 0)) func doctorRunByRootChecksAsTheOwner() async throws {
         _ = try await self.run("user add alice --no-password")
         try #require(chmod(self.folder.path, 0o755) == 0)
@@ -502,7 +507,8 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: open) == [])
     }
 
-    /// Without a socket in the configuration, the daemon alone uses the database.
+    /// If the configuration disables the socket, commands cannot use the database while the daemon
+    /// runs.
     @Test func nullDisablesTheAdminSocket() async throws {
         let variables = ["SERVER_LISTEN": "127.0.0.1:0", "ADMIN_SOCKET": "null"]
         let daemon = try await Daemon(in: self.folder, settings: variables)
@@ -517,8 +523,8 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
-    /// A socket that the configuration names must be usable. Without the default socket the
-    /// server still serves.
+    /// A socket that the configuration names must be usable. If only the default socket is
+    /// unusable, the server still starts.
     @Test func anOpenSocketFolderStopsTheStartOnlyIfConfigured() async throws {
         let folder = self.folder.file("open")
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

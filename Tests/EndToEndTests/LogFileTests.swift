@@ -2,7 +2,7 @@ import Foundation
 import PushTesting
 import Testing
 
-/// `log.file`, as logrotate uses it.
+/// The file that `log.file` names, and its rotation by logrotate.
 @Suite(.timeLimit(.minutes(5))) struct LogFileTests {
     private let folder: TemporaryFolder
 
@@ -31,7 +31,7 @@ import Testing
         try self.rename("log/sealpost.log", to: "log/sealpost.log.1")
         daemon.signal(SIGHUP)
         try await eventually {
-            // The file does not exist until the daemon opens it.
+            // The new file does not exist until the daemon opens it.
             (try? self.text(of: "sealpost.log"))?.contains("log file reopened file=log/sealpost.log\n") == true
         }
         daemon.signal(SIGTERM)
@@ -44,7 +44,8 @@ import Testing
         #expect((attributes[.posixPermissions] as? Int ?? 0) & 0o137 == 0)
     }
 
-    /// The test sends the signal, because no systemd runs.
+    /// The documented logrotate configuration sends the signal by systemctl. No systemd runs here,
+    /// so the test sends the signal.
     @Test func logrotateRotatesTheFileAsDocumented() async throws {
         let page = try Repository.text(of: "docs/operate/log-and-audit.md")
         let block = try #require(page.firstMatch(of: /```logrotate\n((?s).*?)```/)).output.1

@@ -18,7 +18,7 @@ import Testing
 
     private static let head = "time=2027-01-15T08:00:00Z level=error request failed"
 
-    /// A value, and its form in a line of text.
+    /// A value of a log field, and the form in which a line of text contains it.
     private static let values: [(value: String, text: String)] = [
         ("plain", "plain"), ("127.0.0.1:8080", "127.0.0.1:8080"), ("zwölf", "zwölf"), ("", #""""#),
         ("two words", #""two words""#), ("a=b", #""a=b""#), (#"say "no""#, #""say \"no\"""#),
@@ -53,9 +53,9 @@ import Testing
         )
     }
 
-    /// Checks every scalar of the planes with characters or controls, and a few of all others, in
-    /// both formats. Nothing that ends a line, moves a cursor or reverses the writing direction
-    /// gets through.
+    /// No value can end a line, move a cursor or reverse the writing direction, in either format.
+    /// The test tries all scalars of the Unicode planes with characters or controls, and a few of
+    /// each other plane.
     @Test func noScalarEndsALine() throws {
         let scalars = (0...0x10FFFF as ClosedRange<UInt32>).filter { $0 < 0x40000 || $0 >> 16 == 0xE || $0 % 64 == 0 }
             .compactMap(Unicode.Scalar.init)
@@ -71,7 +71,8 @@ import Testing
         }
     }
 
-    /// Commands print JSON, and tables with quotation marks and tabs.
+    /// The function must leave quotation marks and tabs unchanged, because commands print JSON and
+    /// tables.
     @Test func printingEscapesControlCharactersAndPreservesJSON() throws {
         #expect(LogLine.printable(#"a "b"\c"# + "\td") == #"a "b"\c"# + "\td")
         #expect(LogLine.printable("\u{1B}]0;x\u{7}\u{9B}2J\u{202E}\n") == #"\u001b]0;x\u0007\u009b2J\u202e\u000a"#)
@@ -88,7 +89,8 @@ import Testing
         #expect(self.line("v", name: "n\n", message: "a\nb").json.contains(#""message":"a\u000ab","n\u000a":"v""#))
     }
 
-    /// Decides by the scalar's number, and not by the properties that the code uses.
+    /// Returns whether the scalar must be escaped. Decides by its number, independently of the
+    /// Unicode properties that the tested code uses.
     private static func isDangerous(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0...0x1F, 0x7F...0x9F, 0x61C, 0x200B...0x200F, 0x2028...0x202E, 0x2060...0x2064, 0x2066...0x206F, 0xFEFF,

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PushApplication
 
-/// Lines between the logger and a descriptor that may not accept them.
+/// Log lines whose file descriptor may not accept them.
 @Suite(.timeLimit(.minutes(5))) struct LogWriterTests {
     private static func line(_ number: Int, level: Logger.Level = .info, size: Int = 0) -> LogLine {
         LogLine(
@@ -57,7 +57,7 @@ import Testing
         writer.flush(within: .milliseconds(50))
         var (numbers, told) = ([Int](), 0)
         _ = pipe.readLines { line in
-            // A line reports each place where lines are missing.
+            // Where lines were dropped, another line reports their number.
             let isTold = line.contains(" log lines were dropped count=")
             guard let number = line.split(whereSeparator: { $0 == " " || $0 == "=" }).last.flatMap({ Int($0) }) else {
                 return false
@@ -100,12 +100,13 @@ import Testing
             let isWhole = file.write(String(repeating: "y", count: 1 << 20))
             return (file, isWhole)
         }
-        // The write has begun, and its remainder cannot be written.
+        // The write has begun. After the reader is closed, the remainder of the text cannot be
+        // written.
         #expect(pipe.readSome().first == UInt8(ascii: "y"))
         pipe.closeReader()
         var (file, isWhole) = await cutOff
         #expect(!isWhole)
-        // Simulates a disk that has space again.
+        // Simulates a disk that has free space again.
         dup2(next.end, pipe.end)
         isWhole = file.write("next")
         #expect(isWhole)

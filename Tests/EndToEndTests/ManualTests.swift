@@ -5,14 +5,15 @@ import Testing
 
 /// The man page and the completions contain every command and every option of the program.
 @Suite(.timeLimit(.minutes(5))) struct ManualTests {
-    /// A visible command, with the names of those above it, and its own options and arguments.
+    /// A command that the help shows, with the names of the commands above it, and its own options
+    /// and arguments.
     private struct Command {
         let path: [String]
         let options: [String]
         let arguments: [String]
         let subcommands: [String]
 
-        /// Returns this command and all below it.
+        /// Returns the command that `value` describes, and all its visible subcommands.
         static func all(_ value: JSONValue, under parents: [String] = []) -> [Self] {
             let path = parents + [value["commandName"]?.text ?? ""]
             let below = Self.items(value["subcommands"]).filter {
@@ -45,7 +46,7 @@ import Testing
         let dump = try await Daemon.run(["--experimental-dump-help"], in: self.folder).output
         let root = try #require(try JSONValue(reading: Array(dump.utf8))["command"])
         self.commands = Command.all(root)
-        // Otherwise the checks below could pass without any command.
+        // Without this check, the tests would pass if no command were found.
         try #require(self.commands.count > 30 && self.commands.flatMap(\.options).count > 60)
         try #require(self.commands.contains { $0.path.last == "reload" && $0.options.contains("--config") })
     }

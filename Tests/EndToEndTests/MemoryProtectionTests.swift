@@ -3,7 +3,7 @@ import Glibc
 import PushTesting
 import Testing
 
-/// The parts of a daemon's memory that other users of the machine can read.
+/// Other users of the machine cannot read a daemon's memory.
 @Suite(.timeLimit(.minutes(5))) struct MemoryProtectionTests {
     private let folder: TemporaryFolder
 
@@ -38,16 +38,17 @@ import Testing
 
     // MARK: - Private
 
-    /// Root may inspect any process, unless it drops that right.
+    /// Root may inspect any process, so a command that tries it must drop this right first.
     private static let unprivileged = geteuid() == 0 ? "setpriv --bounding-set=-sys_ptrace" : ""
 
     private static let start = #"ulimit -S -c $(ulimit -H -c); echo $$; exec "$0" "$@""#
 
-    /// Starts a command that is allowed to dump core. Returns its process id.
+    /// Starts a command that may write a core dump. Returns its process id.
     private func start(_ command: String...) async throws -> (ChildProcess, id: Int32) {
         let process = try ChildProcess(
             "/bin/sh",
-            // The shell prints the id after its last `exec`.
+            // The inner shell prints its process id, which stays the same when the shell becomes
+            // the command.
             ["-c", "exec \(Self.unprivileged) /bin/sh -c '\(Self.start)' \"$0\" \"$@\""] + command,
             in: self.folder.path,
             environment: ["SEALPOST_SERVER_LISTEN": "127.0.0.1:0", "PATH": "/usr/bin:/bin"]

@@ -8,10 +8,11 @@ import Testing
 @testable import PushApplication
 @testable import sealpost_demo
 
-/// Every metric appears at a server that has sent a push.
+/// A server that has sent a push shows every metric.
 @Suite(.timeLimit(.minutes(5))) struct MetricExpositionTests {
-    /// Metrics of features that these servers lack: a receiver of events, an issuer, credentials
-    /// that end, a revocation list, a proxy's header, a collector of spans.
+    /// Metrics that these servers do not show, because they lack the feature. The features are a
+    /// receiver of events, an issuer, credentials that end, a revocation list, a proxy's header, a
+    /// collector of spans.
     private static let elsewhere: Set<MetricName> = [
         .eventsWaiting, .eventsOldest, .eventsDelivered, .eventFailures, .eventsDropped, .eventsPaused, .issuerKeys,
         .credentialExpiry, .credentialLifetime, .revocationListExpiry, .identityIgnored, .spansDropped,
@@ -27,7 +28,7 @@ import Testing
         #expect(shown == Set(MetricName.allCases).subtracting(Self.elsewhere).subtracting(Self.ofPostgreSQL))
     }
 
-    /// The lag of replicas appears if there is a replica.
+    /// The metric for the lag of replicas is missing, because the database has no replica.
     @Test func eachMetricIsShownWithPostgreSQL() async throws {
         let database = try PostgreSQLCluster.shared.newDatabase()
         let shown = try await self.shown { $0.database = "\(database)" }
@@ -53,7 +54,8 @@ import Testing
             #expect(try await stack.send(post).status == 201)
             _ = try await stack.providers.apns.pushes.acceptedPush(1, within: .seconds(30))
             var names: Set<MetricName> = []
-            // The provider gets the push before the server knows its duration.
+            // The server can measure the push's duration only some time after the provider has
+            // received the push.
             try await eventually {
                 names = try await Self.names(shownBy: stack)
                 return names.contains(.pushTime)

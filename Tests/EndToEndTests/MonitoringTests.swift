@@ -34,8 +34,8 @@ import Yams
         try #require(self.alerts.count > 20)
     }
 
-    /// Checks each page, and each file for Prometheus, Grafana and the server. The proxies' files
-    /// have their own names.
+    /// Checks the metrics in each page and in each file for Prometheus, Grafana and the server.
+    /// Files for proxies contain other names, so they are left out.
     @Test func eachNamedMetricExists() throws {
         let names = Set(MetricName.allCases.map(\.rawValue))
         let files = try ["yml", "yaml", "json"].flatMap { try Repository.files(under: "config", ending: ".\($0)") }
@@ -43,7 +43,7 @@ import Yams
         var counts: [String: Int] = [:]
         for (page, text) in try files.map({ ($0.name, $0.text) }) + pages.map({ ($0, try Repository.text(of: $0)) }) {
             for match in text.matches(of: /\bsealpost_(?!e2e\b)[a-z0-9_]+\*?/) {
-                // The parts of a histogram have their own names.
+                // The parts of a histogram have the names of the metric with a suffix.
                 let name = String(match.output).replacing(/_(bucket|sum|count)$/, with: "")
                 let isKnown = names.contains { name.hasSuffix("*") ? $0.hasPrefix(name.dropLast()) : $0 == name }
                 #expect(isKnown, "\(page): \(name)")
@@ -82,8 +82,8 @@ import Yams
                 let name = try #require(tried["alertname"]?.string)
                 if tried["exp_alerts"]?.sequence?.isEmpty == false { firing.insert(name) }
             }
-            // A case that only checks that an alert does not fire yet does not count as such a
-            // test.
+            // A test counts only if the alert fires in it, and not if it only checks that the
+            // alert does not fire yet.
             if cases.count == 1, cases[0]["exp_alerts"]?.sequence?.isEmpty == true {
                 silent.insert(cases[0]["alertname"]?.string ?? "")
             }

@@ -4,7 +4,7 @@ import PushClient
 import PushTesting
 import Testing
 
-/// `sealpost move`, with the real executable and a real PostgreSQL.
+/// The command `sealpost move`, with the real executable and a real PostgreSQL.
 @Suite(.timeLimit(.minutes(5))) struct MoveTests {
     private let folder: TemporaryFolder
     /// The address of an empty database.
@@ -40,8 +40,8 @@ import Testing
         #expect(refused.code == 1)
         #expect(refused.errors.contains("is in use by another process"), "\(refused.errors)")
         _ = await daemon.terminate()
-        // A move that was killed at any point can be started again. The later a line appears, the
-        // more rows have been moved.
+        // An operator can start a move again that was killed at any point. The test kills it after
+        // each of these lines of its output.
         for line in ["account: 1", "notification: 1", "all rows are there"] {
             let process = try ChildProcess(Daemon.executable, ["move", "--to", self.address], in: self.folder.path)
             _ = await process.errors(until: line)
@@ -53,7 +53,7 @@ import Testing
             #expect(moved.output.contains("moved to \(self.address)"), "\(moved.output)")
             #expect(moved.errors.contains("notification: 1 rows moved"), "\(moved.errors)")
         } else {
-            // The last signal came after the end of the move.
+            // The last signal may have come after the end of the move.
             #expect(moved.errors.contains("was moved to \(self.address)"), "\(moved.errors)")
         }
         let served = try await Daemon.run(["serve"], in: self.folder)
@@ -82,7 +82,7 @@ import Testing
     @Test func theDocumentedCommandsMoveADatabase() async throws {
         let text = try Repository.text(of: "docs/operate/postgresql.md")
         let block = try #require(text.firstMatch(of: /<!-- run by MoveTests -->\n```bash\n((?s).*?)```/)).output.1
-        // No systemd service runs here.
+        // The commands of systemctl are left out, because no systemd service runs here.
         let lines = block.split(separator: "\n").filter { !$0.contains("systemctl") }
         let commands = lines.joined(separator: "\n").replacing(/'postgres:[^']*'/, with: "'\(self.address)'")
             .replacing(" --config sealpost.yaml", with: "")

@@ -2,7 +2,7 @@ import Foundation
 import PushTesting
 import Testing
 
-/// `Clients/node`, whose tests are in JavaScript and start this build's daemon.
+/// The library in `Clients/node`. Its tests are in JavaScript and start the daemon of this build.
 @Suite(.timeLimit(.minutes(15))) struct NodeLibraryTests {
     private let folder: TemporaryFolder
 

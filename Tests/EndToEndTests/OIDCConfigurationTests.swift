@@ -7,7 +7,7 @@ import Testing
 @testable import PushApplication
 @testable import sealpost
 
-/// The section `signIn.oidc`.
+/// The section `signIn.oidc` of the configuration.
 @Suite(.timeLimit(.minutes(5))) struct OIDCConfigurationTests {
     private let folder: TemporaryFolder
 
@@ -60,7 +60,7 @@ import Testing
         #expect(oidc?.isDirect == true)
     }
 
-    /// A change of a valid section, and the error's text.
+    /// A change of a valid section, and the text of the error that it causes.
     @Test(arguments: [
         ("issuer: 'http://id.example.com'", "issuer: must be https"),
         ("issuer: 'https://id.example.com?x'", "issuer: must"),

@@ -9,7 +9,7 @@ import Testing
 @testable import PushApplication
 @testable import sealpost_demo
 
-/// What one device does, the others show.
+/// What a user does on one device, the user's other devices show.
 @Suite(.timeLimit(.minutes(5))) struct OtherDeviceTests {
     private static let token = String(repeating: "ab", count: 32)
 
@@ -58,7 +58,7 @@ import Testing
     }
 
     private func id(_ push: PushSimulators.ReceivedPush) throws -> Int64 {
-        // A raw push of WNS is the id alone.
+        // A raw push of WNS contains only the id.
         let text = push.text.split(separator: "secureId").last?.drop { !$0.isNumber }.prefix { $0.isNumber }
         return try #require(text.flatMap { Int64($0) }, "\(push.text)")
     }
@@ -67,8 +67,8 @@ import Testing
         case read, unread, dismissed, taken, recalled
     }
 
-    /// The phone makes the change, unless the publisher does. The tablet's push arrives silently,
-    /// and the browser's over its stream.
+    /// The phone or the publisher makes the change. The tablet then gets a silent push, and the
+    /// browser gets an event over its stream.
     @Test(arguments: Change.allCases) func aChangeReachesTheOtherDevices(change: Change) async throws {
         try await self.withLooks { stack in
             let (phone, tablet) = (try await self.client(stack), try await self.client(stack))
@@ -96,7 +96,7 @@ import Testing
                 let request = try stack.request("DELETE", "/api/notifications/\(id)", as: "boss")
                 #expect(try await stack.send(request).status == 204)
             }
-            // The browser's own fetch is no change.
+            // The browser's own fetch changes nothing, so it causes no push.
             guard case .pushed(let look, nil) = try await events.next() else { return #expect(Bool(false)) }
             #expect(look != id)
             let push = try await fcm.acceptedPush(2, within: .seconds(30))
@@ -108,7 +108,8 @@ import Testing
             #expect(inbox.count == (isListed.contains(change) ? 1 : 0))
             #expect(inbox.unreadCount == (change == .unread ? 1 : 0))
             switch change {
-            // Nobody's session has made the change, or two have.
+            // The server spares a device whose own session made the change. A publisher made this
+            // change, or more than one session did, so the phone gets a push, too.
             case .recalled, .unread:
                 let silent = try await apns.acceptedPush(2, within: .seconds(30)).request
                 #expect(silent.header("apns-push-type") == "background" && silent.header("apns-priority") == "5")
@@ -117,8 +118,8 @@ import Testing
         }
     }
 
-    /// A provider could otherwise count what a user reads, also by the connection or the access
-    /// token.
+    /// A provider must not be able to count what a user reads. The push after a change must
+    /// therefore look like the push of a notification.
     @Test func providersSeeTheBytesOfANotificationButForItsID() async throws {
         try await self.withLooks(envelope: .background) { stack in
             let (phone, tablet) = (try await self.client(stack), try await self.client(stack))
@@ -140,7 +141,7 @@ import Testing
         }
     }
 
-    /// Returns all that a provider sees of a push, without ids, and with times replaced by their
+    /// Returns all that a provider sees of a push. Leaves out ids, and replaces times by their
     /// lengths.
     private func form(_ push: PushSimulators.ReceivedPush) throws -> [String] {
         let id = try self.id(push).description
@@ -148,7 +149,7 @@ import Testing
         let fields = push.request.headers.map { field in
             switch field.name.lowercased() {
             case "apns-id", "apns-collapse-id", "apns-expiration", "x-wns-ttl": "\(field.name) \(field.value.count)"
-            // An id has up to 16 digits.
+            // Ids differ in their number of digits, so the id does not count.
             case "content-length": "\(field.name) \((Int(field.value) ?? 0) - id.count)"
             default: "\(field.name): \(field.value)"
             }

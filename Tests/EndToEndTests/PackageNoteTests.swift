@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushApplication
 
-/// The note that the linker writes into the program for `make release`.
+/// The note with the version that the linker writes into the program of `make release`.
 @Suite(.timeLimit(.minutes(5))) struct PackageNoteTests {
     @Test func theNoteOfTheLinkerIsRead() async throws {
         let folder = try TemporaryFolder()
@@ -17,7 +17,7 @@ import Testing
         try #require(ended.code == 0, "\(ended.errors)")
         let file = try Data(contentsOf: URL(fileURLWithPath: folder.file("program")))
         #expect(PackageNote(in: file)?.values["commit"] == "3f2a91c8d4e1-dirty")
-        // A truncated or changed file is read without a trap.
+        // The reader must not crash on a truncated or changed file.
         for count in 0..<min(file.count, 1024) {
             #expect(PackageNote(in: file.prefix(count))?.values.isEmpty != true)
             for value: UInt8 in [0, 0x7F, 0xFF] {

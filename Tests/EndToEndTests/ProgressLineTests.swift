@@ -17,7 +17,7 @@ import Testing
         (1, 4000, .seconds(1), "copying [----------------------------------------]   0 %  1 B/s  1:06:39 left"),
         (1, 301, .seconds(1), "copying [----------------------------------------]   0 %  1 B/s  5:00 left"),
         (100, 100, .seconds(2), "copying [########################################] 100 %  50 B/s"),
-        // The total is an estimate.
+        // The total is only an estimate, so more can be done than the total.
         (200, 100, .seconds(2), "copying [########################################] 100 %  100 B/s"),
         (5, 0, .seconds(1), "copying [----------------------------------------]   0 %  5 B/s"),
     ])

@@ -17,7 +17,7 @@ import Testing
         let steps = [("copying [", nil), ("verifying [", nil)] as [(String, String?)]
         let copied = try await Terminal.run(["backup", "copy.db"], in: self.folder, steps)
         #expect(copied.code == 0, "\(copied.output)\(copied.errors)")
-        // The command removes the bar before it prints the result.
+        // The command removes the progress bar before it prints the result.
         #expect(copied.output.contains("\r\u{1B}[Kbackup written to copy.db\n"), "\(copied.output)")
         let put = try await Terminal.run(["restore", "copy.db", "--replace"], in: self.folder, steps)
         #expect(put.code == 0 && put.output.contains("\r\u{1B}[Kvar/sealpost.db restored"), "\(put.output)")

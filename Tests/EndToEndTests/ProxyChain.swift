@@ -14,7 +14,7 @@ actor ProxyChain {
         self.folder = folder
     }
 
-    /// Stops the running proxies and starts others. Clients see the first.
+    /// Stops the running proxies and starts others. Clients connect to the first of them.
     func replace(with layers: [Site.Layer]) async throws {
         await self.stop()
         var upstream = self.upstream

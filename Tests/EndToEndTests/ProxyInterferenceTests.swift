@@ -15,8 +15,8 @@ import Testing
 
             try await visit.site.replaceProxies(with: interferer.layers)
             if interferer.isCache {
-                // Fetches come last: a cache drops entries that a client changes through it (RFC
-                // 9111 section 4.4).
+                // The fetches come last, because a cache drops an entry when a client changes it
+                // through the cache (RFC 9111 section 4.4).
                 for call in Interferer.Call.allCases.reversed() {
                     let outcome = try await visit.outcome(of: call, visit.signedInClient())
                     #expect(outcome == .fresh, "the first \(call)")
@@ -27,7 +27,7 @@ import Testing
             try await visit.moveOn()
             if interferer.needsNoDaemon { try await interferer.sign.expectToBeSeenWithoutDaemon(visit) }
 
-            // The client returns what it has stored, and says that it is stored.
+            // The client returns the stored notification. The date says that it is not fresh.
             if case .interference = interferer.findings(.notification, trust) {
                 let shown = try await phone.notification(visit.id)
                 #expect(shown.value == cached)
@@ -36,7 +36,8 @@ import Testing
             if case .interference = interferer.findings(.sync, trust) {
                 let shown = try await phone.sync()
                 if interferer.isCache, shown.date == nil {
-                    // HAProxy and Squid pass conditional requests on, and store no 304.
+                    // HAProxy and Squid do not answer conditional requests from the cache, so the
+                    // client gets the true list.
                     let inbox = try await visit.inbox()
                     #expect(shown.value.notifications == inbox)
                 } else {
@@ -49,7 +50,8 @@ import Testing
         }
     }
 
-    /// The changes share a daemon, since each stays only as long as its proxy.
+    /// All changes are tested with one daemon. A change ends with its proxy, so it does not affect
+    /// the next.
     @Test(arguments: Interferer.Trust.allCases)
     func eachChangeOfAnAnswersBytesIsNamed(trust: Interferer.Trust) async throws {
         try await Visit.run(trust) { visit in
@@ -60,8 +62,8 @@ import Testing
         }
     }
 
-    /// Makes each call with a client without stored data, and expects the interferer's finding for
-    /// this call.
+    /// Makes each call with a client without stored data, and expects the verdict that
+    /// `interferer` defines for this call.
     private func expectFindings(of interferer: Interferer, _ trust: Interferer.Trust, _ visit: Visit) async throws {
         for call in Interferer.Call.allCases {
             let outcome = try await visit.outcome(of: call, visit.signedInClient(), mayAsk: !interferer.needsNoDaemon)
@@ -80,8 +82,8 @@ import Testing
         try await Visit.run(trust) { visit in
             try await visit.site.replaceProxies(with: cache.layers)
             if !cache.needsNoDaemon { try await cache.sign.expectToBeSeen(visit) }
-            // Both users fetch at once, so that a proxy may answer several waiting users with one
-            // fetch.
+            // Both users fetch at the same time, because a faulty proxy may answer several waiting
+            // users with the answer to one request.
             let inboxes = await withTaskGroup { group in
                 for user in Array(repeating: ["alice", "bob"], count: 8).joined() {
                     group.addTask { (user, await Result { try await visit.signedInClient(user).sync() }) }
@@ -106,8 +108,8 @@ import Testing
 }
 
 extension Interferer.Sign {
-    /// Expects the client to notice interference that begins when the daemon is gone: repeats an
-    /// earlier fetch.
+    /// Checks with `curl` that the proxy really does its harm after the daemon has ended. The
+    /// proxy must then repeat the answer to an earlier fetch.
     fileprivate func expectToBeSeenWithoutDaemon(_ visit: Visit) async throws {
         _ = try await visit.site.curl(
             "/api/notifications/\(visit.id)?curl",
@@ -117,15 +119,15 @@ extension Interferer.Sign {
         try await self.expectToBeSeen(visit)
     }
 
-    /// Sends requests with `curl` to an address that no client uses, so that no cache stores an
-    /// answer for a client.
+    /// Checks with `curl` that the proxy really does its harm. No client uses this address, so no
+    /// cache can give the answer to a client.
     fileprivate func expectToBeSeen(_ visit: Visit) async throws {
         let (site, path) = (visit.site, "/api/notifications/\(visit.id)?curl")
         let options = [
             "--compressed", "--header", "MyToken: 1", "--header",
             "Accept-Signature: \(ResponseVerifier.acceptSignature(keyID: nil))",
         ]
-        // The answers to requests without signatures.
+        // The options for requests that want no signature.
         let plain = ["--compressed", "--header", "MyToken: 1"]
         switch self {
         case .repeats:
@@ -153,8 +155,8 @@ extension Interferer.Sign {
             #expect(own.body.hasPrefix(other.body))
             #expect(own.body.utf8.count > other.body.utf8.count)
         case .lacks(let name):
-            // A signature field exists only if it was asked for, and an entity tag only if it was
-            // not.
+            // An answer has a signature only if the request wants one. It has an entity tag only
+            // if the request wants no signature.
             for options in name == "ETag" ? [plain] : [options] {
                 let own = try await site.curl(path, port: site.daemon.port, options: options)
                 let other = try await site.curl(path, options: options)

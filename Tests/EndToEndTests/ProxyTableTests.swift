@@ -6,8 +6,8 @@ import Testing
 /// The clients in Swift, for Android and for browsers report each interference alike.
 ///
 /// `ProxyInterferenceTests` tests the Swift client with `Interferer.table`. `scripts/e2e run
-/// android-client` and `web-client` test the others with the table in `interferers.py`. These
-/// tests check that both tables are equal.
+/// android-client` and `web-client` test the other clients with the table in `interferers.py`. The
+/// test below checks that both tables are equal.
 @Suite(.timeLimit(.minutes(5))) struct ProxyTableTests {
     @Test func theTablesOfAllClientsAreEqual() async throws {
         let ended = try await ChildProcess(
@@ -47,7 +47,8 @@ import Testing
 }
 
 extension Interferer {
-    /// The name in `interferers.py`: the files, and the value of their variable HOW.
+    /// The interferer's name in `interferers.py`: its files, and the value of their variable
+    /// `HOW`.
     fileprivate var name: String {
         let files = self.layers.map { ($0.file ?? "").replacing("proxies/", with: "") }.joined(separator: " before ")
         return [files, self.layers.first?.how ?? ""].filter { !$0.isEmpty }.joined(separator: " ")

@@ -2,7 +2,8 @@ import Foundation
 import PushTesting
 import Testing
 
-/// Tests the API through real proxies, and so the proxies' files in `config/`.
+/// Tests the API through real proxies with their files in `config/`, and so tests these files,
+/// too.
 @Suite(.timeLimit(.minutes(5))) struct ProxyTests {
     @Test(arguments: Site.Way.all)
     func theApiIsTheSameBehindAProxy(way: Site.Way) async throws {
@@ -85,8 +86,8 @@ import Testing
             for _ in 0..<12 {
                 #expect(try await site.curl("/readyz").status == 200)
             }
-            // A proxy that reuses connections has a few open now. Without reuse it would have
-            // none, or twelve, one for each request.
+            // A proxy that reuses connections has a few open now. A proxy without reuse would have
+            // none, or one for each of the twelve requests.
             let kept = try site.connections()
             #expect((1...4).contains(kept))
         }

@@ -7,8 +7,8 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// The clients of the other documents: one checks a token, one answers challenges, and one shows
-/// its stored data when the server is gone.
+/// Clients as other published documents describe them. One checks `MyToken`, one answers
+/// challenges, and one shows its stored data while the server cannot be reached.
 @Suite(.timeLimit(.minutes(5))) struct PublishedClientTests {
     @Test func answersOfEachStatusEchoTheCalculatedToken() async throws {
         try await Stack.run { stack in
@@ -57,8 +57,7 @@ import Testing
             let fresh = try await cache.load(request)
             #expect(fresh.payload == "kept")
             #expect(fresh.keptSince == nil)
-            // The server permits storing the answer; otherwise the document's client stores
-            // nothing.
+            // The client of the document stores an answer only if the server permits it.
             let answer = try await stack.send(request).response
             #expect(answer.value(forHTTPHeaderField: "Cache-Control") == "private, max-age=60")
             #expect(answer.value(forHTTPHeaderField: "Expires") != nil)
@@ -70,7 +69,7 @@ import Testing
     }
 }
 
-/// Answers a challenge with its password, and stops after a refusal.
+/// Answers a challenge with the user's password, and gives up after a refusal.
 private final class Delegate: NSObject, URLSessionTaskDelegate {
     struct Challenge: Hashable {
         let method: String

@@ -2,9 +2,10 @@ import Foundation
 import PushTesting
 import Testing
 
-/// `Clients/python` and `Clients/java`, whose tests begin in Python and call the real server.
+/// The libraries in `Clients/python` and `Clients/java`. Python programs run the tests of both,
+/// which call the real server.
 @Suite(.timeLimit(.minutes(15))) struct PythonClientTests {
-    /// The tests of `Clients/python` include the guide `docs/backends.md`.
+    /// The tests of `Clients/python` include the examples of the guide `docs/backends.md`.
     @Test(arguments: ["Clients/python", "Clients/java"])
     func theClientForBackendsPassesItsTests(client: String) async throws {
         let folder = try TemporaryFolder()

@@ -30,7 +30,8 @@ import Testing
         #expect(ended.output.contains("MyToken: 17003"))
         #expect(ended.output.contains(/\{"Outcomes":\[\{"Status":201,[^}]*\},\{"Status":201,[^}]*"ReadOnce":true/))
         #expect(ended.output.contains(/"SendAt":"20[^}]*"Recipients":null/))
-        // The item is printed twice: fetched with the password, and with a token.
+        // The commands print the notification twice: fetched with the password, and fetched with a
+        // token.
         #expect(ended.output.split(separator: #""Payload":{"kind":"result","extension":4711},"Read""#).count == 3)
         #expect(ended.output.split(separator: "HTTP/1.1 304 Not Modified").count == 3, "an item, and a list")
         #expect(ended.output.contains("HTTP/1.1 204 No Content"))
@@ -101,8 +102,9 @@ import Testing
 
     /// Returns a port that was free a moment ago, for programs that need it in advance.
     ///
-    /// It avoids the ports from 32768 on, which the system gives to outgoing connections. While
-    /// one proxy replaces another, a `curl` of another test could get such a port.
+    /// It avoids the ports from 32768 on, which the system gives to outgoing connections.
+    /// Otherwise a `curl` of another test could get the port of a proxy while the proxy is being
+    /// replaced.
     static func freePort() throws -> UInt16 {
         for _ in 0..<1000 {
             let port = self.lastPort.withLock { port in
@@ -116,6 +118,6 @@ import Testing
 
     private struct NoPort: Error {}
 
-    /// Each port is returned only once, and each process begins at another number.
+    /// Each port is returned only once, and each test process begins at a random port.
     private static let lastPort = Mutex(UInt16.random(in: 20_000..<32_000))
 }

@@ -10,7 +10,8 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct SecretFileTests {
     private static let apns = "type: apns, envelope: alert, topic: a.b, teamID: ABCDE12345, keyID: ABC123DEFG"
 
-    /// Each key with a configuration; `<file>` stands for a file that all users may read.
+    /// Each configuration key that names a secret file, with a configuration. `<file>` stands for
+    /// a file that all users may read.
     static let keys = [
         ("privateKey", "server: {tls: {certificate: cert.pem, privateKey: <file>}}"),
         ("passwordFile", "database: 'postgres://u@localhost/d?passwordFile=<file>'"),
@@ -90,11 +91,11 @@ import Testing
         #expect(!errors.contains { $0.contains("canary") }, "\(errors)")
     }
 
-    /// Every new configuration key with such a name must be in the table above.
+    /// Every configuration key whose name says that it names a secret must be in `keys`.
     @Test func theTableHasEachKeyThatNamesASecret() throws {
         let example = try Repository.text(of: "config/sealpost.yaml")
         let names = example.matches(of: /\b([a-zA-Z]*(?:File|Key|[pP]assword))[:=]/).map { String($0.1) }
-        // The excluded keys name certificates and texts.
+        // The excluded keys have similar names, but name certificates and texts.
         let secrets = Set(names).subtracting(["caFile", "titleKey", "bodyKey"])
         #expect(secrets == Set(Self.keys.map(\.0)).subtracting(["serviceAccount"]))
     }

@@ -4,7 +4,7 @@ import Testing
 
 /// Every test that `docs/security.md` cites as a proof must exist and run.
 @Suite(.timeLimit(.minutes(5))) struct SecurityPageTests {
-    /// Returns the names in the last columns of the page's tables.
+    /// Returns the names of tests in the last columns of the page's tables.
     private static func names() throws -> Set<String> {
         let page = try Repository.text(of: "docs/security.md")
         let rows = page.split(separator: "\n").filter { $0.hasPrefix("|") }
@@ -32,7 +32,8 @@ import Testing
         }
     }
 
-    /// Returns how the suites and the tests of each file are declared, up to their names.
+    /// Returns, for each file, the names of its suites and tests, with the beginning of their
+    /// declarations.
     private static func suites() throws -> [Set<String>] {
         try Repository.files(under: "Tests", ending: ".swift").map { file in
             Set(

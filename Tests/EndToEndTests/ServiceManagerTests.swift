@@ -6,7 +6,7 @@ import Testing
 
 @testable import PushApplication
 
-/// The daemon's messages to the process that started it, by sd_notify(3).
+/// The daemon's messages to its service manager, by the protocol of sd_notify(3).
 @Suite(.timeLimit(.minutes(5))) struct ServiceManagerTests {
     @Test func theDaemonReportsReadinessWatchdogAndStopping() async throws {
         let folder = try TemporaryFolder()
@@ -36,7 +36,7 @@ import Testing
         defer { loops.stop() }
         let manager = try #require(try ServiceManager(in: ["NOTIFY_SOCKET": socket.path], of: 7))
         let watchdog = WatchdogService(manager: manager, watchdogTimeout: .milliseconds(30), loops: loops)
-        // The loop blocks until there are bytes to read.
+        // The event loop is blocked until the test writes to the pipe.
         var ends: [Int32] = [0, 0]
         try #require(pipe(&ends) == 0)
         let (reader, writer) = (ends[0], ends[1])
@@ -63,7 +63,8 @@ import Testing
             ([:], nil, nil), (["NOTIFY_SOCKET": "/run/x"], "/run/x", nil), (["NOTIFY_SOCKET": "@x"], "@x", nil),
             (["NOTIFY_SOCKET": "@x", "WATCHDOG_USEC": "60000000"], "@x", 60),
             (["NOTIFY_SOCKET": "@x", "WATCHDOG_USEC": "60000000", "WATCHDOG_PID": "7"], "@x", 60),
-            // The watchdog's variables belong to the process that started this one.
+            // The watchdog's variables are for another process, because `WATCHDOG_PID` is not this
+            // process's id.
             (["NOTIFY_SOCKET": "@x", "WATCHDOG_USEC": "60000000", "WATCHDOG_PID": "8"], "@x", nil),
             (["WATCHDOG_USEC": "60000000"], nil, nil),
         ] as [([String: String], String?, Int64?)]
@@ -92,7 +93,7 @@ import Testing
     }
 }
 
-/// A datagram socket that receives the daemon's messages.
+/// The service manager's datagram socket, which receives the daemon's messages.
 private final class NotifySocket: Sendable {
     let path: String
     private let descriptor: Int32

@@ -30,7 +30,8 @@ import Testing
             let item = try await client.send("hello")
             _ = try await stack.providers.apns.pushes.acceptedPush(1, within: .seconds(30))
             #expect(try await client.notification(item.id).value.payload == .string("hello"))
-            // Each client has its own connection, and so another loop.
+            // Each client has its own connection, so different event loops of the server handle
+            // them.
             let others = (0..<4).map { _ in
                 PushClient(server: stack.server, credentials: .token(session.token), options: .init(testing: []))
             }
@@ -44,8 +45,8 @@ import Testing
         }
     }
 
-    /// Here the client does not ask for the session's end: another caller, such as an
-    /// administrator, ends it.
+    /// The app itself does not sign out here. Another caller, such as an administrator, ends the
+    /// session.
     @Test func theServerEndsADeviceWithItsSession() async throws {
         try await Stack.run { stack in
             let owner = PushClient(
@@ -79,7 +80,8 @@ import Testing
             let name = try #require(Username("alice"))
             let alice = try #require(try await devices.user(named: name))
             #expect(try await devices.devices(ofUser: alice.id).isEmpty)
-            // The client notices in its next session, and registers the device.
+            // In its next session, the client notices that the device is no longer registered, and
+            // registers it again.
             let again = try await client(second).registerIfNeeded(platform: "apns", handle: handle)
             #expect(again != registration)
             let item = try await owner.send("to the phone")

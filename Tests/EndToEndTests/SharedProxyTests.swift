@@ -8,8 +8,8 @@ import Testing
     private static let users = Array(
         ["alice", "bob", "carol", "dave", "erin", "frank", "grace", "heidi"].prefix(Site.hasAllProxies ? 8 : 4)
     )
-    /// The number of rounds of nine requests for each user: some thousand requests where there is
-    /// time.
+    /// The number of rounds for each user. A round has nine requests, so with all proxies there
+    /// are some thousand requests.
     private static let rounds = Site.hasAllProxies ? 50 : 4
 
     @Test(arguments: Site.Way.all, Interferer.Trust.allCases)
@@ -23,8 +23,8 @@ import Testing
             settings: ["QUOTAS_DEVICE_REQUESTS": "1000000", "LOG_LEVEL": "info"]
         ) { site in
             let keys = trust == .signatures ? try await site.signatureKeys() : []
-            // The users sign in one after the other, and then use tokens: passwords are slow, and
-            // not the subject of this test.
+            // The users sign in one after the other, and then use tokens. The check of a password
+            // is slow, and not the subject of this test.
             var tokens: [String: String] = [:]
             for user in Self.users {
                 tokens[user] = try await site.client(site.daemon.server, keys: [], user: user).signIn().token
@@ -44,21 +44,21 @@ import Testing
         }
     }
 
-    /// Makes all requests of an app in each round. Any error is a failure.
+    /// Makes all kinds of requests of an app in each round. Any error fails the test.
     private static func use(_ client: PushClient, as user: String) async throws {
         for round in 0..<Self.rounds {
             let id = try await client.send("\(user)'s \(round)").id
             let fetched = try await client.notification(id)
             #expect(fetched.date == nil)
             #expect(fetched.value.payload == .string("\(user)'s \(round)"))
-            // The notification is unchanged: 304.
+            // The notification is unchanged, so the server answers 304.
             #expect(try await client.notification(id) == fetched)
             #expect(try await client.markRead(id).isRead)
             let inbox = try await client.sync()
             #expect(inbox.date == nil)
             #expect(inbox.value.notifications.contains { $0.id == id && $0.isRead })
             #expect(inbox.value.notifications.allSatisfy { $0.payload?.text?.hasPrefix("\(user)'s ") == true })
-            // No new notification exists, except for the one that curl has posted.
+            // The second sync must not report the notification as new again.
             #expect(try await !client.sync().value.arrived.contains(id))
             #expect(try await client.markRead([id]) == [id])
             let registration = try await client.register(platform: "stream", handle: "\(user)-\(round)")
@@ -75,7 +75,7 @@ import Testing
             let posted = try await site.curl("/api/notifications", as: "", options: mine + ["--data", "\"\(text)\""])
             #expect(posted.status == 200)
             let id = try #require(posted.body.firstMatch(of: /"Id":(\d+)/)).output.1
-            // Five requests on one connection.
+            // `curl` sends five requests on one connection.
             let fetched = try await site.curl("/api/notifications/\(id)?[1-5]", as: "", options: mine)
             let payloads = fetched.body.matches(of: /"Payload":"([^"]*)"/).map { String($0.output.1) }
             #expect(payloads == Array(repeating: text, count: 5))

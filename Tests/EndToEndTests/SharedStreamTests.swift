@@ -11,7 +11,7 @@ import Testing
 
 /// Event streams of a server that shares its database with another server.
 @Suite(.timeLimit(.minutes(5))) struct SharedStreamTests {
-    /// The other server's change to the streams' user.
+    /// The change of the user that the other server makes.
     enum Ending: CaseIterable, Sendable {
         case disabling, deleting, password
     }
@@ -70,7 +70,8 @@ import Testing
                 let client = try await streams.listen()
                 let name = try #require(Username("alice"))
                 let alice = try #require(try await other.makeReader().user(named: name))
-                // The stream's row may be written a moment after its greeting.
+                // The server may write the stream's row to the database a moment after the
+                // stream's greeting.
                 try await eventually {
                     try await other.enqueueLooks(
                         [LookOrder(user: alice.id)],
@@ -78,7 +79,8 @@ import Testing
                         now: Date()
                     )
                 }
-                // Without an id the client continues after the last notification.
+                // The event of a silent push has no event id, so a client that reconnects
+                // continues after the last notification.
                 #expect(try await client.event().hasPrefix("data: {\"secureId\":\""))
             }
             loop.stop()

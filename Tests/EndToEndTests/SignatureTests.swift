@@ -9,7 +9,7 @@ import Testing
 
 /// Signed answers as received over the wire, from the daemon and from nginx in front of it.
 @Suite(.timeLimit(.minutes(5))) struct SignatureTests {
-    /// The question for the other implementation.
+    /// A signed answer, which another implementation of HTTP signatures must verify.
     private struct Question: Encodable {
         let key: String
         let keyID: String
@@ -192,7 +192,8 @@ import Testing
             #expect(await daemon.process.errors(until: "signs=").contains("signing keys reloaded"))
             let both = try await self.publishedKeys(site)
             #expect(both.count == 2 && both[1] == old[0])
-            // One app pins the old key and asks for it; the other accepts any key.
+            // One client pins the old key and requests its signature. The other client accepts any
+            // key.
             let pinned = try await site.curl("/healthz", options: Self.asking("1", keyID: old[0].id))
             try self.verify(pinned, "/healthz", token: "1", keys: old)
             let other = try await site.curl("/healthz", options: Self.asking("1"))

@@ -6,11 +6,11 @@ import Testing
 
 @testable import PushApplication
 
-/// A daemon behind proxies, and `curl` as the client of both.
+/// A daemon behind proxies, with `curl` as a client of the proxies or of the daemon.
 struct Site: Sendable {
     enum Proxy: String, Sendable {
         case nginx, haproxy, varnish, squid
-        /// `scripts/proxies/wire-answers.py`.
+        /// The program `scripts/proxies/wire-answers.py`, which changes the bytes of answers.
         case wire
 
         /// The text that the proxy prints when it listens.
@@ -24,20 +24,20 @@ struct Site: Sendable {
         }
     }
 
-    /// The connection from the proxy to the daemon.
+    /// The kind of connection from the proxy to the daemon.
     enum Link: String, Sendable {
         case tcp, unix
     }
 
-    /// A proxy with its file in `config/`, and its connection to the daemon.
+    /// A proxy with its file in `config/`, and the kind of its connection to the daemon.
     struct Way: Sendable, CustomTestStringConvertible {
         let proxy: Proxy
         let link: Link
 
         var testDescription: String { "\(self.proxy) over \(self.link)" }
 
-        /// All combinations that work. Proxies that only `make e2e` installs are left out
-        /// elsewhere.
+        /// All combinations that work. Outside of `make e2e`, the list omits the proxies that only
+        /// `make e2e` installs.
         static let all: [Way] = {
             let usual = [Way(.nginx, .tcp), Way(.nginx, .unix), Way(.haproxy, .tcp), Way(.haproxy, .unix)]
             // Squid does not support unix sockets.
@@ -53,7 +53,8 @@ struct Site: Sendable {
     /// A proxy between the client and the daemon.
     struct Layer: Sendable {
         let proxy: Proxy
-        /// The file's path from `scripts/`, if it is not the default one in `config/`.
+        /// The path of the proxy's file, relative to `scripts/`. If `nil`, the proxy uses its file
+        /// in `config/`.
         var file: String?
         /// The value of the file's variable `HOW`.
         var how = ""
@@ -93,8 +94,8 @@ struct Site: Sendable {
         try await self.run([Layer(proxy: proxy)], link, body)
     }
 
-    /// Runs a daemon behind a chain of proxies while `body` runs, with `users`. Returns the
-    /// daemon's log.
+    /// Runs a daemon with the users `users` behind a chain of proxies while `body` runs. Returns
+    /// the daemon's log.
     ///
     /// Clients connect to the first of the layers. `prepare` may put files into the folder of the
     /// daemon and the last layer.
@@ -136,8 +137,8 @@ struct Site: Sendable {
         return ended.errors
     }
 
-    /// Adds users to the database of a daemon that starts later. A command for each would take
-    /// longer than the test.
+    /// Adds users to the database of a daemon that starts later. A `sealpost` command for each
+    /// user would take longer than the test.
     private static func add(_ users: [String], in folder: TemporaryFolder) async throws {
         var configuration = Configuration()
         for path in [\Configuration.database, \.keys] {
@@ -151,7 +152,8 @@ struct Site: Sendable {
         await store.close()
     }
 
-    /// This hash is as strong as the server's own. The server would replace a weaker one.
+    /// This hash is as strong as the hashes that the server makes. The server would replace a
+    /// weaker hash.
     private static let hash = Result { try PasswordHash(of: Stack.password) }
 
     /// Replaces the running proxies at the same address, like a phone that moves to another
@@ -172,7 +174,8 @@ struct Site: Sendable {
         try await self.curl(path, as: user, password: password, port: port, options: options)
     }
 
-    /// Sends a request with `curl`, which must end with `code`. 18 is a truncated answer.
+    /// Sends a request with `curl`, which must end with the exit code `code`. The exit code 18
+    /// means a truncated answer.
     func curl(
         _ path: String,
         as user: String = "alice",
@@ -192,22 +195,23 @@ struct Site: Sendable {
         try #require(ended.code == code, "\(ended.errors)")
         let heads = try String(contentsOfFile: self.folder.file(head), encoding: .utf8)
         try FileManager.default.removeItem(atPath: self.folder.file(head))
-        // An earlier head may be 100 (Continue).
+        // An earlier head may belong to an answer 100 (Continue), so the last one counts.
         let last = try #require(heads.components(separatedBy: "\r\n\r\n").last { !$0.isEmpty })
         let status = last.split(separator: " ").dropFirst().first.flatMap { Int($0) }
         return Answer(status: try #require(status), head: last, body: ended.output)
     }
 
-    /// Ends the daemon and waits for that; the proxies keep running.
+    /// Ends the daemon and waits for its end. The proxies keep running.
     func stopDaemon() async {
         self.daemon.process.signal(SIGTERM)
-        // The log is read to its end, because the daemon writes no more after that.
+        // This reads the log until the daemon closes it, which is when the daemon ends.
         _ = await self.daemon.process.errors(until: "\0")
     }
 
     /// Returns the daemon's current number of connections at the address that the proxy uses.
     func connections() throws -> Int {
-        // The file reports no length, so reading it as a whole would end after the first piece.
+        // The kernel reports no length for this file. Functions that read a whole file would
+        // therefore stop after the first piece.
         let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/net/\(self.link)"))
         let table = String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
         let rows = table.split(whereSeparator: \.isNewline).map { $0.split(separator: " ") }
@@ -228,7 +232,7 @@ struct Site: Sendable {
 enum Scripts {
     static let folder = Repository.file("scripts")
 
-    /// Starts one of the end-to-end programs, which `scripts/e2e list` names.
+    /// Starts one of the end-to-end programs that `scripts/e2e list` lists.
     static func run(_ program: String, _ arguments: [String]) throws -> ChildProcess {
         try self.start("e2e", ["run", program] + arguments)
     }

@@ -3,19 +3,19 @@ import Foundation
 import PushTesting
 import Testing
 
-/// Each block of the documentation in a language is tested somewhere. CONTRIBUTING.md gives the
-/// reason for each command that is not.
+/// A test runs or checks each block of code in the documentation. CONTRIBUTING.md gives the reason
+/// for each command that is not tested.
 @Suite(.timeLimit(.minutes(5))) struct SnippetTests {
     private struct Snippet {
         let page: String
         let language: String
         let text: String
-        /// The text of the comment in the line before it; empty without a comment.
+        /// The text of the comment in the line before the block; empty if there is no comment.
         let mark: String
     }
 
-    /// The tests of a page's blocks in a language, except for commands, configurations
-    /// (`GuideTests`) and the output of commands.
+    /// For a page and a language, the file that tests the blocks in it, except for commands,
+    /// configurations (`GuideTests`) and the output of commands.
     private static let trials = [
         "README.md swift": "scripts/apple-snippets", "README.md kotlin": "scripts/android-snippets",
         "README.md js": Self.name, "docs/backends.md python": "Clients/python/tests/test_guide.py",
@@ -60,7 +60,7 @@ import Testing
 
     @Test func eachBlockNamesItsLanguage() throws {
         for page in try GuideTests.allPages() {
-            // A fence without a language ends a block.
+            // Only a fence that ends a block has no language.
             let fences = try Repository.text(of: page).matches(of: /(?m)^ *```(.*)\n((?s).*?)^ *```$/)
             for fence in fences {
                 #expect(fence.output.1.wholeMatch(of: /[a-z]+/) != nil, "\(page): \(fence.output.0.prefix(80))")
@@ -81,7 +81,8 @@ import Testing
         #expect(unused.isEmpty)
     }
 
-    /// If a mark is a name, a test or a program must look for the block by this name.
+    /// If the comment before a block is a name, a test or a program must look for the block by
+    /// this name.
     @Test func eachCommandIsRunOrListedWithTheReasonWhyNot() throws {
         let list = try Repository.text(of: "CONTRIBUTING.md").matches(of: /\| `([^`]+\.md)` \| ([^|\n]+) \|/)
             .map { "\($0.output.1): \($0.output.2)" }
@@ -97,7 +98,7 @@ import Testing
                 reasons.append("\(snippet.page): \(reason)")
             } else {
                 var names = ["<!-- \(snippet.mark) -->", "block(\"\(snippet.mark)\")"]
-                // This mark names a test that finds the block by its heading.
+                // This comment names a test, which finds the block by its heading.
                 if let test = snippet.mark.firstMatch(of: /^run by (\w+)$/)?.output.1 {
                     names.append("struct \(test) {")
                 }
@@ -124,7 +125,8 @@ import Testing
     @Test func eachFileOfAnAppIsXML() async throws {
         let folder = try TemporaryFolder()
         for snippet in try Self.snippets("xml") {
-            // A part of a manifest has neither a root nor the manifest's prefix.
+            // The block is a part of a manifest. It has neither a root element nor a declaration
+            // of the prefix `android`.
             let android = "http://schemas.android.com/apk/res/android"
             let text = "<manifest xmlns:android=\"\(android)\">\(snippet.text)</manifest>"
             let file = folder.file("snippet.xml")

@@ -9,7 +9,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// Sockets that the daemon gets from the process that starts it.
+/// Listening sockets that the daemon inherits from the process that starts it, as from systemd.
 @Suite(.timeLimit(.minutes(5))) struct SocketActivationTests {
     @Test func aClientThatConnectsBetweenDaemonsIsAnsweredByTheNext() async throws {
         let folder = try TemporaryFolder()
@@ -44,7 +44,8 @@ import Testing
         (["LISTEN_PID": "7", "LISTEN_FDS": "1"], 3..<4),
         (["LISTEN_PID": "7", "LISTEN_FDS": "2", "LISTEN_FDNAMES": "a:b"], 3..<5),
         (["LISTEN_PID": "7", "LISTEN_FDS": "0"], 3..<3),
-        // The variables belong to the process that started this one, or to no process.
+        // The variables are not for this process: `LISTEN_PID` is another process's id, or one of
+        // the variables is missing.
         (["LISTEN_PID": "8", "LISTEN_FDS": "1"], 0..<0),
         (["LISTEN_FDS": "1"], 0..<0),
         (["LISTEN_PID": "7"], 0..<0),

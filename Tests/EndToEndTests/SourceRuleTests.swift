@@ -4,8 +4,8 @@ import Testing
 
 /// Rules of this repository that the compiler cannot check.
 @Suite(.timeLimit(.minutes(5))) struct SourceRuleTests {
-    /// The engine of regular expressions backtracks, which can take minutes in a text of 100 KB
-    /// that an attacker has chosen.
+    /// Texts in the source that show the use of a regular expression. Their engine backtracks,
+    /// which can take minutes for 100 KB that an attacker has chosen.
     private static let expressions = [
         "#/", "= /", "(/", "(of: /", "(separator: /", "Regex(", "Regex<", "Regex {", "NSRegularExpression",
         ".regularExpression", "firstMatch(", "wholeMatch(", "prefixMatch(", ".matches(of:", "import RegexBuilder",
@@ -36,7 +36,7 @@ import Testing
         #expect(Self.expressions(in: "    \(line)\n").count == 1)
     }
 
-    /// Only one function may print: it escapes control characters for terminals.
+    /// Only one function may print, because it escapes control characters for terminals.
     @Test func onlyPrintEscapedWritesToAStandardDescriptor() throws {
         let doors = [
             "LogFile.write(", " print(", "puts(", "putc(", "putchar(", "printf(", ".standardOutput",
@@ -55,15 +55,15 @@ import Testing
         "HeldClock.swift", "Issuer.swift", "IssuerSetup.swift", "PushServer.swift", "ClosedServer.swift",
         // Only tests use this store's own clock; the program gives each store a clock.
         "Store.swift",
-        // These files use times that expire nothing: logs, certificates, the timeout of a lock, a
-        // demonstration, the times of a key and of a span.
+        // In these files, nothing expires by the time that they read. They concern logs,
+        // certificates, a lock's timeout, a demonstration, keys and spans.
         "LogWriter.swift", "LineLogHandler.swift", "ApplicationParts.swift", "TLSSetup.swift", "SQLiteReader.swift",
         "Story.swift", "PostgreSQLPlace.swift", "Doctor.swift", "SpanExport.swift", "SpanRecorder.swift",
     ]
 
     @Test func onlyFewSourcesReadTheMachinesClock() throws {
-        // Senders and simulators sign by the machine's clock, because providers compare with
-        // their own. Clients run elsewhere.
+        // These modules must not read the machine's clock. Senders and simulators may: providers
+        // compare the time of a signature with their own clock. Clients run elsewhere.
         let rooms = [
             "PushApplication", "PushCore", "PushStore", "PushSQLite", "PushPostgreSQL", "PushDelivery", "PushServer",
             "sealpost", "sealpost-demo",

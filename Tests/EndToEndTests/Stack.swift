@@ -15,7 +15,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// The whole product in this process, between simulated providers and real sockets.
+/// The whole server in the test's process, with simulated providers and real sockets.
 struct Stack: Sendable {
     static let password = "correct horse battery"
 
@@ -24,11 +24,10 @@ struct Stack: Sendable {
     let application: Application
     let server: URL
 
-    /// Runs everything while `body` runs, with the users `alice`, who has the role `device`, and
-    /// `boss`, a publisher.
+    /// Runs the server and the providers while `body` runs, with the users `alice`, who has the
+    /// role `device`, and `boss`, a publisher.
     ///
-    /// Without another `log`, only critical errors are logged, because tests provoke failures on
-    /// purpose.
+    /// By default, only critical errors are logged, because tests provoke failures on purpose.
     static func run<Result: Sendable>(
         log: any LogHandler = LineLogHandler(logLevel: .critical, writer: .standardError),
         configure: @Sendable (inout Configuration) -> Void = { _ in },
@@ -65,9 +64,9 @@ struct Stack: Sendable {
         _ = try await application.store.addUser(username, role: role, password: Self.hash, now: Date())
     }
 
-    /// The smallest possible parameters, so that signing in takes no time.
+    /// The smallest possible parameters, so that a sign-in takes almost no time.
     private static let passwords = PasswordParameters(memory: 8, passes: 1, lanes: 1) ?? .usual
-    /// Making an RSA key takes a tenth of a second, so all stacks share one.
+    /// Making an RSA key takes a tenth of a second, so all stacks share one key.
     private static let serviceAccountKey = Result { try SigningKey.rsa2048() }
 
     private static let hash: PasswordHash = {
@@ -78,7 +77,8 @@ struct Stack: Sendable {
         }
     }()
 
-    /// Makes a request with credentials before any challenge, as the tutorial's clients do.
+    /// Makes a request that has credentials from the beginning, without a challenge, as the
+    /// tutorial's clients do.
     func request(
         _ method: String,
         _ path: String,
@@ -98,7 +98,7 @@ struct Stack: Sendable {
         return request
     }
 
-    /// Returns the current pause of a platform's lane.
+    /// Returns the pause in which the pushes of a platform are now; `nil` if they are not paused.
     func pause(of platform: String) -> Pause? {
         self.application.status.pauseByLane[Lane(Platform(platform))] ?? nil
     }
@@ -108,7 +108,8 @@ struct Stack: Sendable {
         let text: String
         let response: HTTPURLResponse
 
-        /// Returns a member of the body, read as the published clients read it.
+        /// Returns a member of the JSON body, read with the function that the published clients
+        /// use.
         func member(_ name: String) throws -> Any? {
             try (JSONSerialization.jsonObject(with: Data(self.text.utf8)) as? [String: Any])?[name]
         }
@@ -124,7 +125,7 @@ struct Stack: Sendable {
 extension PushSimulators.ReceivedPush {
     var text: String { String(decoding: self.request.body, as: UTF8.self) }
 
-    /// Returns a text of the body.
+    /// Returns a string member of the push's JSON body.
     func member(_ name: String) throws -> String {
         let json = try JSONSerialization.jsonObject(with: Data(self.request.body)) as? [String: Any]
         return try #require(json?[name] as? String, "\(self.text)")

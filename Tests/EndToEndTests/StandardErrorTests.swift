@@ -6,9 +6,9 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// The real executable, with a standard error that accepts nothing.
+/// The real executable, with a standard error that accepts no bytes.
 @Suite(.timeLimit(.minutes(5))) struct StandardErrorTests {
-    /// Each level gives fewer lines.
+    /// Levels of the log. Each gives fewer lines than the one before.
     private static let levels = ["trace", "info", "error"]
 
     private let folder: TemporaryFolder
@@ -64,7 +64,8 @@ import Testing
         let metrics = try await self.metrics()
         #expect(metrics.contains("\nsealpost_log_lines_dropped_total \(told)\n"))
         daemon.signal(SIGTERM)
-        // The daemon must not wait for the test now.
+        // The daemon writes its last lines now. The test reads them, so that the daemon need not
+        // wait.
         async let ended = daemon.end()
         _ = await UnreadPipe.blocking { pipe.readLines { $0.hasSuffix("stopped") } }
         #expect(await ended.code == 0)
@@ -76,7 +77,7 @@ import Testing
         #expect(ended.errors.hasSuffix("level=info stopped\n"), "\(ended.errors)")
     }
 
-    /// A disk that fails for this process: no file may grow beyond 300 KiB.
+    /// The disk fails for the daemon, because none of its files may grow beyond 300 KiB.
     @Test(arguments: [true, false]) func aFatalErrorEndsTheProcessAndIsLoggedIfPossible(isRead: Bool) async throws {
         _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: "correct horse\n")
         let pipe = try UnreadPipe()
@@ -94,7 +95,8 @@ import Testing
         let code = await withTaskGroup(of: Int32?.self) { [request] group in
             group.addTask { await daemon.end().code }
             group.addTask {
-                // The last request gets no answer: the daemon accepts no connection any more.
+                // The last request gets no answer, because the daemon no longer accepts
+                // connections.
                 while !Task.isCancelled { _ = try? await URLSession.shared.data(for: request) }
                 return nil
             }
@@ -131,7 +133,8 @@ import Testing
 
     // MARK: - Steps
 
-    /// Starts a daemon on the held socket, which keeps clients that connect before it listens.
+    /// Starts a daemon on the test's socket. Clients may connect to this socket before the daemon
+    /// accepts connections.
     private func daemon(
         after preparation: String = ":",
         level: String,
@@ -148,11 +151,11 @@ import Testing
         )
     }
 
-    /// Sends `count` requests over one connection, a hundred at a time. Returns how many were
-    /// answered with `status`, without delay.
+    /// Sends `count` requests over one connection, a hundred at a time. Returns the number of
+    /// answers with `status` that arrived without delay.
     private func ask(_ field: String, _ count: Int, expecting status: String) async -> Int {
         await UnreadPipe.blocking { [port = self.socket.port] in
-            // A server that is gone answers nothing.
+            // If the server has ended, no request is answered.
             guard let client = try? ClientSocket.connect(to: .loopback(UInt16(port))) else { return 0 }
             defer { close(client) }
             var timeout = timeval(tv_sec: 10, tv_usec: 0)

@@ -3,11 +3,11 @@ import Glibc
 import PushTesting
 import Reactor
 
-/// A reader of server-sent events that shows the bytes on the wire. Use it only on its loop.
+/// A reader of server-sent events that shows the received bytes. Use it only on its event loop.
 final class StreamClient {
     private let stream: SocketStream
     private var received: [UInt8] = []
-    /// The status line and the fields.
+    /// The status line and the header fields.
     private(set) var head = ""
 
     struct Ended: Error {
@@ -32,13 +32,14 @@ final class StreamClient {
         self.stream.close()
     }
 
-    /// Returns the next event, its lines joined by blanks. It skips heartbeats.
+    /// Returns the next event that is not a heartbeat. Blanks join its lines.
     func event() async throws -> String {
         let deadline = ContinuousClock.now + .seconds(30)
         while true {
             let lines = try await self.text(upTo: "\n\n", until: deadline).split(whereSeparator: \.isNewline).filter {
                 line in
-                // Lines without a colon are the sizes of chunks.
+                // Lines that begin with a colon are heartbeats, and lines without a colon are the
+                // sizes of chunks.
                 !line.hasPrefix(":") && line.contains(":")
             }
             if !lines.isEmpty { return lines.joined(separator: " ") }

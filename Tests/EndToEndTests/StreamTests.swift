@@ -14,7 +14,7 @@ import Testing
 
 /// Server-sent events, from the post to the socket.
 @Suite(.timeLimit(.minutes(5))) struct StreamTests {
-    /// The product without providers, with methods that open streams.
+    /// The whole server without providers, with methods that open streams.
     struct Streams {
         let stack: Stack
         let loop: EventLoop
@@ -45,8 +45,8 @@ import Testing
             )
         }
 
-        /// Opens a stream and waits for its greeting, so that it gets everything that is sent
-        /// from now on.
+        /// Opens a stream and waits for its greeting, so that it gets every event that the server
+        /// sends from now on.
         func listen(_ query: String = "", as user: String = "alice", _ lines: [String] = []) async throws
             -> StreamClient
         {
@@ -69,7 +69,7 @@ import Testing
         try await Stack.run { configuration in
             configuration.senders = Configuration().senders
             configuration.server.streamHeartbeat = heartbeat
-            // The remaining quota would be another number in each answer.
+            // With quotas, each answer would contain another number of remaining requests.
             configuration.quotas = [:]
         } _: { stack in
             let loop = try EventLoop(index: 0)
@@ -114,8 +114,8 @@ import Testing
             let ids = [try await streams.post(), try await streams.post(), try await streams.post()]
             for id in ids { #expect(try await first.event() == self.event(id)) }
             first.close()
-            // The test waits until all are recorded, since the server repeats only pushes that it
-            // has recorded as accepted.
+            // The server repeats only pushes that it has recorded as accepted. The test therefore
+            // waits until all three are recorded.
             let reader = try streams.stack.application.store.makeReader()
             try await eventually("all are written down as accepted") {
                 try await reader.tallies()["stream"]?.accepted == 3

@@ -3,13 +3,13 @@ import PushAPI
 import PushClient
 import Testing
 
-/// A proxy that ends TLS. It answers a phone's requests with the server's own signed answers to
-/// other requests, which it sends with the phone's `MyToken`.
+/// A proxy that terminates TLS. It sends other requests with the phone's `MyToken` to the server,
+/// and gives the server's signed answers to the phone.
 @Suite(.timeLimit(.minutes(5))) struct SwappedAnswerTests {
     /// The outcome of a call.
     private enum Outcome: Equatable {
         case named(Interference.Kind)
-        /// The client returned its stored value, and still has it.
+        /// The client returned its stored value, and still stores it.
         case unchanged
         case accepted
         case failed(String)
@@ -35,7 +35,8 @@ import Testing
                     let kind = exchange.demand == .asked ? Interference.Kind.signature : .insufficientCoverage
                     #expect(outcome == (isUnchanged ? .unchanged : .named(kind)), "\(exchange)")
                 }
-                // The proxy exchanged each request once, and passed none on.
+                // The proxy must have exchanged each request once, and passed none of them on
+                // unchanged.
                 let done = try await Self.exchanges(visit, nil)
                 #expect(
                     done.map {
@@ -56,8 +57,8 @@ import Testing
         }
     }
 
-    /// A registration never reaches the server, and the client accepts the answer because of its
-    /// echo.
+    /// The registration never reaches the server. Without signatures, the client accepts the
+    /// answer, because the echo of `MyToken` is right.
     @Test func aProxyCanSwallowARegistrationWithoutSignatures() async throws {
         try await Visit.run(.echo) { visit in
             try await visit.site.replaceProxies(with: Self.proxy)
@@ -69,8 +70,8 @@ import Testing
         }
     }
 
-    /// A proxy that ends TLS and has an account. It shows its own credentials instead of the
-    /// phone's, so that the server's signatures are valid.
+    /// The proxy terminates TLS and has an account. It sends its own credentials instead of the
+    /// phone's, and the signatures of the answers are valid.
     @Test func anAnswerForAnotherUserIsRejected() async throws {
         try await Visit.run(.signatures) { visit in
             try await visit.site.replaceProxies(with: Self.proxy)
@@ -101,8 +102,8 @@ import Testing
             #expect(count >= 5 * rounds)
             print("\(count) answers for another account")
             _ = try await Self.exchanges(visit, [])
-            // No stored data is lost, and the session that should have ended still belongs to the
-            // phone.
+            // No stored data is lost, and the phone's session still exists, because the sign-out
+            // never reached the server.
             #expect(client.registrationID == registration)
             #expect(try await client.cachedInbox().notifications == inbox)
             let after = try await client.sync()
@@ -114,8 +115,8 @@ import Testing
 
     // MARK: - Private
 
-    /// Sets the proxy's behaviour from now on, unless `lines` is `nil`. Returns what the proxy
-    /// has done.
+    /// Unless `lines` is `nil`, tells the proxy which requests it must exchange from now on.
+    /// Returns the exchanges that it has made.
     private static func exchanges(_ visit: Visit, _ lines: [String]?) async throws -> [String] {
         let options = lines.map { ["--request", "PUT", "--data-binary", $0.joined(separator: "\n")] } ?? []
         let answer = try await visit.site.curl("/exchanges", as: "", options: options)
@@ -123,7 +124,8 @@ import Testing
         return answer.body.split(separator: "\n").map(String.init)
     }
 
-    /// Prepares a call. The returned function makes it, and can be called again.
+    /// Prepares a call. Returns a function that makes the call, and that may be called several
+    /// times.
     private static func attempt(_ call: Exchange.Call, _ visit: Visit) async throws -> () async throws -> Outcome {
         let id = visit.id
         func fresh(_ body: @escaping (PushClient) async throws -> Void) -> () async throws -> Outcome {
@@ -149,7 +151,7 @@ import Testing
             let client = try visit.client()
             let cached = try await client.notification(id).value
             return {
-                // A client that throws has accepted a refusal.
+                // If the client throws, it has accepted a refusal.
                 let shown = try? await client.notification(id)
                 return shown?.date != nil && shown?.value == cached ? .unchanged : .accepted
             }

@@ -6,7 +6,8 @@ import PushClient
 import PushTesting
 import Testing
 
-/// A phone fetches the notifications that it has missed from the real server in its own process.
+/// A phone syncs with the real server, which runs in its own process, and fetches the
+/// notifications that it has missed.
 @Suite(.timeLimit(.minutes(5))) struct SyncTests {
     @Test(arguments: [false, true])
     func aColdStartIsOneRequestAndARestartIsA304(isSigned: Bool) async throws {
@@ -29,8 +30,8 @@ import Testing
             #expect(again.value.arrived.isEmpty)
             last = (server, again.value)
         }
-        // The requests as the server itself counts them. The first asks for the account of the
-        // credentials, which the folder then contains.
+        // The requests that the server has logged. The first one fetches the account of the
+        // credentials, which the client then stores in the folder.
         #expect(answered == ["GET 200", "GET 200", "GET 304"])
         // The inbox is the same when the server is gone.
         let (server, inbox) = try #require(last)
@@ -82,7 +83,7 @@ import Testing
         #expect(answered == ["GET 401"])
     }
 
-    /// With signatures the client trusts only a signed 401, and then sends the password.
+    /// A client that requires signatures sends the password only after a signed 401.
     @Test func aChallengeIsAnsweredOnce() async throws {
         let site = try await SyncSite(isSigned: true)
         let answered = try await site.run { server in
@@ -95,8 +96,7 @@ import Testing
     }
 }
 
-/// A daemon that runs from time to time, and a phone of `alice` that stores the answers that it
-/// trusts.
+/// A daemon that runs from time to time, and a phone of `alice` that stores the answers it trusts.
 private struct SyncSite: Sendable {
     static let password = "correct horse battery"
 
@@ -104,7 +104,7 @@ private struct SyncSite: Sendable {
     private let store: PushClient.Store
     private let options: PushClient.Options
 
-    /// With signatures, the client pins the daemon's key.
+    /// If `isSigned`, the client pins the daemon's signing key.
     init(isSigned: Bool) async throws {
         self.folder = try TemporaryFolder()
         let folder = URL(fileURLWithPath: self.folder.file("store"))
@@ -122,12 +122,13 @@ private struct SyncSite: Sendable {
         self.options = PushClient.Options(testing: [key.publicKey])
     }
 
-    /// Runs the daemon while `body` runs. Returns method and status of all requests that it has
-    /// answered.
+    /// Runs the daemon while `body` runs. Returns the method and the status of each request that
+    /// the daemon has answered.
     func run(_ body: (URL) async throws -> Void) async throws -> [String] {
         let settings = ["SERVER_LISTEN": "127.0.0.1:0", "LOG_LEVEL": "debug"]
         let daemon = try await Daemon(in: self.folder, settings: settings)
-        // The log is read while the daemon writes, so that the daemon does not wait for a reader.
+        // The test reads the log while the daemon writes it, because a full pipe would block the
+        // daemon.
         async let ended = daemon.process.end()
         do {
             try await body(daemon.server)
@@ -142,7 +143,7 @@ private struct SyncSite: Sendable {
         return end.errors.matches(of: /request answered .*?method=(\w+).*? status=(\d+)/).map { "\($0.1) \($0.2)" }
     }
 
-    /// Makes a client whose data ends with it.
+    /// Makes a client that keeps its data only in memory.
     func client(
         of server: URL,
         _ credentials: PushClient.Credentials = .basic(username: "alice", password: SyncSite.password)
@@ -150,7 +151,7 @@ private struct SyncSite: Sendable {
         PushClient(server: server, credentials: credentials, options: self.options)
     }
 
-    /// Makes the phone, whose store survives each client.
+    /// Makes a client of the phone. All these clients use the same stored data.
     func phone(of server: URL) -> PushClient {
         PushClient(
             server: server,
@@ -160,7 +161,7 @@ private struct SyncSite: Sendable {
         )
     }
 
-    /// Sends `count` notifications that the phone does not notice. Returns their ids.
+    /// Sends `count` notifications that the phone has not fetched. Returns their ids.
     func send(_ count: Int, to server: URL) async throws -> [Int64] {
         let client = self.client(of: server)
         return try await withThrowingTaskGroup(of: Int64.self) { group in

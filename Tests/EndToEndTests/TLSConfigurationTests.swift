@@ -20,8 +20,8 @@ import Testing
         return try Configuration.load(file: self.files.folder.file("sealpost.yaml"), environment: environment)
     }
 
-    /// Lists are valid for days. If a list with much time left appeared here, it would always be
-    /// among the certificates that expire soon.
+    /// A revocation list is valid only for days. It is reported among the certificates only on its
+    /// last day, because otherwise it would always seem to expire soon.
     @Test(arguments: [(3600, true), (-60, true), (100_000, false)])
     func aRevocationListIsShownOnItsLastDay(left: Int, isShown: Bool) throws {
         try self.files.write(self.files.authority.makeRevocationList(validity: -7200...left), to: "revoked.pem")
@@ -99,7 +99,7 @@ import Testing
         #expect("\(try #require(error))" == "SEALPOST_SERVER_TLS_ADDITIONAL.0.privateKey: is missing")
     }
 
-    /// The contents of the files, and the daemon's error for each. `other.key` belongs to no
+    /// The section `server.tls`, and the daemon's error for its files. `other.key` belongs to no
     /// certificate.
     static let badFiles = [
         ("{certificate: none.pem, privateKey: key.pem}", "server.tls.certificate: none.pem cannot be read"),

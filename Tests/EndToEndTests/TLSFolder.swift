@@ -2,7 +2,7 @@ import Foundation
 import PushSimulators
 import PushTesting
 
-/// A folder with an authority, and a configuration that enables the daemon's TLS.
+/// A folder with a certificate authority, and a configuration that enables the daemon's TLS.
 struct TLSFolder: Sendable {
     let folder: TemporaryFolder
     let authority: TestAuthority
@@ -13,12 +13,13 @@ struct TLSFolder: Sendable {
         try self.authority.write(to: self.folder.file("ca.pem"))
     }
 
-    /// Writes the section `server.tls`; by default with a certificate and its key.
+    /// Writes a configuration with the section `server.tls`. By default, the section names a
+    /// certificate and its key.
     func configure(_ tls: String = "{certificate: cert.pem, privateKey: key.pem}") throws {
         try self.write("server: {tls: \(tls)}\n", to: "sealpost.yaml")
     }
 
-    /// Writes a server's certificate with that common name for 127.0.0.1, and its key.
+    /// Writes a server's certificate for 127.0.0.1 with the common name `name`, and its key.
     func writeServer(_ name: String, as files: (certificate: String, privateKey: String) = ("cert.pem", "key.pem"))
         throws
     {
@@ -48,7 +49,7 @@ struct TLSFolder: Sendable {
         return try await ChildProcess("/usr/bin/curl", all, in: self.folder.path).end()
     }
 
-    /// Starts a bash script.
+    /// Starts a bash script in the folder.
     func shell(_ script: String) throws -> ChildProcess {
         try ChildProcess("/bin/bash", ["-c", script], in: self.folder.path, environment: ["PATH": "/usr/bin:/bin"])
     }

@@ -8,7 +8,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// The daemon's TLS, with foreign clients.
+/// The daemon's TLS, used by curl and other programs that are not part of this project.
 @Suite(.timeLimit(.minutes(5))) struct TLSTests {
     private let files: TLSFolder
 
@@ -50,8 +50,8 @@ import Testing
         return ended.errors.firstMatch(of: /subject: CN=(\w+)/).map { String($0.output.1) }
     }
 
-    /// A connection that sends one request at once, and a second one when the test opens the pipe
-    /// `go`.
+    /// Opens a connection that sends one request at once, and a second request when the test opens
+    /// the pipe `go`.
     private func openConnection(to daemon: Daemon) throws -> ChildProcess {
         try self.files.shell(
             """
@@ -94,7 +94,8 @@ import Testing
     @Test func theLinesOfTheFirstDayWorkAsPasted() async throws {
         let text = try Repository.text(of: "docs/first-day.md")
         let block = try #require(text.firstMatch(of: /<!-- TLS -->\n```bash\n((?s).*?)```/)).output.1
-        // The pasted lines need a port in advance. This one was free a moment ago.
+        // The commands of the documentation need a port in advance. This port was free a moment
+        // ago.
         guard case .tcp(_, let port) = try Listener(.tcp(host: "127.0.0.1", port: 0)).address else { return }
         let folderOfExecutable = URL(fileURLWithPath: Daemon.executable).deletingLastPathComponent().path
         let ended = try await ChildProcess(

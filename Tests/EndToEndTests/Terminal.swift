@@ -3,8 +3,8 @@ import PushTesting
 
 /// A separate terminal for a command, with a simulated typist.
 enum Terminal {
-    /// Waits for each text in turn, and types its answer, if there is one. Returns everything
-    /// that the terminal showed.
+    /// For each step, waits until the terminal shows the text, and then types the answer unless it
+    /// is `nil`. Returns everything that the terminal showed.
     static func run(
         _ arguments: [String],
         in folder: TemporaryFolder,
@@ -15,8 +15,8 @@ enum Terminal {
         return try await ChildProcess("/usr/bin/python3", words, in: folder.path).end()
     }
 
-    /// The script types a line when the text before it has appeared: a password prompt discards
-    /// earlier input.
+    /// The script types an answer only after its text has appeared, because a password prompt
+    /// discards earlier input.
     private static let script = """
         import json, os, pty, sys
         child, terminal = pty.fork()

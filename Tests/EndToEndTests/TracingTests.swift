@@ -20,7 +20,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// Spans on their way to a collector. OpenTelemetry's own classes read them.
+/// The export of trace spans to a collector. OpenTelemetry's own classes read the exports.
 @Suite(.timeLimit(.minutes(5))) struct TracingTests {
     private struct Question: Encodable {
         let body: String
@@ -40,7 +40,7 @@ import Testing
         }
 
         var spans: [Span]?
-        /// The document without its compression.
+        /// The exported document, decompressed.
         var text: String?
         var fault: String?
     }
@@ -74,7 +74,7 @@ import Testing
                 post.setValue("00-\(trace)-00f067aa0ba902b7-01", forHTTPHeaderField: "traceparent")
                 #expect(try await stack.send(post).status == 201)
                 _ = try await stack.providers.apns.pushes.acceptedPush(1, within: .seconds(30))
-                // The end of the server exports what is left.
+                // When the server ends, it exports the remaining spans.
                 return id
             }
         }
@@ -105,8 +105,8 @@ import Testing
 
     // MARK: The export
 
-    /// Runs an export to a collector that gives these answers, and then accepts, until the service
-    /// has sent `count` batches; returns the sizes of the batches.
+    /// Exports to a collector that gives these answers and then accepts everything, until the
+    /// service has sent `count` batches. Returns the batches' sizes and the log.
     private func export(
         _ recorder: SpanRecorder,
         answers: [SpanExportService.Answer],
@@ -153,7 +153,7 @@ import Testing
         let recorder = SpanRecorder(sampling: 1)
         try self.fill(recorder, SpanRecorder.batch + 2)
         let answers: [SpanExportService.Answer] = [.unavailable("status 503")]
-        // Shutdown ends the delay, and the service tries once more.
+        // The shutdown ends the delay after a failure, and the service then tries once more.
         let (sizes, log) = try await self.export(recorder, answers: answers, until: 1)
         #expect(sizes == [SpanRecorder.batch, SpanRecorder.batch, 2])
         #expect(recorder.dropped == 0)
@@ -226,7 +226,8 @@ import Testing
         #expect(!log.contains { $0.contains(message) })
     }
 
-    /// Shutdown ends the delays, but not one that the collector has chosen.
+    /// The shutdown ends a delay that the service has chosen, so it tries once more. It does not
+    /// shorten a delay that the collector requests.
     @Test(arguments: [
         (200, nil, 1, 0), (503, nil, 2, 5), (400, nil, 1, 5), (401, nil, 1, 5), (429, nil, 2, 5), (429, "0", 2, 5),
         (429, "60", 1, 5), (503, "60", 1, 5),
@@ -242,7 +243,7 @@ import Testing
         #expect(log.count == (status == 200 ? 0 : 1) && log.allSatisfy { $0.contains("status \(status)") }, "\(log)")
     }
 
-    /// A full batch of new spans would end any other wait.
+    /// A full batch of new spans ends any wait except a delay that the collector requests.
     @Test func newSpansDoNotShortenTheCollectorsDelay() async throws {
         let collector = Collector(status: 429, delay: "3600")
         let recorder = SpanRecorder(sampling: 1)
@@ -254,7 +255,7 @@ import Testing
         #expect(collector.bodies.count == 1)
     }
 
-    /// Requests record spans at any pace; the collector never answers them.
+    /// Requests may record spans at any pace, even if the collector never answers an export.
     @Test func aSlowCollectorFillsTheQueueAndDelaysNothing() async throws {
         let collector = Collector(waits: true)
         let recorder = SpanRecorder(sampling: 1)
@@ -283,7 +284,7 @@ import Testing
             $0.headersFile = file
         } _: { _ in
             try await eventually { collector.bodies.count == 1 }
-            // The file is read again for the next export.
+            // The service reads the file with the headers again for each export.
             try write("canary2")
             try self.fill(recorder, SpanRecorder.batch)
         }
@@ -295,7 +296,7 @@ import Testing
         #expect(!log.contains { $0.contains("canary") }, "\(log)")
     }
 
-    /// Runs an export to this collector until `body` returns, which gets the log.
+    /// Runs the export to this collector until `body` returns. `body` gets the log.
     private func export(
         _ recorder: SpanRecorder,
         to collector: Collector,
@@ -343,7 +344,8 @@ import Testing
 
     // MARK: The configuration
 
-    /// Environments, the address of the collector, and a part of the reason why there is none.
+    /// The environment variables, the address of the collector that they give, and a part of the
+    /// reason if they give none.
     @Test(
         arguments: [
             ([:], nil, nil),
@@ -375,7 +377,8 @@ import Testing
                 nil, "OTEL_EXPORTER_OTLP_HEADERS: header 1 has no =; write pairs such as api-key=value"
             ),
             (["OTEL_EXPORTER_OTLP_ENDPOINT": "http://a/?b=c"], nil, "OTEL_EXPORTER_OTLP_ENDPOINT must be http://"),
-            // A variable for all programs must not prevent the start of this one.
+            // OpenTelemetry's variable is for all programs, so a wrong value must not prevent the
+            // server's start.
             (["OTEL_EXPORTER_OTLP_ENDPOINT": "collector:4317"], nil, "OTEL_EXPORTER_OTLP_ENDPOINT must be http://"),
         ] as [([String: String], String?, String?)]
     )
@@ -392,8 +395,8 @@ import Testing
         if let tracing = configuration.tracing { #expect(tracing.every == 100 && tracing.service == "sealpost") }
     }
 
-    /// The headers in variables are secrets of the collector that the variables of OpenTelemetry
-    /// name.
+    /// The headers in OpenTelemetry's variables are secrets for the collector that these variables
+    /// name. They must not go to another collector.
     @Test(arguments: [
         (["OTEL_EXPORTER_OTLP_ENDPOINT": "http://a"], ["own"]), (["SEALPOST_TRACING_ENDPOINT": "http://a"], []),
     ])
@@ -447,7 +450,7 @@ import Testing
     }
 }
 
-/// A collector that keeps all exports, and answers each with the same status.
+/// A collector that records all exports, and answers each of them with the same status.
 private final class Collector: Responder {
     private let response: Response
     private let taken = Mutex<[(fields: [String: String], body: [UInt8])]>([])
@@ -464,7 +467,7 @@ private final class Collector: Responder {
     }
 
     var bodies: [[UInt8]] { self.taken.withLock { $0.map(\.body) } }
-    /// The fields of each export that the tests look at.
+    /// The header fields of each export.
     var fields: [[String: String]] { self.taken.withLock { $0.map(\.fields) } }
 
     func answer() {

@@ -40,8 +40,8 @@ import Testing
             #expect(payload.status == 200)
             #expect(try payload.member("Payload") as? String == "Secure confirmation.")
 
-            // At the next start the same handle, in any case of letters, has the same
-            // registration.
+            // At the app's next start, the same handle gets the same registration id, even with
+            // its letters in another case.
             let again = try await stack.send(stack.request("POST", "/api/register?handle=\(handle.lowercased())"))
             #expect(again.text == first.text)
         }
@@ -100,7 +100,7 @@ import Testing
             let gone = try await stack.send(stack.request("PUT", "/api/register/\(id)", body: body))
             #expect(gone.status == 410)
             #expect(gone.text.contains("Unregistered"))
-            // The Windows and the Android app do this then.
+            // After this answer, the Windows and the Android app register again under a new id.
             let newID = cutQuotes(try await stack.send(stack.request("POST", "/api/register?handle=\(handle)")).text)
             #expect(newID != id)
             #expect(try await stack.send(stack.request("PUT", "/api/register/\(newID)", body: body)).status == 200)
@@ -108,7 +108,7 @@ import Testing
     }
 }
 
-/// Repeats a check until it is true. Fails after ten seconds.
+/// Repeats a check until it returns `true`. The test fails after ten seconds.
 func eventually(_ claim: String, _ isSo: () async throws -> Bool) async throws {
     let deadline = ContinuousClock.now + .seconds(10)
     while try await !isSo() {

@@ -4,14 +4,15 @@ import Synchronization
 
 /// A pipe whose reader reads only when the test tells it to.
 final class UnreadPipe: Sendable {
-    /// The end for writing.
+    /// The descriptor for writing to the pipe.
     let end: Int32
     private let reader: Mutex<Int32>
 
     init() throws {
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
-        // Other tests start processes, which must not keep the pipe open.
+        // Processes that other tests start must not inherit the descriptors, or the pipe would
+        // stay open.
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         self.reader = Mutex(ends[0])
         self.end = ends[1]
@@ -23,7 +24,8 @@ final class UnreadPipe: Sendable {
     }
 
     /// Returns another descriptor of the writing end, for a writer that lives as long as this
-    /// process. It is never closed, since another file would soon get its number.
+    /// process. It is never closed, because another file would soon get its number and receive the
+    /// writer's bytes.
     func endForEver() -> Int32 {
         fcntl(self.end, F_DUPFD_CLOEXEC, 0)
     }
@@ -46,7 +48,7 @@ final class UnreadPipe: Sendable {
         if reader >= 0 { close(reader) }
     }
 
-    /// Reads once. Returns nothing at the end of the pipe.
+    /// Reads once from the pipe. At the end of the pipe, the returned array is empty.
     func readSome() -> [UInt8] {
         let reader = self.reader.withLock { $0 }
         var buffer = [UInt8](repeating: 0, count: 65_536)
@@ -69,7 +71,7 @@ final class UnreadPipe: Sendable {
         return lines
     }
 
-    /// Runs `body` on a thread other than those of tasks.
+    /// Runs `body`, which may block, on a new thread, so that it blocks no task.
     static func blocking<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { continuation.resume(returning: body()) }

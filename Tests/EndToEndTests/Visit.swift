@@ -4,16 +4,16 @@ import PushAPI
 import PushClient
 import Testing
 
-/// A daemon behind proxies, and two users with one notification each. It knows alice's true state
-/// from the daemon itself.
+/// A daemon behind proxies, and two users with one notification each. For comparison, the visit
+/// reads alice's notifications directly from the daemon.
 struct Visit: Sendable {
-    /// The outcome of a call.
+    /// What a client's call returns, compared with the daemon's answer.
     enum Outcome: Equatable, Sendable {
         /// The client returns the daemon's answer.
         case fresh
-        /// The client returns another answer, and has not noticed.
+        /// The client returns another answer than the daemon's, and reports no error.
         case wrong
-        /// The client returns a stored value, though it stored none.
+        /// The client returns a value as stored, although it had stored none.
         case cached
         case interference(Interference.Kind)
         /// There was no answer.
@@ -30,7 +30,7 @@ struct Visit: Sendable {
     private let keys: [VerificationKey]
     private let payload: String
 
-    /// Begins with a harmless proxy.
+    /// Runs `body` with a daemon behind a harmless proxy, which `body` may replace.
     static func run(
         _ trust: Interferer.Trust,
         payload: String = "a secret text",
@@ -47,7 +47,8 @@ struct Visit: Sendable {
             let alice = try site.client(site.daemon.server, keys: [], user: "alice")
             let id = try await alice.send(payload).id
             let registration = try await alice.register(platform: "stream", handle: "another")
-            // If a client later marks the notification as read, too, this changes nothing.
+            // The notification is already marked as read, so a client's call that marks it changes
+            // nothing.
             try await alice.markRead(id)
             _ = try await site.client(site.daemon.server, keys: [], user: "bob").send("Bob's")
             var sessions: [String: Session] = [:]
@@ -71,14 +72,14 @@ struct Visit: Sendable {
         try self.site.client(self.site.server, keys: self.keys, user: user)
     }
 
-    /// Makes a client with an earlier session, so that only the call's own request passes the
-    /// proxies.
+    /// Makes a client that is already signed in, so that only the request of the tested call
+    /// passes the proxies.
     func signedInClient(_ user: String = "alice") throws -> PushClient {
         let session = try #require(self.sessions[user])
         return try self.client(.token(session.token, account: user, id: session.account))
     }
 
-    /// Makes a client with other credentials.
+    /// Makes a client with these credentials.
     func client(_ credentials: PushClient.Credentials) throws -> PushClient {
         let options = PushClient.Options(testing: self.keys)
         return PushClient(server: try self.site.server, credentials: credentials, options: options)
@@ -88,14 +89,15 @@ struct Visit: Sendable {
         .string(user == "alice" ? self.payload : "Bob's")
     }
 
-    /// Changes at the daemon what the client has fetched.
+    /// Changes alice's notifications directly at the daemon, so that a client's stored answers are
+    /// out of date.
     func moveOn() async throws {
         let direct = try self.direct()
         try await direct.markRead(self.id, false)
         _ = try await direct.send("a second secret")
     }
 
-    /// Makes a call, and compares its result with the daemon's answer if `mayAsk`.
+    /// Makes a call. If `mayAsk`, compares the result with the daemon's own answer.
     func outcome(of call: Interferer.Call, _ client: PushClient, mayAsk: Bool = true) async throws -> Outcome {
         let direct = try self.direct()
         do {
@@ -140,7 +142,7 @@ struct Visit: Sendable {
         if case .failure(let error) = result { self.kind(of: error) } else { nil }
     }
 
-    /// A client that connects past all proxies.
+    /// Makes a client that connects directly to the daemon.
     private func direct() throws -> PushClient {
         try self.site.client(self.site.daemon.server, keys: [], user: "alice")
     }

@@ -2,8 +2,8 @@ import Foundation
 import PushTesting
 import Testing
 
-/// `Clients/web`, whose tests are in JavaScript. `scripts/e2e run web-client` uses it in a real
-/// browser.
+/// The library in `Clients/web`, whose tests are in JavaScript. `scripts/e2e run web-client` runs
+/// the library in a real browser.
 @Suite(.timeLimit(.minutes(15))) struct WebClientTests {
     @Test func theClientForBrowsersPassesItsTests() async throws {
         let folder = Repository.file("Clients/web")

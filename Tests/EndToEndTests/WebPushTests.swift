@@ -12,14 +12,15 @@ import Testing
 
 @testable import PushApplication
 
-/// Browsers and webhooks through the whole product.
+/// Pushes of the whole server to browsers and webhooks.
 @Suite(.timeLimit(.minutes(5))) struct WebPushTests {
     private struct Places: Sendable {
         let browsers: WebPushSimulator
         let hook: WebhookSimulator
     }
 
-    /// Runs the stack with both senders. The server makes the key file.
+    /// Runs the server with a sender for browsers and one for a webhook. The server itself makes
+    /// the file with the Web Push key.
     private func run(_ body: @escaping @Sendable (Stack, Places, _ key: String) async throws -> Void) async throws {
         let (folder, authority) = (try TemporaryFolder(), try TestAuthority())
         try authority.write(to: folder.file("ca.pem"))
@@ -61,8 +62,8 @@ import Testing
         return try await stack.send(stack.request("PUT", "/api/register/\(id)", body: body)).status
     }
 
-    /// Each listed host has its own lane, and failures of the host pause that lane. All other
-    /// hosts share the last lane.
+    /// Each host in `allowedHosts` has its own lane (queue of pushes), and the host's failures
+    /// pause only that lane. All other hosts share one lane.
     @Test func unlistedHostsShareALaneOfUnrelatedHosts() async throws {
         let folder = try TemporaryFolder()
         var webPush = SenderConfiguration.WebPush(subject: "mailto:ops@example.com")
@@ -118,7 +119,8 @@ import Testing
             #expect(try await self.register("webpush", subscription.json, id: browser, in: stack) == 200)
             places.browsers.retire(subscription)
             _ = try await stack.send(stack.request("POST", "/api/notifications"))
-            // Registering again would repair the registration, so the test posts instead.
+            // The test does not check by registering again, because that would repair the
+            // registration.
             try await eventually("the device is retired") {
                 try await stack.send(stack.request("GET", "/api/register")).text == "[]"
             }

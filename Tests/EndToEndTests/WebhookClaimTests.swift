@@ -6,8 +6,8 @@ import Testing
 
 @testable import PushApplication
 
-/// A webhook's handle changes its user, through the whole product: real sockets, and a receiver
-/// that checks signatures.
+/// The handle of a webhook moves to another user. The test runs the whole server with real
+/// sockets, and a receiver that checks signatures.
 @Suite(.timeLimit(.minutes(5))) struct WebhookClaimTests {
     private func run(_ body: @escaping @Sendable (Stack, WebhookSimulator) async throws -> Void) async throws {
         let (folder, authority) = (try TemporaryFolder(), try TestAuthority())
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    /// Registers `device-1`. Returns the id.
+    /// Registers the handle `device-1` for the user. Returns the registration id.
     private func register(_ user: String, in stack: Stack) async throws -> String {
         let issued = try await stack.send(stack.request("POST", "/api/register", as: user)).text
         let id = String(issued.dropFirst().dropLast())
@@ -58,8 +58,8 @@ import Testing
             let first = try await hook.pushes.acceptedPush(1, within: .seconds(30)).member("confirmation")
             #expect(try await self.confirm(old, first, as: "alice", in: stack) == 200)
 
-            // Mallory claims the same handle. The code goes to the webhook, and until it is
-            // returned nothing changes.
+            // Mallory claims the same handle. The server sends the confirmation code to the
+            // webhook. Until mallory returns the code, the handle still belongs to alice.
             let new = try await self.register("mallory", in: stack)
             let second = try await hook.pushes.acceptedPush(2, within: .seconds(30)).member("confirmation")
             #expect(try await self.confirm(new, first, as: "mallory", in: stack) == 409)

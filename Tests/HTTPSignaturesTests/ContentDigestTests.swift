@@ -2,7 +2,8 @@ import HTTPSignatures
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct ContentDigestTests {
-    /// RFC 9530 and RFC 9421. The latter's example is the same without its line feed.
+    /// Examples of RFC 9530 and RFC 9421. The first example of RFC 9421 equals that of RFC 9530
+    /// without the line feed.
     @Test(arguments: [
         ("{\"hello\": \"world\"}", "X48E9qOokqqrvdts8nOJRJN3OWDUoyWxBf7kbu9DBPE="),
         ("{\"hello\": \"world\"}\n", "RK/0qy18MlBSVnWgjwz6lZEWjP/lF5HF9bvEF8FabDg="),
@@ -34,7 +35,7 @@ import Testing
         "SHA-256=:\(Self.nothing):", "sha-256=:\(Self.nothing):,",
         "sha-256=:\(Self.nothing):, sha-256=:\(Self.nothing):",
         "sha-256=(:\(Self.nothing):)", "sha-256=\"\(Self.nothing)\"",
-        // Surplus bits in the base64 text, which some readers overlook.
+        // The base64 text has surplus bits or lacks its padding, which some readers overlook.
         "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFV=:",
         "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU:",
         "sha-256=:\(Self.nothing):\r\n", "sha-256=:\(Self.nothing):é",

@@ -4,8 +4,8 @@ import Testing
 
 @testable import HTTPSignatures
 
-/// Components of the request in the signature of the answer: RFC 9421's own vectors, and ours
-/// with its key.
+/// Components of the request in the signature of the answer: the vectors of RFC 9421, and vectors
+/// of this project with the RFC's key.
 @Suite(.timeLimit(.minutes(5))) struct RequestVectorTests {
     struct Example: Sendable, CustomTestStringConvertible {
         let testDescription: String
@@ -33,7 +33,8 @@ import Testing
         (SignatureComponent(name, isOfRequest: true), value)
     }
 
-    /// The RFC's ECDSA key (B.1.3) made the signatures. They are valid only over the same bytes.
+    /// The RFC's ECDSA key (B.1.3) made the signatures. They are valid only if the project signs
+    /// the same bytes.
     static let examples = [
         Example(
             testDescription: "RFC 9421 2.4, an answer to a request",
@@ -85,7 +86,8 @@ import Testing
         #expect(!key.isValidSignature(signature, for: Data(base.text.utf8) + [0x0A]))
     }
 
-    /// Signatures of another implementation of Ed25519 over lines that were written by hand.
+    /// Signatures that another implementation of Ed25519 made over lines that were written by
+    /// hand.
     struct Own: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let list: String

@@ -17,14 +17,16 @@ import Testing
         for index in answer.fields.indices {
             let bytes = Array(answer.fields[index].value.utf8)
             for place in bytes.indices {
-                // Flips each bit, and replaces the byte with each one that has a meaning there.
+                // Flips each bit, and replaces the byte with each byte that has a meaning in such
+                // a field.
                 let others = (0..<7).map { bytes[place] ^ 1 << $0 } + Array(#"\",;:=()?*-.0aA "#.utf8) + [0x00, 0x7F]
                 for byte in others where byte != bytes[place] {
                     var changed = answer
                     var value = bytes
                     value[place] = byte
                     changed.fields[index].value = String(decoding: value, as: UTF8.self)
-                    // A hundred thousand expectations would take longer than the checks.
+                    // Only failures are recorded, because a hundred thousand expectations would
+                    // take longer than the checks.
                     guard try changed.refusal(by: verifier) == nil else { continue }
                     Issue.record("\(changed.fields[index]) is accepted")
                 }
@@ -65,7 +67,7 @@ import Testing
             var answer = try SampleAnswer.signed(status: status, body: "", for: request(signed))
             answer.request = request(asked)
             for now in [SampleKey.now - 1e9, SampleKey.now + 1e9] { #expect(try answer.refusal(now: now) == refusal) }
-            // Without a nonce the clock decides, as with servers that know none.
+            // Without a nonce the clock decides, as for servers that know no nonces.
             #expect(try answer.refusal() == (refusal == .stale ? nil : refusal))
             answer["signature-input"] = answer["signature-input"].replacing("nonce=\"other\"", with: "nonce=\"n\"")
             if signed == "other" { #expect(try answer.refusal() == .badSignature) }
@@ -99,8 +101,8 @@ import Testing
         }
     }
 
-    /// This is why clients ask for the longer list of components: with the shorter one the answers
-    /// to two requests are equal, byte for byte.
+    /// Clients request the longer list of components for this reason. With the shorter list, the
+    /// signed bytes of the answers to two requests are equal.
     @Test func shorterCoverageFitsAnyRequestWithTheSameToken() throws {
         let other = SignedRequest(method: "PUT", path: "/api/register/7", query: nil, token: "20817")
         let answer = try SampleAnswer.signed(body: "", for: Self.request, .answer)
@@ -116,7 +118,7 @@ import Testing
         #expect(try SampleAnswer.signed(for: other).refusal(by: weak) == .wrongComponents, "no more, either")
     }
 
-    /// RFC 9421 §2.2.6 and §2.2.7: an empty value and a missing one are the same.
+    /// RFC 9421 §2.2.6 and §2.2.7: an empty path or query is signed like a missing one.
     @Test(
         arguments: [
             ("", nil, "/", "?"), ("/", "", "/", "?"), ("*", nil, "/", "?"), ("/a", "", "/a", "?"),
@@ -176,7 +178,7 @@ import Testing
         #expect(try SampleAnswer.signed().refusal(by: verifier) == .badSignature)
     }
 
-    /// Lists that an attacker could write, signed with the attacker's key or with ours.
+    /// Lists that an attacker could write, signed with the attacker's key or with the pinned one.
     @Test(arguments: [
         (#"()"#, SignatureFailure.Reason.insufficientCoverage),
         (#"("@status" "content-digest")"#, .insufficientCoverage),
@@ -287,7 +289,7 @@ import Testing
         #expect(try answer.refusal() == .badSignature)
     }
 
-    /// The error in RFC 9421 §7.2.8.
+    /// RFC 9421 §7.2.8 describes the error of a base whose last line is not the parameters.
     @Test func theLastLineOfABaseIsTheParameters() throws {
         let base = try SignatureBase([(.status, "200")], created: 1, keyID: "k", algorithm: nil)
         #expect(base.text == "\"@status\": 200\n\"@signature-params\": (\"@status\");created=1;keyid=\"k\"")

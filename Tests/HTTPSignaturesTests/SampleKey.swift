@@ -14,7 +14,7 @@ enum SampleKey {
     }
 }
 
-/// An answer that tests change.
+/// A signed answer whose parts tests change.
 struct SampleAnswer: Sendable {
     var status = 200
     var body = Array(#"{"message": "good dog"}"#.utf8)
@@ -24,8 +24,8 @@ struct SampleAnswer: Sendable {
 
     private static let account = "AAAAAAAAAAAAAAAAAAAAAA"
 
-    /// Makes an answer that is signed with the RFC's key at the RFC's time, with the key's
-    /// thumbprint as id.
+    /// Makes an answer that is signed with the RFC's key at the RFC's time, with the thumbprint of
+    /// the key as key id.
     static func signed(
         status: Int = 200,
         body: String = #"{"message": "good dog"}"#,

@@ -4,7 +4,8 @@ import Testing
 
 @testable import HTTPSignatures
 
-/// http-message-signatures and http-sf of PyPI, which share no code with us.
+/// The Python libraries http-message-signatures and http-sf, which share no code with this
+/// project, verify and make signatures.
 @Suite(.timeLimit(.minutes(5))) struct SignatureDifferentialTests {
     private struct Question: Encodable {
         var key: String
@@ -19,7 +20,7 @@ import Testing
         var components: [String]
         var fields: [String: String]
 
-        /// The request as our verifier reads it.
+        /// The request as this project's verifier reads it.
         var request: SignedRequest {
             let parts = self.target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
             return SignedRequest(
@@ -31,7 +32,7 @@ import Testing
         }
     }
 
-    /// The library's verdict on our signature, or its own signature.
+    /// The library's verdict on this project's signature, or a signature of the library.
     private struct Answer: Decodable {
         var error: String?
         var fields: [String: String]?
@@ -49,8 +50,8 @@ import Testing
         ("GET", "/%7e/~?%7E~"), ("POST", "/a:b@c!$&'()*,=?!$&'()*,=:@"),
     ]
 
-    /// Returns the signature components that our client asks for, those that older clients ask
-    /// for, or a random list that the server accepts.
+    /// Returns the signature components that this project's client requests, those that older
+    /// clients request, or a random list that the server accepts.
     private static func coverage(_ number: Int) throws -> SignatureCoverage {
         if number % 3 == 0 { return .exchange }
         if number % 3 == 1 { return .answer }
@@ -80,8 +81,8 @@ import Testing
         }
     }
 
-    /// Returns questions with the signed answer, each for a request that differs from the signed
-    /// one in a covered component.
+    /// Returns questions about the signed answer in which one covered component of the request
+    /// differs. The library must refuse each.
     private static func exchanged(_ question: Question) -> [Question] {
         var others = [question, question, question, question]
         others[0].token += "1"
@@ -156,7 +157,8 @@ import Testing
         let written: String?
     }
 
-    /// Dictionaries of random parts that occur in dictionaries.
+    /// The test makes dictionaries of random parts. The project and the oracle must read them in
+    /// the same way.
     @Test func dictionariesAreReadAsByTheOracle() async throws {
         let parts = [
             "a", "b", "*", "=", "=", "(", ")", " ", ",", ", ", ";", "\"x\"", "\"\\\"\"", "1", "-0", "1.5", "007", "?1",
@@ -173,14 +175,15 @@ import Testing
         let readings = try await Oracle.answers(of: "signature_oracle.py", to: questions, as: Reading.self)
         try #require(readings.count == fields.count)
         for (field, reading) in zip(fields, readings) {
-            // http-sf ignores missing padding and surplus bits, as RFC 9651 §4.2.7 allows.
+            // The oracle http-sf ignores missing padding and surplus bits, as RFC 9651 §4.2.7
+            // allows.
             guard !field.contains(":AB==:"), !field.contains(":AAA:") else { continue }
             guard let own = try? StructuredFieldParser.dictionary(field) else {
                 #expect(reading.written == nil, "\(field)")
                 continue
             }
-            // http-sf has no empty dictionaries and its own form of dates, and joins repeated
-            // members.
+            // The oracle http-sf knows no empty dictionaries, writes dates in another form, and
+            // joins repeated members. Such fields are left out.
             guard !own.entries.isEmpty, !own.text.contains("@"), !own.hasRepeated, !own.repeatsAParameter else {
                 continue
             }

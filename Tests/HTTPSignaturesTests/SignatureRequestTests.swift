@@ -24,7 +24,8 @@ import Testing
         #expect(try SignatureRequest(acceptSignature: ["sig=\(Self.list)"]).coverage == .answer)
     }
 
-    /// A server that knows no nonce chooses `sig1`, or `sig0` without account ids.
+    /// A server that knows no nonces chooses the request `sig1`. A server without account ids
+    /// chooses `sig0`.
     @Test(arguments: ["n", String(repeating: "n", count: 64), #"a "quoted\text""#])
     func theNonceIsReadAndAnEarlierServerGetsARequestWithoutIt(nonce: String) throws {
         let field = ResponseVerifier.acceptSignature(coverage: .account, otherwise: .exchange, nonce: nonce)

@@ -3,7 +3,7 @@ import Testing
 @testable import HTTPSignatures
 
 @Suite(.timeLimit(.minutes(5))) struct StructuredFieldTests {
-    /// Fields, and their canonical form.
+    /// Dictionaries, and the canonical form in which the parser writes them.
     @Test(arguments: [
         ("", ""), ("   ", ""), ("a", "a"), ("a=?1", "a"), ("a=?0", "a=?0"), ("a=1,b=2", "a=1, b=2"),
         ("a=1 \t,\t b=-2 ", "a=1, b=-2"), ("*a-b_c.d*=x", "*a-b_c.d*=x"), ("a=();b", "a=();b"),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPSignatures
 
-/// RFC 9421's own vectors, and ours that are derived from them.
+/// The vectors of RFC 9421, and vectors of this project that are derived from them.
 @Suite(.timeLimit(.minutes(5))) struct VectorTests {
     struct Vector: Sendable, CustomTestStringConvertible {
         let name: String
@@ -126,7 +126,7 @@ import Testing
         #expect(try answer.refusal(by: verifier) == nil)
     }
 
-    /// RFC 8037 A.3.
+    /// The example of RFC 8037 appendix A.3.
     @Test func thumbprintMatchesTheRFC() throws {
         let key = try #require(VerificationKey(base64URL: "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"))
         #expect(key.id == "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k")

@@ -10,7 +10,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// Cases that a test over sockets cannot produce on every system.
+/// Checks of answers that a test over sockets cannot produce on every system.
 @Suite(.timeLimit(.minutes(5))) struct AnswerCheckTests {
     private static let token = MyToken.random()
 
@@ -47,7 +47,8 @@ import Testing
             (["Content-Length": "2"], .complete, nil), (["Content-Length": "3"], .complete, .truncated),
             (["Content-Length": "1"], .complete, .truncated), ([:], .complete, nil), ([:], .cut, .truncated),
             (["content-length": "3"], .complete, .truncated), ([:], .oversized(limit: 1), .oversized),
-            // The system has decompressed the body, and the length is that of the compressed one.
+            // The system has decompressed the body, but `Content-Length` is the length of the
+            // compressed body.
             (["Content-Length": "22", "Content-Encoding": "gzip"], .complete, nil),
             (["Content-Length": "22", "Content-Encoding": "identity"], .complete, .truncated),
         ] as [([String: String], RawResponse.End, Interference.Kind?)]

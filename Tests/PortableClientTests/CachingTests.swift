@@ -13,7 +13,7 @@ import Testing
 
 /// Tests when the client returns a cached value, and with which date.
 @Suite(.timeLimit(.minutes(5))) struct CachingTests {
-    /// Answers like the server: with a tag, and 304 for a request that has the tag.
+    /// Answers like the server: with an entity tag, and with 304 if the request has this tag.
     private static func server(
         _ body: String = Samples.item(7),
         fields: [(name: String, value: String)] = [(name: "Cache-Control", value: "private, max-age=60")],
@@ -38,7 +38,7 @@ import Testing
             time.pass(60)
             #expect(try await client.notification(7) == .fresh(first.value))
             #expect(peer.requests.map { $0.fields["if-none-match"] } == [nil, "\"a\""])
-            // The date is that of the last confirmation.
+            // The date of a cached value is the time when the server last confirmed it.
             let confirmed = time.now
             peer.play { _, _ in .hangUp }
             time.pass(60)
@@ -73,7 +73,7 @@ import Testing
         Trouble(.wait) { _, _ in .answer(PeerAnswer(status: 503, body: "<html>")) },
     ]
 
-    /// Covers a missing server, a captive portal, and a silent server: each time the client
+    /// The server is missing, silent, or hidden by a captive portal. In each case, the client
     /// returns the cached value with its date and the advice for the user.
     @Test(arguments: Self.troubles.indices)
     func cachedValueIsShownWhenTheServerIsUnreachable(_ index: Int) async throws {
@@ -90,7 +90,7 @@ import Testing
             #expect(cached.value == item)
             #expect(cached.date == date)
             #expect(cached.failure?.advice == trouble.advice)
-            // Without a cached value there is nothing to show.
+            // Without a cached value, the call fails.
             await #expect(throws: (any Error).self) { try await client.notification(9) }
         }
     }
@@ -102,7 +102,8 @@ import Testing
             peer.play { request, _ in .answer(PeerAnswer(to: request, code)) }
             await #expect(throws: PushClientError.self) { try await client.notification(7) }
             peer.play { _, _ in .hangUp }
-            // A notification that the server has called gone stays gone.
+            // If the server has said that a notification is gone, the client no longer returns its
+            // cached value.
             let cached = try? await client.notification(7)
             #expect((cached == nil) == [404, 410].contains(code.status))
         }
@@ -172,7 +173,7 @@ import Testing
         }
     }
 
-    /// A tag as a compressing proxy changes it.
+    /// An entity tag in the forms to which a compressing proxy changes it.
     @Test(arguments: ["W/\"a\"", "\"a-gzip\"", "W/\"a-gzip\""])
     func entityTagChangedByAProxyStillMatches(tag: String) async throws {
         try await ProtocolPeer.run(Self.server()) { peer, client in

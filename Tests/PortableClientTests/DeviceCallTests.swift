@@ -40,7 +40,8 @@ import Testing
         #expect(self.server.requests == ["POST /api/enrolment"])
     }
 
-    /// The request with the code has no token, and is not sent twice: a code works once.
+    /// The request with the code has no token. The client does not send it twice, because a code
+    /// works only once.
     @Test func aCodeIsSentOnce() async throws {
         try await ProtocolPeer.run({ _, _ in .hangUp }) { peer, client in
             await #expect(throws: URLError.self) { try await client.signInWithCode("code") }

@@ -7,7 +7,7 @@ import Testing
 
 /// An impostor between the app and the server, which answers in its place or changes its answers.
 @Suite(.timeLimit(.minutes(5))) struct InterferenceTests {
-    /// The value of `Accept-Signature` until the account is known.
+    /// The value of `Accept-Signature` that the client sends until it knows its account.
     private static func acceptSignature(_ nonce: String) -> String {
         ResponseVerifier.acceptSignature(
             keyID: Tampering.key.id,
@@ -26,7 +26,8 @@ import Testing
         }
     }
 
-    /// An impostor returns an earlier answer, complete and unchanged, for a new request.
+    /// An impostor returns an earlier answer, complete and unchanged, as the answer to a new
+    /// request.
     @Test(arguments: [nil, Tampering.key])
     func replayedAnswerIsDetected(key: SigningKey?) async throws {
         let options = PushClient.Options(testing: key.map { [$0.publicKey] } ?? [])
@@ -50,7 +51,7 @@ import Testing
         }
     }
 
-    /// The impostor can calculate the echo, so it puts the right one into the old answer.
+    /// The impostor can calculate the echo, so it puts the right echo into the old answer.
     @Test func signedReplayWithTheRightEchoIsDetected() async throws {
         let options = PushClient.Options(testing: [Tampering.key.publicKey])
         let first = Locked<PeerAnswer?>(nil)
@@ -97,7 +98,8 @@ import Testing
             let found = await interference { try await client.dismiss(7) }
             #expect(found?.kind == .signature)
             #expect(try await client.sync().value.notifications == inbox.value.notifications)
-            // The client accepts the server's own refusal.
+            // The client accepts the server's own refusal of its request, and deletes the
+            // notification.
             peer.play { request, _ in .answer(PeerAnswer(to: request, .notFound, key: Tampering.key)) }
             await #expect(throws: PushClientError.problem(Problem(.notFound))) { try await client.notification(7) }
             peer.play { _, _ in .hangUp }
@@ -138,8 +140,8 @@ import Testing
             }
             #expect(Set(nonces).count == 2)
             #expect(nonces.allSatisfy { $0.utf8.count == 22 })
-            // The client has not stored notification 8. For a stored one, it would return the
-            // stored state.
+            // The client has not stored notification 8. For a stored notification, it would return
+            // the stored state.
             peer.play { request, _ in
                 .answer(PeerAnswer(to: request, body: Samples.item(8), key: Tampering.key, created: Date()))
             }
@@ -153,7 +155,8 @@ import Testing
         }
     }
 
-    /// Each call refuses an answer of another form, and an answer without the echo of its token.
+    /// Each call refuses an answer of a wrong form, and an answer without the right echo of
+    /// `MyToken`.
     @Test func eachCallChecksItsAnswer() async throws {
         let calls: [@Sendable (PushClient) async throws -> Void] = [
             { _ = try await $0.notification(7) }, { _ = try await $0.sync() }, { try await $0.markRead(7) },

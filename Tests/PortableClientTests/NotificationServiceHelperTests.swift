@@ -6,7 +6,8 @@ import Testing
 
 @testable import PushClient
 
-/// Tests the content that the extension shows, once and in time, without Apple's own part.
+/// Tests which content the notification service extension shows, and that it does so once and in
+/// time. Apple's own classes are not involved.
 @Suite(.timeLimit(.minutes(5))) struct NotificationServiceHelperTests {
     private static let placeholder = NotificationContent(title: "Clinic", body: "New notification", badge: 1)
 
@@ -56,7 +57,7 @@ import Testing
         let client = self.server.client()
         let file = URL(fileURLWithPath: "/tmp/image.png")
         let helper = NotificationServiceHelper(clients: { [client] }) { item, content in
-            // This wait stands for a download.
+            // This wait simulates a download.
             await Task.yield()
             content.body = item.payload?.text ?? "none"
             content.attachments = [.init(file: file)]
@@ -128,7 +129,7 @@ import Testing
         #expect(self.shown.all == [Self.placeholder])
     }
 
-    /// The app's own count waits for something that never comes, and ignores cancellation.
+    /// The app's own function for the badge never returns, and ignores cancellation.
     @Test func placeholderIsShownAfterTheTimeoutOfTheBadge() async {
         let id = self.server.add("text")
         let hung = Locked<CheckedContinuation<Void, Never>?>(nil)
@@ -152,8 +153,8 @@ import Testing
         #expect(self.shown.all == [Self.placeholder])
     }
 
-    /// A fetch by the extension would start the minute's lease of the payload. The app would then
-    /// find nothing when the user taps the notification.
+    /// A fetch by the extension would lease the payload for a minute. The app would then find
+    /// nothing when the user taps the notification.
     @Test func readOncePayloadIsLeftToTheApp() async throws {
         let id = self.server.add(.string("code 4711"), isReadOnce: true)
         await self.helper().deliver(PushMessage(id: id), placeholder: Self.placeholder, to: self.shown.handler)

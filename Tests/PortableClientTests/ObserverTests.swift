@@ -5,7 +5,7 @@ import PushClient
 import PushClientTesting
 import Testing
 
-/// Tests what an app's logs and counters learn of requests.
+/// Tests which events about requests the client gives to an app's logs and counters.
 @Suite(.timeLimit(.minutes(5))) struct ObserverTests {
     private let server = TestServer()
     private let events = Locked<[ClientEvent]>([])

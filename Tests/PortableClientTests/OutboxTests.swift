@@ -27,10 +27,11 @@ import Testing
         self.server.change { state in for number in 0..<4 { state.add("text \(number)", lasting: 3600) } }
     }
 
-    /// A client after another start of the app.
+    /// Makes a client, as the app does at each start.
     private func client(_ peer: ProtocolPeer, now: @escaping @Sendable () -> Date = { Date() }) -> PushClient {
         var options = PushClient.Options(testing: [self.server.key.publicKey])
-        // The signatures have the current time, but the test's clock may differ.
+        // The signatures have the real time, but `now` may differ by days, so the tolerance is
+        // large.
         options.signatureTolerance = .seconds(10 * 86400)
         options.now = now
         let store = PushClient.Store.folder(URL(fileURLWithPath: self.folder.file("store")), key: self.key)
@@ -89,7 +90,7 @@ import Testing
             await #expect(throws: URLError.self) { try await first.outbox.flush() }
             #expect(try await first.outbox.count == 1)
             peer.play(script)
-            // After a crash, two processes send the stored task.
+            // After a crash, two processes send the stored task at the same time.
             async let one: Void = self.client(peer).outbox.flush()
             async let other: Void = self.client(peer).outbox.flush()
             _ = try await (one, other)
@@ -133,7 +134,8 @@ import Testing
         }
     }
 
-    /// A task that the server cannot do now must not hide new notifications.
+    /// A task that the server cannot carry out now must not keep the client from new
+    /// notifications.
     @Test(arguments: [ProblemCode.internalError, .busy, .tooManyStreams])
     func waitingTaskDoesNotBlockTheInbox(_ code: ProblemCode) async throws {
         let script = self.server.script
@@ -171,7 +173,7 @@ import Testing
             for id in 1...200 { try await outbox.markRead(Int64(id)) }
             await #expect(throws: PushClientError.outboxFull) { try await outbox.markRead(201) }
             await #expect(throws: PushClientError.outboxFull) { try await outbox.send("a") }
-            // A task that replaces another one has room.
+            // A task that replaces another one is accepted, even if the queue is full.
             try await outbox.dismiss(7)
             #expect(try await outbox.count == 200)
             try await outbox.flush()
@@ -247,7 +249,8 @@ import Testing
         }
     }
 
-    /// A foreign server may write any code; the index must still have room for the inbox.
+    /// A hostile server may send a long code. The code must not take the inbox's space in the
+    /// index.
     @Test func theCodeOfARefusalIsBounded() async throws {
         try await ProtocolPeer.run(self.server.script) { peer in
             let client = self.client(peer)
@@ -276,7 +279,7 @@ import Testing
         try await ProtocolPeer.run(self.server.script) { peer in
             let client = self.client(peer)
             await #expect(throws: (any Error).self) { try await client.outbox.send("a") }
-            // The inbox is then cached in memory.
+            // After a failed write, the inbox is cached in memory.
             let inbox = try await client.sync().value
             #expect(inbox.notifications.count == 4)
         }

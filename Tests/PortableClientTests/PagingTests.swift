@@ -47,7 +47,8 @@ import Testing
         return server
     }
 
-    /// After the first call, the badge needs no reads, and a page reads only its own payloads.
+    /// After the first call, the badge needs no reads of stored entries. A page reads only the
+    /// entries of its own notifications.
     @Test func aPageReadsOnlyItsOwnPayloads() async throws {
         let files = CountingStore()
         let server = Self.server()
@@ -85,7 +86,7 @@ import Testing
         }
     }
 
-    /// The next page ends before a notification that has been dismissed meanwhile.
+    /// Between the two pages, the user dismisses the notification at which the second page begins.
     @Test func aPageContinuesBeforeADismissedNotification() async throws {
         try await ProtocolPeer.run(Self.server().script) { _, client in
             let whole = try await client.sync().value.notifications

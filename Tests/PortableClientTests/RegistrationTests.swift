@@ -5,7 +5,8 @@ import PushClient
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct RegistrationTests {
-    /// Returns `id-1`, `id-2`, …, and answers 410 for retired ids.
+    /// A simulated server that gives out the ids `id-1`, `id-2` and so on, and answers 410 for
+    /// retired ids.
     private final class Registry: Sendable {
         let retired = Locked<Set<String>>([])
         private let count = Locked(0)
@@ -26,7 +27,7 @@ import Testing
         }
     }
 
-    /// The requests that register, in contrast to those that only ask.
+    /// Returns the number of requests that register a device, without those that only read.
     private static func registrations(_ peer: ProtocolPeer) -> Int { peer.requests.count { $0.method != "GET" } }
 
     @Test func registrationIDIsRequestedOnceAndReused() async throws {
@@ -38,7 +39,7 @@ import Testing
             #expect(peer.requests[0].target == "/api/register?handle=a%2Bb%2Fc%20d%26e%3D%C3%A4")
             #expect(peer.requests[1].target == "/api/register/id-1")
             #expect(peer.requests[1].body == #"{"Platform":"apns","Handle":"a+b/c d&e=ä","Tags":["news"]}"#)
-            // A client after a start of the app, with a new handle.
+            // The app starts again, with a new client and a new handle.
             #expect(try await peer.client(store: store).register(platform: "apns", handle: "b") == "id-1")
             #expect(peer.requests.map(\.method) == ["POST", "PUT", "PUT"])
             #expect(client.registrationID == "id-1")
@@ -68,7 +69,7 @@ import Testing
             list.withLock { $0 = devices }
             registry.retired.withLock { $0 = ["id-1"] }
             #expect(try await peer.client(store: store).registerIfNeeded(platform: "apns", handle: "a") == "id-2")
-            // Without an answer the registration stays as it is.
+            // If the server does not answer, the client keeps its registration.
             peer.play { _, _ in .hangUp }
             #expect(try await peer.client(store: store).registerIfNeeded(platform: "apns", handle: "a") == "id-2")
         }
@@ -80,7 +81,7 @@ import Testing
             try await client.register(platform: "apns", handle: "a", isSandbox: true)
             let body = #"{"Platform":"apns","Handle":"a","Tags":[],"App":"bank","Environment":"sandbox"}"#
             #expect(peer.requests.last?.body == body)
-            // Another environment makes it another registration.
+            // A registration with another environment is a different registration.
             let count = peer.requests.count
             try await client.registerIfNeeded(platform: "apns", handle: "a", isSandbox: true)
             #expect(peer.requests.count == count)
@@ -108,7 +109,8 @@ import Testing
                     "/api/register/id-1", "/api/register", "/api/register/id-2",
                 ]
             )
-            // All ids are gone: the client tries twice, without a loop.
+            // All ids are gone. The client tries two ids and then gives up, so that it does not
+            // loop.
             registry.retired.withLock { $0 = ["id-2", "id-3"] }
             let count = peer.requests.count
             await #expect(throws: PushClientError.problem(Problem(.registrationGone))) {
@@ -146,8 +148,8 @@ import Testing
         }
     }
 
-    /// When a session ends at the server, so does its device: the next session registers the
-    /// device.
+    /// When a session ends, the server unregisters the session's device. The client must therefore
+    /// register the device again in its next session.
     @Test func anotherSessionRegistersTheDeviceAgain() async throws {
         let store = PushClient.Store.memory
         try await ProtocolPeer.run(Registry().script) { peer, _ async throws in
@@ -160,19 +162,20 @@ import Testing
             #expect(try await register("spt_firstfirstfirst") == 2)
             #expect(try await register("spt_firstfirstfirst") == 0)
             #expect(try await register("spt_second") == 1)
-            // The first call after a start asks the app's closure.
+            // The first call after a start asks the app's closure for a token.
             let provided = PushClient.Credentials.tokens(account: "alice") { _ in "spt_second" }
             #expect(try await register(provided) == 0)
             #expect(try await register(.tokens(account: "alice") { _ in "spt_third" }) == 1)
             #expect(try await register(.tokens(account: "alice") { _ in throw URLError(.notConnectedToInternet) }) == 0)
-            // An issuer's tokens change often, and are not sessions.
+            // An issuer's tokens change often, so a new token does not mean a new session.
             #expect(try await register("of an issuer") == 1)
             #expect(try await register("the next one") == 0)
             #expect(try await register(.basic(username: "alice", password: "secret")) == 0)
         }
     }
 
-    /// Some apps get their delegate's call twice: that makes one id, and one registration.
+    /// In some apps, the system calls the delegate twice. The two calls must request only one id
+    /// and make one registration.
     @Test func concurrentCallsRegisterOneAfterTheOther() async throws {
         let count = Counter()
         try await ProtocolPeer.run({ request, _ in
@@ -238,7 +241,7 @@ import Testing
         }
     }
 
-    /// An impostor invents an id that would lead to another path.
+    /// An impostor answers with an invented id, which would lead to another path.
     @Test(arguments: ["", ".", "..", "a/b", "a?b", "a b", "ä", String(repeating: "a", count: 129)])
     func invalidRegistrationIDIsRefused(id: String) async throws {
         try await ProtocolPeer.run({ request, _ in .answer(PeerAnswer(to: request, body: "\"\(id)\"")) }) {

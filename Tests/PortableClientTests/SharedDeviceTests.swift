@@ -5,7 +5,7 @@ import Testing
 
 @testable import PushClient
 
-/// Several accounts on one device: tests which client a push is for.
+/// Several accounts on one device: tests which account's client a push is for.
 @Suite(.timeLimit(.minutes(5))) struct SharedDeviceTests {
     private static let sharing: PushClient.Options = {
         var options = PushClient.Options(testing: [])
@@ -27,7 +27,8 @@ import Testing
         let clients = [alice, none, bob]
         #expect(PushClient.recipient(of: push, among: clients)?.registrationID == "b2")
         #expect(bob.isRecipient(of: push) && !alice.isRecipient(of: push) && !none.isRecipient(of: push))
-        // The same hint with another id, a stranger's hint, and no hint.
+        // The right hint with another notification id, a hint of no client, an empty hint, and no
+        // hint.
         let strange = [
             PushMessage(id: 8, accountHint: push.accountHint), PushMessage(id: 7, accountHint: "AAAAAAAAAAA"),
             PushMessage(id: 7, accountHint: ""), PushMessage(id: 7),

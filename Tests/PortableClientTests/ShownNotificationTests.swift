@@ -4,9 +4,9 @@ import Testing
 
 @testable import PushClient
 
-/// Tests what the system shows after a background push, without Apple's own part.
+/// Tests what the system shows after a background push, with a simulated notification centre.
 @Suite(.timeLimit(.minutes(5))) struct ShownNotificationTests {
-    /// The system's notification centre.
+    /// Stands in for the system's notification centre.
     private final class Centre: Sendable {
         let entries = Locked<[ShownNotifications.Entry]>([])
         let badges = Locked<[Int]>([])
@@ -36,7 +36,7 @@ import Testing
     @Test func notificationsThatAreNoLongerUnreadAreRemovedAndTheBadgeIsSet() async throws {
         let (unread, read, recalled) = (self.server.add("1"), self.server.add("2"), self.server.add("3"))
         for id in [unread, read, recalled] { self.centre.show(PushMessage(id: id)) }
-        // This notification was shown only as a placeholder, and has expired since.
+        // This notification was shown only as a placeholder, and has expired meanwhile.
         self.centre.show(PushMessage(id: 4711))
         let client = self.server.client()
         _ = try await client.sync()

@@ -11,7 +11,8 @@ import Testing
     import Cryptography
 #endif
 
-/// Signing out ends everything, no matter what the network does and which calls are writing.
+/// A sign-out ends the session and deletes the stored data, whatever the network does and
+/// whichever calls are writing.
 @Suite(.timeLimit(.minutes(5))) struct SignOutTests {
     private static func script(_ server: ListServer) -> ProtocolPeer.Script {
         { request, _ in
@@ -60,7 +61,7 @@ import Testing
         let memory = PushClient.Store.memory
         let server = Self.server()
         try await ProtocolPeer.run(Self.script(server)) { peer in
-            // Each call makes a store as after another start of the app.
+            // Makes the store, as the app does at each start.
             func store() -> PushClient.Store { isFolder ? .folder(place, key: key) : memory }
             let client = peer.client(.token("t", account: "alice"), store: store())
             try await client.register(platform: "apns", handle: "a")
@@ -70,7 +71,8 @@ import Testing
             #expect(try await !PushClient.finishSignOuts(server: peer.url, options: peer.options(), store: store()))
             #expect(try folder.contents().range(of: Data("Bearer".utf8)) == nil)
 
-            // The next session begins at once, empty, and keeps its own data.
+            // The next session can begin at once. It has no data of the earlier session, and the
+            // waiting sign-out does not delete its data.
             peer.play(Self.script(server))
             let next = peer.client(.token("u", account: "alice"), store: store())
             #expect(try await next.cachedInbox().notifications.isEmpty)
@@ -94,7 +96,7 @@ import Testing
         }
     }
 
-    /// Sign-outs of another server wait for that server.
+    /// A waiting sign-out is sent only to the server at which the session began.
     @Test func signOutIsSentToItsOwnServerOnly() async throws {
         let store = PushClient.Store.memory
         try await ProtocolPeer.run({ _, _ in .hangUp }) { peer async throws in
@@ -123,7 +125,8 @@ import Testing
                 let clients = (0..<3).map { _ in peer.client(credentials, store: store) }
                 await withTaskGroup(of: Void.self) { group in
                     for client in clients {
-                        // The errors of these calls depend on their progress.
+                        // Whether these calls fail depends on how far they are when the sign-out
+                        // comes.
                         group.addTask { _ = try? await client.sync() }
                         group.addTask { _ = try? await client.notification(7) }
                         group.addTask { _ = try? await client.register(platform: "apns", handle: "a") }
@@ -140,8 +143,8 @@ import Testing
         }
     }
 
-    /// The session may have ended, or somebody has sent the request without its token: the client
-    /// cannot know.
+    /// The client cannot know whether the session has ended or a proxy has removed the token from
+    /// the request.
     @Test func refusedTokenEndsAWaitingSignOut() async throws {
         let store = PushClient.Store.memory
         try await ProtocolPeer.run({ request, _ in .answer(PeerAnswer(to: request, .unauthorized)) }) {
@@ -158,7 +161,7 @@ import Testing
         peer.requests[count...].map { "\($0.method) \($0.path) \($0.fields["authorization"] ?? "")" }
     }
 
-    /// The app has just started, and no call has asked for a token yet.
+    /// The app has just started, so no call has asked the app's closure for a token yet.
     @Test func aSignOutBeforeTheFirstCallAsksForAToken() async throws {
         let store = PushClient.Store.memory
         try await ProtocolPeer.run(Self.script(Self.server())) { peer async throws in
@@ -195,7 +198,8 @@ import Testing
         }
     }
 
-    /// There is no valid token. The account's next session ends the device of the session before.
+    /// There is no valid token for the sign-out. The account's next session therefore unregisters
+    /// the device of the earlier session.
     @Test(arguments: [false, true]) func signOutWithoutAValidTokenStaysIncomplete(isProvided: Bool) async throws {
         struct Offline: Error {}
         let store = PushClient.Store.memory
@@ -233,7 +237,7 @@ import Testing
         }
     }
 
-    /// The server gives a user's device the same id in every session.
+    /// In every session, the server may give the device the same registration id.
     @Test func anEarlierSignOutDoesNotEndTheDeviceOfTheNextSession() async throws {
         let (server, store) = (Self.server(), PushClient.Store.memory)
         try await ProtocolPeer.run(Self.script(server)) { peer async throws in
@@ -250,7 +254,7 @@ import Testing
         }
     }
 
-    /// The app's closure may discover that the user is signed out.
+    /// The app's closure may discover that the user is signed out, and then call `signOut` itself.
     @Test func tokenProviderMaySignOut() async throws {
         let server = Self.server()
         let made = Locked<PushClient?>(nil)
@@ -270,8 +274,8 @@ import Testing
         }
     }
 
-    /// The server has accepted a registration that no sign-out names, because the account was
-    /// signed out meanwhile.
+    /// The account was signed out while the server accepted a registration. The sign-out order
+    /// does not contain this registration, so the client must end it.
     @Test func aRegistrationThatASignOutOvertakesEnds() async throws {
         let script = Self.script(Self.server())
         try await ProtocolPeer.run(script) { peer async throws in

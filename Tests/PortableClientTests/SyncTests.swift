@@ -11,7 +11,7 @@ import Testing
     import Cryptography
 #endif
 
-/// A sync fetches everything missed in one round trip, and loses nothing.
+/// A sync fetches in one round trip everything that the device has missed, and loses nothing.
 @Suite(.timeLimit(.minutes(5))) struct SyncTests {
     private static func server(_ count: Int64) -> ListServer {
         let server = ListServer()
@@ -38,8 +38,8 @@ import Testing
         }
     }
 
-    /// End-to-end payloads are bound to their app, so the client names the app, and the server
-    /// does not choose one.
+    /// End-to-end payloads are bound to their app, so the client must name the app and not let the
+    /// server choose one.
     @Test func aClientWithADeviceKeyNamesItAndItsApp() async throws {
         for app in [nil, "clinic"] {
             var options = PushClient.Options(testing: [], app: app)
@@ -65,13 +65,15 @@ import Testing
             #expect(inbox.notifications.map(\.id) == [1, 2, 4, 5, 6])
             #expect(inbox.notifications.filter(\.isRead).map(\.id) == [2])
             #expect(inbox.arrived == [2, 6])
-            // A push for the unknown id 77 may have been shown, so its deletion is reported, too.
+            // The app may have shown a push for the id 77, which the client does not know. The
+            // client therefore reports this deletion, too.
             #expect(inbox.deleted == [3, 77])
             #expect(inbox.unreadCount == 4)
         }
     }
 
-    /// The server's times have seconds only, and ids are random.
+    /// The server's times have only whole seconds, and ids are random. Neither of them therefore
+    /// gives the order.
     @Test func notificationsOfOneSecondKeepTheServersOrder() async throws {
         let server = ListServer()
         for id in [30, 10, 40, 20] as [Int64] { server.put(id, Samples.item(id)) }
@@ -142,7 +144,8 @@ import Testing
         server.change { $0.pageSize = 2 }
         try await ProtocolPeer.run(server.script) { peer, client in
             _ = try await client.sync()
-            // The server's database was created again: other cursors, and one notification less.
+            // The server's database was created again: it has other cursors, and one notification
+            // fewer.
             server.change { state in
                 state.generation = "d"
                 state.items[4] = nil
@@ -170,7 +173,7 @@ import Testing
         }
     }
 
-    /// The server forgets each cursor as soon as it has returned it.
+    /// The server refuses each cursor that it has returned.
     @Test func syncEndsIfTheServerRejectsItsOwnCursors() async throws {
         let page = Samples.list([Samples.item(1)], cursor: "c", more: true)
         try await ProtocolPeer.run(
@@ -204,13 +207,14 @@ import Testing
                 { request, _ in .answer(PeerAnswer(to: request, body: Samples.item(1))) },
             ] {
                 peer.play(trouble)
-                // A client after a start of the app.
+                // The app starts again, with a new client.
                 let cached = try await peer.client(options: time.options, store: store).sync()
                 #expect(cached.date == confirmed)
                 #expect(cached.value.notifications == inbox.notifications)
                 #expect(cached.value.arrived.isEmpty)
             }
-            // A payload from the list is available for a single notification, too.
+            // A payload that the client got in a list is also cached for the call that fetches a
+            // single notification.
             let item = try await client.notification(2)
             #expect(item.value == inbox.notifications[1])
             #expect(item.date == confirmed)
@@ -223,7 +227,7 @@ import Testing
         server.change { $0.pageSize = 2 }
         try await ProtocolPeer.run(server.script) { peer, client in
             peer.play { request, index in index < 2 ? .answer(server.answer(request)) : .hangUp }
-            // The inbox was never complete, so it has no date.
+            // The inbox was never complete, so the part of it has no date.
             await #expect(throws: URLError.self) { try await client.sync() }
             let part = try await client.cachedInbox()
             #expect(part.notifications.count == 4)
@@ -238,8 +242,8 @@ import Testing
         }
     }
 
-    /// Three calls at once, repeatedly, between changes: the copy always matches a state of the
-    /// server.
+    /// Between changes at the server, three syncs run at once. The client's copy must always match
+    /// a state of the server.
     @Test func concurrentSyncsKeepTheInboxConsistent() async throws {
         let server = Self.server(40)
         server.change { $0.pageSize = 3 }
@@ -281,7 +285,7 @@ import Testing
             peer.play { _, _ in .hangUp }
             #expect(try await client.sync().value.notifications.map(\.id).sorted() == [1, 2])
         }
-        // If a `no-store` list does not say which items it means, no payload is cached.
+        // If a `no-store` list does not say which items must not be stored, no payload is cached.
         let silent = ListServer()
         for id in 1...2 { silent.put(Int64(id), Samples.item(Int64(id))) }
         silent.change { $0.directive = "no-store" }
@@ -310,7 +314,7 @@ import Testing
         }
     }
 
-    /// The deadline includes a second pass after a file was lost.
+    /// If a file was lost, the refresh makes a second pass. Both passes have the same deadline.
     @Test func aRefreshHasOneDeadline() async throws {
         let server = Self.server(3)
         let ends = Locked<[ContinuousClock.Instant?]>([])
@@ -341,7 +345,7 @@ import Testing
         }
     }
 
-    /// A longer cursor would take room from the notifications.
+    /// A longer cursor would take space in the index from the notifications.
     @Test(arguments: [1024, 1025, 100_000]) func aCursorIsBounded(_ length: Int) async throws {
         let cursor = String(repeating: "c", count: length)
         try await ProtocolPeer.run({ request, _ in
@@ -357,10 +361,11 @@ import Testing
         }
     }
 
-    /// An impostor claims for ever that there is more, or never moves the cursor.
+    /// An impostor always claims that the list has more pages, or returns the same cursor each
+    /// time.
     @Test func endlessListIsDetected() async throws {
         var options = PushClient.Options(testing: [])
-        // A thousand requests take long on a busy machine.
+        // On a busy machine, the thousand requests of this test take long.
         options.deadline = .seconds(3600)
         let script: ProtocolPeer.Script = { request, _ in
             .answer(PeerAnswer(to: request, body: Samples.list([], cursor: "c", more: true)))

@@ -52,7 +52,7 @@ import Testing
         let client = self.server.client()
         self.server.network = .cut
         try await client.outbox.send("once")
-        // The server has carried out the request, and the network has cut the answer.
+        // The server has carried out the request, but the network has lost the answer.
         _ = await self.failure { try await client.outbox.flush() }
         self.server.network = .fine
         #expect(try await client.outbox.count == 1)
@@ -140,7 +140,7 @@ import Testing
         return self.server.client(options: options)
     }
 
-    /// The next push; earlier events are added to `trouble`.
+    /// Returns the next push. Adds the advice of disconnections before it to `trouble`.
     private func push(
         _ events: inout PushEvents.Iterator,
         _ trouble: inout [PushClient.Advice]
@@ -183,7 +183,7 @@ import Testing
     ])
     func streamReconnectsAfterANetworkFailure(network: TestServer.Network, advice: PushClient.Advice) async throws {
         var (events, trouble) = (self.streaming.events().makeAsyncIterator(), [PushClient.Advice]())
-        // The device gets pushes only for later notifications.
+        // The device gets pushes only for notifications that are added after it has connected.
         _ = try await events.next()
         self.server.network = network
         let missed = self.server.add("missed")
@@ -225,7 +225,7 @@ import Testing
         self.server.add("own")
         #expect(try await other.client().sync().value.notifications.count == 1)
         #expect(try await self.server.client().sync().value.notifications.count == 2)
-        // Each server has a key of its own, and only its own sessions reach it.
+        // Each test server has its own key, and answers only the sessions of its own options.
         let stranger = PushClient(server: self.server.url, credentials: .token("t"), options: other.options)
         let found = await self.kind { try await stranger.sync() }
         #expect(found == .signature)

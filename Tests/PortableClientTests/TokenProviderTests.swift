@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    /// A server that accepts only some tokens.
+    /// Returns the script of a server that accepts only these tokens.
     private static func door(_ tokens: String...) -> ProtocolPeer.Script {
         { request, _ in
             let token = request.fields["authorization"]?.split(separator: " ").last.map(String.init) ?? ""
@@ -103,8 +103,7 @@ import Testing
         }
     }
 
-    /// The app's closure waits in a continuation for a callback that never comes, and ignores
-    /// cancellation.
+    /// The app's closure waits for a callback that never comes, and ignores cancellation.
     @Test func aProviderThatNeverReturnsEndsTheCallAndNothingElse() async throws {
         let asked = Counter()
         let hung = Locked<[CheckedContinuation<Void, Never>]>([])
@@ -126,7 +125,8 @@ import Testing
             let helper = NotificationServiceHelper(clients: { [client] }, limit: .milliseconds(100)) { _, _ in }
             await helper.deliver(PushMessage(id: 7), placeholder: NotificationContent()) { _ in }
             #expect(peer.requests.isEmpty)
-            // No call waits for the closures that never return: the next call asks the app again.
+            // No call waits for the closures that never return: the next call asks the app for a
+            // token again.
             #expect(try await client.notification(7).value.id == 7)
             #expect(asked.count == 4)
         }
@@ -143,8 +143,9 @@ import Testing
                 },
                 options: options
             )
-            // The first call asks the app, and the second waits for its result. The second could
-            // then ask the app itself, but its deadline has passed.
+            // The first call asks the app, and the second waits for the first one's token. When
+            // the first gives up, the second could ask the app itself, but its deadline has
+            // passed.
             async let first = advice { try await client.notification(7) }
             async let second = advice { try await client.notification(7) }
             #expect(await [first, second] == [.offline, .offline])

@@ -11,7 +11,7 @@ import Testing
     import Cryptography
 #endif
 
-/// Tests the inbox that an app sees at once, and the changes that it learns of.
+/// Tests the cached inbox that an app can show at once, and the changes that it gets afterwards.
 @Suite(.timeLimit(.minutes(5))) struct UpdatesTests {
     private static func server(_ count: Int64) -> ListServer {
         let server = ListServer()
@@ -81,7 +81,8 @@ import Testing
         }
     }
 
-    /// There are more deletions than the store records, so the consumer must read everything.
+    /// More notifications were deleted than the store records. The consumer must therefore read
+    /// the whole inbox.
     @Test func outdatedMarkReceivesEverything() async throws {
         let account = Account(MemoryStore(), name: "a", proof: .echoed)
         let keeper = InboxKeeper(account)
@@ -118,7 +119,8 @@ import Testing
         }
     }
 
-    /// The numbers of a new store start below the highest number seen before.
+    /// The commit numbers of a new store begin below the number that the app has seen, so the app
+    /// must read the whole inbox.
     @Test func recreatedStoreReportsEverything() async throws {
         let folder = try ScratchFolder()
         let (place, key) = (URL(fileURLWithPath: folder.file("store")), SymmetricKey(size: .bits256))
@@ -133,7 +135,7 @@ import Testing
         try account().change { $0.put(cached) }
         let changes = try #require(try await updates.next())
         #expect(changes.isEverything && changes.arrived == [11])
-        // After that, it reports later changes as usual.
+        // Afterwards, the app gets later changes one by one again.
         let next = CachedItem(try Self.item(12), date: .now)
         try account().change { $0.put(next) }
         let others = try #require(try await updates.next())

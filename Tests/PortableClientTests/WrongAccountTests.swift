@@ -11,14 +11,15 @@ import Testing
     import Cryptography
 #endif
 
-/// A proxy with an account of its own. The server signs its answers to that account's requests,
-/// which have the client's `MyToken`.
+/// A proxy has its own account. It sends requests with this account and the client's `MyToken`,
+/// and the server signs the answers.
 @Suite(.timeLimit(.minutes(5))) struct WrongAccountTests {
     private static let key = SigningKey()
     private static let options = PushClient.Options(testing: [Self.key.publicKey])
     private static let other = "bWFsbG9yeSdzLW93bi1hYw"
 
-    /// A server that answers everything for an account; `nil` for a server without account ids.
+    /// Returns the script of a server that answers every request for this account. With `nil`, the
+    /// server sends no account ids.
     private static func script(_ server: ListServer, _ account: String?, name: String = "alice") -> ProtocolPeer.Script
     {
         { request, _ in
@@ -100,7 +101,7 @@ import Testing
             _ = try await peer.client(options: Self.options, store: store).sync()
             peer.play(Self.script(Self.other))
             #expect(await Self.isRefused { try await peer.client(options: Self.options, store: store).markRead(7) })
-            // An account with another name is another account.
+            // For an account with another name, the store contains no account id yet.
             let others = peer.client(.token("u", account: "bob"), options: Self.options, store: store)
             #expect(try await others.sync().date == nil)
         }
@@ -148,7 +149,8 @@ import Testing
         }
     }
 
-    /// The sign-out also waits after a restart, with a store in a folder.
+    /// The sign-out still waits after a restart of the app, because its order is stored in the
+    /// folder.
     @Test func aSignOutThatReachesAnotherAccountWaits() async throws {
         let folder = try ScratchFolder()
         let key = SymmetricKey(size: .bits256)
@@ -176,8 +178,8 @@ import Testing
         }
     }
 
-    /// The client registered the device before it knew its account's id. In this case, too, the
-    /// user's name decides.
+    /// The client registered the device before it knew its account's id. For a password, the
+    /// user's name alone decides which account may be signed out.
     @Test func aSignOutWithAPasswordIsTiedToTheName() async throws {
         let store = PushClient.Store.memory
         let password = PushClient.Credentials.basic(username: "alice", password: "p")
@@ -196,8 +198,8 @@ import Testing
 
     // MARK: Versions
 
-    /// An earlier server makes the second of the signatures that the client asks for. The client
-    /// accepts this one until it knows its account.
+    /// A server of an earlier version can make only the second of the signatures that the client
+    /// requests. The client accepts it until it knows its account.
     @Test func earlierServerIsTrustedUntilTheAccountIsKnown() async throws {
         let store = PushClient.Store.memory
         try await ProtocolPeer.run(Self.script(nil)) { peer async throws in
@@ -211,7 +213,7 @@ import Testing
             let known = try #require(peer.requests.last?.fields["accept-signature"])
             let nonce = try SignatureRequest(acceptSignature: [known]).nonce
             #expect(known == ResponseVerifier.acceptSignature(keyID: Self.key.id, coverage: .account, nonce: nonce))
-            // No later answer can make the client accept less again.
+            // When the client knows its account, it never again accepts the second signature.
             peer.play(Self.script(nil))
             let error = await #expect(throws: PushClientError.self) { try await client.markRead(7) }
             guard case .interference(let interference)? = error else { return }
@@ -234,7 +236,7 @@ import Testing
 
     // MARK: Without signatures
 
-    /// Without signatures the account field reveals accidents, such as a cache that returns one
+    /// Without signatures, the account field reveals accidents, such as a cache that returns one
     /// user's answers to another.
     @Test func unsignedAccountFieldIsCheckedIfPresent() async throws {
         try await ProtocolPeer.run(Self.script(PeerAnswer.account)) { peer async throws in

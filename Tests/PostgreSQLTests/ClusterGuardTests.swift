@@ -5,7 +5,7 @@ import Reactor
 import Synchronization
 import Testing
 
-/// Events that a pool reports about the servers that it finds.
+/// Records the events that a pool of connections reports about the database servers that it finds.
 private final class Events: Sendable {
     private let noted = Mutex<[ClusterEvent]>([])
 
@@ -16,7 +16,7 @@ private final class Events: Sendable {
     }
 }
 
-/// Runs a test with a pool that follows the twins' link.
+/// Runs `body` with a pool of connections that uses the twins' common address.
 private func withTwins(
     at name: TwinServers.Name,
     _ options: PoolOptions = .longTimeouts,
@@ -83,7 +83,7 @@ private func createTable(_ twins: TwinServers, _ name: TwinServers.Name) throws 
         let elsewhere = try PostgreSQLCluster.shared.newDatabase()
         try await withTwins(at: .first, .shortTimeouts) { twins, pool, _ in
             try await eventually { (try? await pool.query("select 1")) != nil }
-            // The other cluster has a database of the same name.
+            // The address now leads to another cluster, which has a database of the same name.
             let host = elsewhere.description.split(separator: "@").last?.prefix { $0 != ":" && $0 != "/" }
             try twins.lead(to: try #require(host.flatMap { String($0).removingPercentEncoding }))
             try twins.disconnect(.first)
@@ -105,12 +105,12 @@ private func createTable(_ twins: TwinServers, _ name: TwinServers.Name) throws 
                 try await pool.transaction { transaction in
                     _ = try await transaction.query("insert into t(n) values (1)")
                     try twins.lead(to: .second)
-                    // This query opens a new connection, since no connection for reads is open
-                    // yet.
+                    // This query opens a new connection, because the pool has no open connection
+                    // for reads yet.
                     #expect(try await pool.query(timeline).first?.integer(0) == 2)
                 }
             }
-            // The transaction ran again, on the newer server.
+            // The pool has run the transaction again, on the server with the newer timeline.
             #expect(error == nil)
             #expect(try second.query("select count(*) from t").first?.integer(0) == 1)
             let first = try BlockingConnection(twins.address(of: .first))
@@ -144,8 +144,8 @@ private func createTable(_ twins: TwinServers, _ name: TwinServers.Name) throws 
         loop.stop()
     }
 
-    /// `pg_cancel_backend` and a shutdown of the primary end a commit's wait for a replica in this
-    /// way: with a success that proves nothing.
+    /// `pg_cancel_backend` and a shutdown of the primary end a commit's wait for a replica with a
+    /// success. This success does not prove that the replica has the commit.
     @Test func aCommitWithACancelledReplicaWaitHasAnUnknownOutcome() async throws {
         try await withTwins(at: .first) { twins, pool, _ in
             let other = try createTable(twins, .first)
@@ -171,12 +171,13 @@ private func createTable(_ twins: TwinServers, _ name: TwinServers.Name) throws 
             let warning = "canceling wait for synchronous replication due to user request"
             #expect(await outcome == .unknownOutcome(reason: warning))
             #expect(await single == .unknownOutcome(reason: warning))
-            // The rows are stored, so no caller may get a failure either.
+            // The rows are stored, so no caller may be told that its commit has failed.
             #expect(try other.query("select count(*) from t").first?.integer(0) == 2)
         }
     }
 
-    /// The other limits would end the waits only after the test's time limit.
+    /// All other limits are longer than the test's time limit, so only these two can end the
+    /// waits.
     @Test func eachWaitOnAFrozenServerEndsAtItsTimeout() async throws {
         var options = PoolOptions()
         options.readLimit = .seconds(5)
@@ -197,7 +198,7 @@ private func createTable(_ twins: TwinServers, _ name: TwinServers.Name) throws 
             try await eventually { committing.value == 1 }
             async let read = failure { _ = try await pool.query("select 1") }
             #expect(await commit?.isUnknown == true)
-            // The pool tried again, at a server that could have taken over.
+            // The pool has repeated the read, because another server could have taken over.
             #expect(await read?.isUnavailable == true)
         }
     }

@@ -46,13 +46,13 @@ import Testing
                 #expect(try fixture.openTransactions() == 0)
             }
             #expect(pids.value == 2)
-            // The next transaction can use the connection.
+            // The connection is still usable for the next transaction.
             try await fixture.pool.transaction { _ = try await $0.commit(after: [Self.insertion()]) }
             #expect(await fixture.pool.counters().lost == 0)
         }
     }
 
-    /// The insert is not stored here, but a caller that has lost the connection cannot know that.
+    /// The insert is not stored here, but a caller whose connection was lost cannot know that.
     @Test func aLostConnectionGivesAnUnknownOutcome() async throws {
         try await withPool(Self.schema) { fixture async throws in
             let runs = Counter()

@@ -4,7 +4,7 @@ import PushTesting
 import Synchronization
 import Testing
 
-/// A table whose inserts run the statement `$1` when they are committed.
+/// Returns the SQL for a table whose inserts run `statement` when they are committed.
 private func committing(_ statement: String) -> String {
     """
     create table t(n int8);
@@ -19,7 +19,7 @@ private let killAll = """
     select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
     """
 
-/// Processes that a test suspends. They are resumed when it ends.
+/// Processes that a test suspends. They continue when this object ends.
 private final class Frozen: Sendable {
     private let pids = Mutex<[Int32]>([])
 
@@ -72,7 +72,8 @@ private final class Frozen: Sendable {
                 _ = try await transaction.query("insert into t(n) values (1)")
                 if runs.increment() == 1 {
                     _ = try fixture.other().query(kill, pid)
-                    // The pool has learned of the loss before the next statement is sent.
+                    // The pool must have noticed the loss before the test sends the next
+                    // statement.
                     try await eventually { await fixture.pool.counters().lost == 1 }
                 }
             }
@@ -111,7 +112,7 @@ private final class Frozen: Sendable {
             #expect(try await fixture.pool.query("select count(*) from t").first?.integer(0) == 1)
             let single = await failure { _ = try await fixture.pool.query("insert into t(n) values (2)") }
             #expect(single == .unknownOutcome(reason: "not replicated"))
-            // The connection stays usable.
+            // The connection is still usable.
             try await fixture.pool.transaction { _ = try await $0.query("delete from t") }
         }
     }
@@ -130,7 +131,8 @@ private final class Frozen: Sendable {
         }
     }
 
-    /// The connection limit alone would end the attempts only after the test's time limit.
+    /// The limit for connecting is longer than the test's time limit, so only the other limits can
+    /// end the attempts.
     @Test func aServerThatStaysSilentIsUnavailableAtTheTimeouts() async throws {
         var options = PoolOptions.shortTimeouts
         options.connectLimit = .seconds(3600)
@@ -144,7 +146,8 @@ private final class Frozen: Sendable {
         }
     }
 
-    /// The other limits would end the commit only after the test's time limit.
+    /// The limit for writes is longer than the test's time limit, so only the limit for silence
+    /// can end the commit.
     @Test func aCommitOnAFrozenServerHasAnUnknownOutcomeAtTheDeadline() async throws {
         var options = PoolOptions.longTimeouts
         options.silenceLimit = .seconds(5)
@@ -166,7 +169,7 @@ private final class Frozen: Sendable {
         var options = PoolOptions.longTimeouts
         options.readers = 1
         // The server ends the statement after four fifths of the limit; the remaining time is for
-        // its answer.
+        // the server's answer.
         options.readLimit = .seconds(10)
         try await withPool("", options) { fixture in
             let pid = try await fixture.pool.query(Fixture.pid).first?.integer(0)
@@ -189,7 +192,7 @@ private final class Frozen: Sendable {
                                         == Int64(task * number)
                                 )
                             } catch DatabaseError.unavailable {
-                                // Its connection was lost twice.
+                                // A transaction may fail, because its connection was lost twice.
                             }
                             try await Task.sleep(for: .milliseconds(2))
                         }

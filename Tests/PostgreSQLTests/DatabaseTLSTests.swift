@@ -5,7 +5,8 @@ import PushTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct DatabaseTLSTests {
-    /// A way to reach the server, and a word of the expected error, if any.
+    /// A user, a host and options by which a client reaches the server, and a word of the expected
+    /// error; `nil` if there is none.
     struct Case: CustomTestStringConvertible {
         let user: String
         let host: String
@@ -58,7 +59,8 @@ import Testing
         try owner.execute("create role certified superuser login")
         for one in Self.cases { try await self.check(one, at: address(one)) }
 
-        // The client does not connect to a server without TLS, and never uses clear text.
+        // If the server has no TLS, a client that requires TLS must not connect, and must not fall
+        // back to plain text.
         try owner.execute("alter system set ssl = off")
         _ = try owner.query("select pg_reload_conf()")
         let required = Case("127.0.0.1", "sslmode=require", "does not support SSL")
@@ -66,7 +68,7 @@ import Testing
         try await self.check(required, at: address(required))
     }
 
-    /// Sends a query over a blocking connection, and over one of a pool.
+    /// Sends a query over a blocking connection, and over a connection of a pool.
     private func check(_ one: Case, at address: DatabaseAddress) async throws {
         let isEncrypted = "select ssl from pg_stat_ssl where pid = pg_backend_pid()"
         let blocking = await failure {

@@ -4,16 +4,16 @@ import PushTesting
 import Reactor
 import Synchronization
 
-/// A pool with its own database and loop.
+/// A pool of connections with its own database and its own event loop.
 struct Fixture: Sendable {
     let address: DatabaseAddress
     let loop: EventLoop
     let pool: ConnectionPool
 
-    /// Opens a second connection, with which the test interferes.
+    /// Opens a second connection, with which the test disturbs the pool, for example by locks.
     func other() throws -> BlockingConnection { try BlockingConnection(self.address) }
 
-    /// Returns how many sessions of the pool are in a transaction.
+    /// Returns the number of the pool's connections that are in a transaction.
     func openTransactions() throws -> Int64? {
         try self.other().query(
             """
@@ -23,8 +23,8 @@ struct Fixture: Sendable {
         ).first?.integer(0)
     }
 
-    /// Repeats a query until the pool reports these words about an unusable server. Within short
-    /// limits it may not have learned them yet.
+    /// Repeats a query until the pool reports these words about an unusable server. With short
+    /// timeouts, the pool may report a timeout first.
     func expectUnavailable(_ words: String...) async throws {
         try await eventually {
             let error = await failure { _ = try await self.pool.query("select 1") }
@@ -32,11 +32,11 @@ struct Fixture: Sendable {
         }
     }
 
-    /// Selects the pool's session that runs the statement.
+    /// Selects the id of the server process whose connection runs the statement.
     static let pid = "select pg_backend_pid()::int8"
 }
 
-/// Runs a test with a pool, on its loop.
+/// Runs `body` with a pool of connections, on the pool's event loop.
 func withPool<Value: Sendable>(
     _ schema: String = "",
     _ options: PoolOptions = .longTimeouts,
@@ -103,7 +103,7 @@ final class Counter: Sendable {
         self.number.store(value, ordering: .sequentiallyConsistent)
     }
 
-    /// Returns the new value.
+    /// Adds 1 and returns the new value.
     @discardableResult
     func increment() -> Int64 {
         self.number.add(1, ordering: .sequentiallyConsistent).newValue

@@ -4,7 +4,7 @@ import PushTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct MultipleHostTests {
-    /// Returns a function that puts other hosts before the address's own.
+    /// Returns a function that puts other hosts before the host of an address.
     private static func behind(_ hosts: String) -> @Sendable (DatabaseAddress) throws -> DatabaseAddress {
         { address in
             let parts = address.description.split(separator: "@", maxSplits: 1)
@@ -12,7 +12,7 @@ import Testing
         }
     }
 
-    /// Waiting for the silent host would exceed the test's time limit.
+    /// If the pool waited for the silent host, it would exceed the test's time limit.
     @Test func deadAndSilentHostsDoNotDelayTheOneThatAnswers() async throws {
         var options = PoolOptions.longTimeouts
         options.connectLimit = .seconds(3600)

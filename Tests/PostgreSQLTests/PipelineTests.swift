@@ -61,8 +61,8 @@ import Testing
         }
     }
 
-    /// The group is one implicit transaction. A write that the failure undoes is still stored,
-    /// exactly once.
+    /// Statements that are sent together form one implicit transaction. If one fails, the others
+    /// are undone, and the pool must repeat them exactly once.
     @Test func aWritePipelinedWithAFailureIsStored() async throws {
         try await withPool("create table t(n int8 primary key)") { fixture async throws in
             let pool = fixture.pool
@@ -109,7 +109,8 @@ import Testing
             try fixture.other().execute("alter table t add m int8 default 2")
             #expect(try await pool.query(star).first?.integer(1) == 2)
             #expect(try await pool.transaction { try await $0.query(star).first?.integer(1) } == 2)
-            // The prepared statement no longer exists on the server.
+            // The pool's prepared statement no longer exists on the server, so the pool must
+            // prepare it again.
             _ = try await pool.query("deallocate all")
             #expect(try await pool.query(star).first?.integer(1) == 2)
         }

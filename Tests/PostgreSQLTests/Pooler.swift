@@ -19,7 +19,8 @@ final class Pooler: Sendable {
     private let folder: TemporaryFolder
     private let script: TiedScript
 
-    /// Starts PgBouncer in front of this database's server. `settings` are lines of its file.
+    /// Starts PgBouncer in front of this database's server. `settings` are lines of PgBouncer's
+    /// configuration file.
     init(before address: DatabaseAddress, _ settings: String) async throws {
         let server = address.description.split(separator: "@").last?.prefix { $0 != "/" }
         let folder = try TemporaryFolder()

@@ -2,7 +2,8 @@ import PostgreSQL
 import PushTesting
 import Testing
 
-/// Each session belongs to one client, and has the settings that its statements need.
+/// A connection through a pooler must belong to one client alone, and must have the settings that
+/// the store's statements need.
 @Suite(.timeLimit(.minutes(5))) struct PoolerTests {
     private static let settings = """
         select current_setting('default_transaction_isolation'), current_setting('client_min_messages'),
@@ -16,7 +17,7 @@ import Testing
         try (0..<10).map { try rows[0].text($0) }
     }
 
-    /// Changes each of these settings for one database.
+    /// Gives each of these settings another default value for one database.
     private static func change(_ address: DatabaseAddress) throws {
         let changes = [
             "default_transaction_isolation = serializable", "client_min_messages = error", "enable_seqscan = on",
@@ -54,7 +55,7 @@ import Testing
     ])
     func aPoolerThatSharesSessionsIsRefused(settings: String) async throws {
         try await withPooler(settings) { address, pooled in
-            // The sessions of the first attempt are still open at the second.
+            // The pooler's connections of the first attempt are still open at the second attempt.
             for _ in 0..<2 {
                 let error = #expect(throws: DatabaseError.self) { try BlockingConnection(pooled) }
                 #expect(error?.isSharedSession == true, "\(error as Any)")
@@ -77,8 +78,8 @@ import Testing
     }
 }
 
-/// Runs a test with a database, and with its address through a pooler with these settings; `nil`:
-/// without a pooler.
+/// Runs a test with a database, and with its address through a pooler with these settings. With
+/// `nil`, both addresses are the same, without a pooler.
 private func withPooler(
     _ settings: String?,
     _ body: (_ address: DatabaseAddress, _ reached: DatabaseAddress) async throws -> Void

@@ -3,7 +3,8 @@ import PushTesting
 import Synchronization
 import Testing
 
-/// Messages between sessions, and the connection on which they arrive.
+/// Messages between database connections (`NOTIFY`), and the pool's connection on which they
+/// arrive.
 @Suite(.timeLimit(.minutes(5))) struct SessionMessageTests {
     private final class Heard: Sendable {
         private let all = Mutex<[String]>([])
@@ -46,7 +47,8 @@ import Testing
         }
     }
 
-    /// The other statements wait for a lock; statements with their own connection do not.
+    /// Other statements wait for a lock. Control statements have their own connection, so they
+    /// need not wait.
     @Test func controlStatementsDoNotWaitBehindOthers() async throws {
         try await withPool("create table t (id bigint)") { fixture in
             let other = try fixture.other()

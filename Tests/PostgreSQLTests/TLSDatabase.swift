@@ -3,9 +3,9 @@ import PostgreSQL
 import PushSimulators
 import PushTesting
 
-/// A server that accepts only TLS connections, on a free port of 127.0.0.1, with a certificate
-/// for `localhost` alone. The user `certified` needs a certificate of the same authority, the
-/// user `postgres` does not.
+/// A server that accepts only TLS connections, on a free port of 127.0.0.1, with a certificate for
+/// `localhost` alone. The user `certified` needs a certificate of the same authority, but the user
+/// `postgres` does not.
 ///
 /// It ends with this object, or with the test process.
 final class TLSDatabase: Sendable {
@@ -43,7 +43,7 @@ final class TLSDatabase: Sendable {
         try folder.writeSecret(identity.privateKey, to: "server.key")
         try authority.write(to: folder.file("ca.pem"))
         let stepDown = try PostgreSQLCluster.stepDown(into: folder)
-        // The port is free again when the server starts.
+        // The held socket is closed at once, so the server can listen on its port.
         self.port = try HeldSocket().port
         self.folder = folder
         let programs = try PostgreSQLCluster.programs()

@@ -116,7 +116,7 @@ private let schema = "create table t(n int8 primary key, m int8 not null default
                 try await group.waitForAll()
             }
             try await eventually { await fixture.pool.counters().open == 1 }
-            // The pool keeps the last connection and uses it.
+            // The pool has kept its connection and uses it again.
             #expect(try await fixture.pool.transaction { try await $0.query("select 2::int8") }[0].integer(0) == 2)
             #expect(await fixture.pool.counters().lost == 0)
         }
@@ -151,8 +151,8 @@ private let schema = "create table t(n int8 primary key, m int8 not null default
 
     @Test func aDeadlockIsRetried() async throws {
         var options = PoolOptions.longTimeouts
-        // The server looks for deadlocks after a second, which must be before the limit of a
-        // wait.
+        // The server looks for deadlocks after a second, and a wait must not reach its limit
+        // before that.
         options.silenceLimit = .seconds(20)
         options.writeLimit = .seconds(30)
         try await withPool(schema, options) { fixture in
@@ -199,8 +199,8 @@ private let schema = "create table t(n int8 primary key, m int8 not null default
 
     @Test func aLockTimeoutIsRetried() async throws {
         var options = PoolOptions.longTimeouts
-        // A wait for a lock ends after three fifths of the limit. The transaction then runs
-        // again, up to its own limit.
+        // A wait for a lock ends after three fifths of the silence limit. The pool then runs the
+        // transaction again, until the transaction's own limit.
         options.silenceLimit = .seconds(5)
         try await withPool(schema, options) { fixture in
             let runs = Counter()

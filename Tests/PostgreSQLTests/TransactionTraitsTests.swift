@@ -2,8 +2,8 @@ import PostgreSQL
 import PushTesting
 import Testing
 
-/// Settings that differ for one transaction, and are back to normal in the next one on the same
-/// connection.
+/// Settings that one transaction changes. The next transaction on the same connection must have
+/// the usual settings.
 @Suite(.timeLimit(.minutes(5))) struct TransactionTraitsTests {
     private static let usual = ["on", "on"]
 

@@ -52,7 +52,8 @@ import Testing
         let (one, other) = (InboxKeeper(Self.account(store)), InboxKeeper(Self.account(store)))
         let start = try await one.read()
         #expect(try await Self.merge(one, Self.page([1], cursor: "a"), requestedAt: start))
-        // The second page was requested at the same time as the first, but is merged later.
+        // The second page of the list was requested at the same time as the first, but is merged
+        // later.
         #expect(try await !Self.merge(other, Self.page([2], cursor: "b"), requestedAt: start))
         let first = try await other.read()
         #expect(first.index.cursor == "a")
@@ -61,8 +62,8 @@ import Testing
         #expect(try await one.read().index.entries.keys.sorted() == [1, 3])
     }
 
-    /// During a request, an item was dismissed here, and another was fetched and then reported as
-    /// gone.
+    /// During a request, the user dismissed one notification, and another one was fetched and then
+    /// reported as gone.
     @Test func aLateAnswerDoesNotUndoLaterChanges() async throws {
         let keeper = InboxKeeper(Self.account(.memory))
         let before = try await keeper.read()
@@ -85,7 +86,7 @@ import Testing
         try await withThrowingTaskGroup(of: Void.self) { group in
             for worker in 0..<4 {
                 group.addTask {
-                    // Each worker stands for a process of its own.
+                    // Each worker acts like a separate process.
                     let account = Self.account(isFolder ? .folder(url, key: Self.key) : memory)
                     for number in 0..<25 {
                         let id = Int64(worker * 100 + number)
@@ -106,7 +107,8 @@ import Testing
         #expect(account.store.leftovers(in: account.folder).count == 80)
     }
 
-    /// The index fits with 5,000 random ids and payloads of 4 KiB, each in a page of its own.
+    /// The index fits into 64 KiB with 5,000 notifications. Their ids are random, their payloads
+    /// have 4 KiB, and each came in a separate page.
     @Test func theIndexFitsInSixtyFourKibibytes() throws {
         var index = AccountIndex.empty(.signed, epoch: 3, after: 0)
         index.history = (0..<32).map { _ in .random(in: 0 ... .max) }
@@ -136,8 +138,8 @@ import Testing
         #expect(index.entries.values.reduce(0) { $0 + Int($1.units) * 256 } <= 5000)
     }
 
-    /// Ids are far apart, and each change has a commit of its own: the draft drops the oldest
-    /// entries before the index is too large.
+    /// Ids that are far apart and changes in separate commits make a large index. The draft drops
+    /// the oldest entries before it becomes too large.
     @Test func anOversizedIndexDropsTheOldestEntries() throws {
         let snapshot = Account.Snapshot(commit: 3 << 40, index: .empty(.echoed, epoch: 0, after: 0))
         var draft = AccountDraft(basedOn: snapshot) { _ in nil }
@@ -186,7 +188,7 @@ import Testing
         #expect(try Self.account(store).read().index.entries.keys.sorted() == [2])
     }
 
-    /// The files are those that version 0.1.0 wrote.
+    /// The files have the form in which version 0.1.0 wrote them.
     @Test(arguments: [false, true]) func filesOfAnEarlierVersionAreMigrated(isSigned: Bool) async throws {
         let folder = try TemporaryFolder()
         let files = FolderStore(URL(fileURLWithPath: folder.path), key: Self.key)

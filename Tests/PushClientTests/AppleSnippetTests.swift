@@ -2,12 +2,12 @@ import Foundation
 import PushTesting
 import Testing
 
-/// Tests that code for Apple's systems compiles, as far as a machine with Linux can tell: see
-/// `Tests/AppleStubs`.
+/// Tests that code for Apple's systems compiles, as far as a machine with Linux can tell by the
+/// declarations in `Tests/AppleStubs`.
 @Suite(.timeLimit(.minutes(5))) struct AppleSnippetTests {
-    /// The test also compiles the parts of PushClient that are only for Apple's systems. One more
-    /// snippet must not compile, and the error must name its page and line. Both run at once,
-    /// because the compiler takes half a minute to get there.
+    /// The test also compiles the parts of PushClient that are only for Apple's systems. A wrong
+    /// snippet must not compile, and the error must name its page and line. Both compilations run
+    /// at once, because each takes half a minute.
     @Test func eachSwiftSnippetOfTheGuidesCompiles() async throws {
         let folder = try TemporaryFolder()
         let page = folder.file("guide.md")

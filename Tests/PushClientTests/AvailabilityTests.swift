@@ -5,7 +5,8 @@ import Testing
 /// Tests that the libraries of apps use no interface newer than the oldest supported systems, as
 /// far as a machine with Linux can tell.
 @Suite(.timeLimit(.minutes(5))) struct AvailabilityTests {
-    /// The control: compared with older systems, the test must find interfaces that are newer.
+    /// As a control, the test must find newer interfaces if it compares the libraries with still
+    /// older systems.
     @Test func theLibrariesUseOnlyAPIsOfTheOldestSystems() async throws {
         let ended = try await AppleScript.run("apple-availability", ["iOS=15.0", "macOS=12.0"])
         #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
@@ -20,8 +21,8 @@ import Testing
         #expect(ended.output.contains(" are in \(oldest.joined(separator: ", "))\n"))
     }
 
-    /// These tests import no module of the server or of Linux, so that a Mac runs them:
-    /// `.github/workflows/apple.yml`.
+    /// These tests import no module of the server or of Linux, so that a Mac can run them, as
+    /// `.github/workflows/apple.yml` does.
     @Test func portableTestsImportOnlyModulesThatAppsHave() throws {
         let known: Set = [
             "ClientPeers", "CryptoKit", "Cryptography", "Foundation", "FoundationNetworking", "HTTPSignatures",
@@ -46,10 +47,10 @@ import Testing
         #expect(workflow.contains("- run: swift test --filter PortableClientTests\n"))
     }
 
-    /// A Mac's reading of the manifest has no target that only Linux compiles.
+    /// On a Mac, the package has no target that compiles only on Linux.
     @Test func aMacSeesOnlyTheClientTargetsOfThePackage() async throws {
         // SwiftPM gets a folder of its own, because the process that runs this test holds the lock
-        // of the usual one.
+        // of the usual folder.
         let folder = try TemporaryFolder()
         var environment = ProcessInfo.processInfo.environment.filter { ["PATH", "HOME", "TMPDIR"].contains($0.key) }
         environment["SEALPOST_CLIENT_ONLY"] = "1"
@@ -73,7 +74,7 @@ import Testing
         }
     }
 
-    /// All other dependencies belong to the trait `Server`, which apps leave out.
+    /// All dependencies on other packages belong to the trait `Server`, which apps do not enable.
     @Test func appsResolveNoOtherPackage() throws {
         let manifest = try Repository.text(of: "Package.swift")
         let direct = manifest.matches(of: #/\.product\(name: "\w+", package: "([^"]+)"\)/#).map { String($0.output.1) }

@@ -23,7 +23,8 @@ import Testing
         #expect(ChallengeAnswer(method: method, isProxy: isProxy, trust: .system) == answer)
     }
 
-    /// The app's credentials other than certificates are not sent for a challenge.
+    /// For a challenge, the client sends the app's certificate, and no other credentials of the
+    /// app.
     @Test func theAppsCertificateIsSentWhenTheServerAsksForOne() {
         let method = ChallengeAnswer.clientCertificate
         for trust in [PushClient.ServerTrust.system, .pinned([])] {
@@ -41,7 +42,7 @@ import Testing
         let method = ChallengeAnswer.serverTrust
         #expect(ChallengeAnswer(method: method, isProxy: false, trust: trust) == .comparePins)
         #expect(ChallengeAnswer(method: method, isProxy: true, trust: trust) == .system)
-        // Without any pin the client trusts no certificate, rather than all of them.
+        // With an empty list of pins, the client trusts no certificate. It must not trust all.
         #expect(ChallengeAnswer(method: method, isProxy: false, trust: .pinned([])) == .comparePins)
     }
 }

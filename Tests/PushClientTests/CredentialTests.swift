@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct CredentialTests {
     private static let right = "Basic \(Data("alice:correct horse".utf8).base64EncodedString())"
 
-    /// A server that accepts only the right password.
+    /// Returns the script of a server that accepts only the right password.
     private static func door(_ key: SigningKey? = nil) -> ScriptedPeer.Script {
         { request, _ in
             guard request.fields["authorization"] == Self.right else {
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    /// A server that answers 401 to all credentials.
+    /// The server answers 401 to all credentials.
     @Test func aRefusedCredentialIsNotTriedAgain() async throws {
         try await ScriptedPeer.run({ request, _ in .answer(PeerAnswer(to: request, .unauthorized)) }) { peer in
             let asked = peer.client(.challenged(username: "alice", password: "wrong"))
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    /// A captive portal asks for a password, and gets none.
+    /// A captive portal asks for a password, and must not get one.
     @Test func aPasswordIsNotSentForAnUnauthenticatedChallenge() async throws {
         let key = SigningKey()
         for options in [PushClient.Options(testing: []), .init(testing: [key.publicKey])] {
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    /// Somebody between client and server would read the password.
+    /// Without TLS, somebody between client and server could read the password.
     @Test(
         arguments: [
             ("http://push.example", .unsigned, .insecureServer), ("http://128.0.0.1:1", .unsigned, .insecureServer),

@@ -65,8 +65,8 @@ import Testing
         }
     }
 
-    /// The client syncs the index and the draft's key file to the disk, but no notifications: it
-    /// can fetch these again.
+    /// The client syncs the index and the draft's key file to the disk. It does not sync
+    /// notifications, because it can fetch them again.
     @Test func aSyncOfManyNotificationsSyncsFewFilesToTheDisk() async throws {
         let folder = try TemporaryFolder()
         let server = ListServer()
@@ -102,13 +102,13 @@ import Testing
         let folder = try TemporaryFolder()
         let store = FolderStore(URL(fileURLWithPath: folder.path), key: Self.key, limits: StoreLimits(accounts: 2))
         for account in ["a", "b"] { _ = try store.createIndex(Data(), 1, in: store.folder(of: account)) }
-        // The time of the latest change counts.
+        // The store evicts the account whose latest change is the oldest.
         _ = try store.createIndex(Data(), 2, in: store.folder(of: "a"))
         _ = try store.createIndex(Data(), 1, in: store.folder(of: "c"))
         #expect(try ["a", "b", "c"].filter { try !store.commits(in: store.folder(of: $0)).isEmpty } == ["a", "c"])
     }
 
-    /// An account's unsent changes exist in no other place.
+    /// Changes that the server has not got yet exist only in the account's files.
     @Test func anAccountWithUnsentChangesIsNotEvicted() throws {
         let folder = try TemporaryFolder()
         let store = FolderStore(URL(fileURLWithPath: folder.path), key: Self.key, limits: StoreLimits(accounts: 2))
@@ -128,7 +128,7 @@ import Testing
         #expect(left == ["a", "b", "e"])
         #expect(try account("a").signOuts().count == 1)
         #expect(try account("b").read().index.outbox.count == 1)
-        // Once the server has got the changes, the account is evicted like others.
+        // When the server has got the changes, the store may evict the account like any other.
         for order in try account("a").signOuts() { try account("a").finish(order) }
         try account("f").change { $0.index.cursor = "c" }
         #expect(try account("a").newest(store).commit == 0)
@@ -148,14 +148,15 @@ import Testing
             bytes += Data(file.path.dropFirst(folder.path.count).utf8) + (try Data(contentsOf: file))
         }
         for text in [secret, "4711", "alice", "push.example"] { #expect(all.range(of: Data(text.utf8)) == nil) }
-        // The same content encrypts to different bytes.
+        // If the same content is encrypted again, the bytes differ.
         let before = try Self.files(in: folder, "entries").map { try Data(contentsOf: $0) }
         store.removeEntry(Self.name, in: account)
         _ = try store.createEntry(Data(secret.utf8), Self.name, .server, in: account)
         #expect(try Self.files(in: folder, "entries").map { try Data(contentsOf: $0) } != before)
     }
 
-    /// The key was lost: files under it can never be read, so they are removed.
+    /// When the key was lost, nobody can read the files that were encrypted with it. The store
+    /// therefore removes them.
     @Test func filesUnderALostKeyAreRemovedAtTheNextWrite() throws {
         let folder = try TemporaryFolder()
         let url = URL(fileURLWithPath: folder.file("new/store"))
@@ -171,8 +172,8 @@ import Testing
         _ = try other.createEntry(Data("2".utf8), Self.name, .server, in: account)
         #expect(try Self.files(in: folder, "").count == 2)
         #expect(try other.readEntry(Self.name, in: account) == Data("2".utf8))
-        // With the first key again, the store finds nothing: the write under the other key removed
-        // the files of the first one.
+        // With the first key again, the store finds nothing. The write with the other key has
+        // removed the files of the first key.
         #expect(try FolderStore(url, key: Self.key).readEntry(Self.name, in: alice) == nil)
     }
 
@@ -201,7 +202,7 @@ import Testing
             }
             try good.write(to: file)
         }
-        // A file in another file's place does not decrypt.
+        // A file that was copied to another file's place cannot be decrypted there.
         let other = EntryName(id: 1, commit: 1, nonce: 1)
         let first = try #require(try Self.files(in: folder, "entries").first)
         _ = try store.createEntry(Data("other".utf8), other, .server, in: alice)
@@ -221,7 +222,8 @@ import Testing
         }
     }
 
-    /// The disk takes no writes: calls continue, and the next process starts empty.
+    /// The disk accepts no writes. Calls must work nevertheless, and the next process starts
+    /// without stored data.
     @Test func syncWorksWithoutAWritableStore() async throws {
         let folder = try TemporaryFolder()
         let place = URL(fileURLWithPath: folder.file("store"))
@@ -233,12 +235,13 @@ import Testing
         try await ScriptedPeer.run(server.script, store: store) { peer, client async throws in
             #expect(try await client.sync().value.notifications.count == 5)
             #expect(peer.requests.count == 3)
-            // This client still has the inbox in memory; another starts empty.
+            // The first client still has the inbox in memory. Another client starts without stored
+            // data.
             #expect(try await client.sync().value.notifications.count == 5)
             #expect(peer.requests.count == 4)
             #expect(try await peer.client(store: store).sync().value.notifications.count == 5)
             #expect(peer.requests.count == 7)
-            // The disk takes writes again.
+            // The disk accepts writes again.
             try FileManager.default.removeItem(at: place)
             #expect(try await client.sync().value.notifications.count == 5)
             #expect(try await peer.client(store: store).cachedInbox().notifications.count == 5)

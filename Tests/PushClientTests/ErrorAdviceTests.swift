@@ -10,7 +10,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// Tests the advice for an error, and which errors belong to the network.
+/// Tests the advice for an error, and which errors are caused by the network.
 @Suite(.timeLimit(.minutes(5))) struct ErrorAdviceTests {
     private typealias Advice = PushClient.Advice
 
@@ -20,7 +20,7 @@ import Testing
 
     // MARK: Domains
 
-    /// URLSession reports POSIX 53, `ECONNABORTED`, after the app was in the background.
+    /// URLSession reports POSIX 53, `ECONNABORTED`, when an app returns from the background.
     @Test(arguments: [
         (POSIXErrorCode.ECONNABORTED, URLError.Code.networkConnectionLost), (.ECONNRESET, .networkConnectionLost),
         (.EPIPE, .networkConnectionLost), (.ENOTCONN, .networkConnectionLost), (.ETIMEDOUT, .timedOut),
@@ -67,7 +67,8 @@ import Testing
         #expect(!(cancelled as any Error).allowsCached)
     }
 
-    /// A change of networks in the middle of an answer is not an interference.
+    /// A change of networks in the middle of an answer is an error of the network, and no
+    /// interference.
     @Test func aLostNetworkIsNotInterference() {
         let aborted = NSError(domain: NSPOSIXErrorDomain, code: Int(POSIXErrorCode.ECONNABORTED.rawValue))
         #expect(NetworkFailure.isOwn(URLError(.networkConnectionLost, userInfo: [NSUnderlyingErrorKey: aborted])))
@@ -97,7 +98,8 @@ import Testing
         #expect(Advice(for: error) == advice)
     }
 
-    /// The load balancers of a service answer in its place during an outage.
+    /// During an outage, the load balancers of a service answer in its place, with one of these
+    /// statuses.
     @Test(arguments: [
         (200, PushClient.Advice.captivePortal), (302, .captivePortal), (401, .captivePortal), (403, .captivePortal),
         (511, .captivePortal), (407, .proxy), (408, .wait), (421, .wait), (429, .wait), (500, .wait), (502, .wait),
@@ -131,9 +133,11 @@ import Testing
     @Test func aCallEndsAtItsDeadlineHoweverManyRequestsItSends() async throws {
         var options = PushClient.Options(testing: [])
         options.deadline = .seconds(15)
-        // A wait for this timeout would exceed the test's time limit.
+        // If a call waited for this timeout and not for its deadline, it would exceed the test's
+        // time limit.
         options.timeout = .seconds(3600)
-        // The id is gone, so that one request follows another, and then silence.
+        // The registration id is gone, so the client sends one request after another. Then the
+        // server is silent.
         let script: ScriptedPeer.Script = { request, index in
             if index == 2 { return .silence }
             return .answer(

@@ -1,7 +1,8 @@
 import PushClient
 import Testing
 
-/// Tests events of a stream, in pieces of any size and from any server.
+/// Tests the parser for events of a stream, with pieces of any size and with texts of hostile
+/// servers.
 struct EventParserTests {
     private static func events(_ text: String) throws -> [ServerEvent] {
         var parser = EventParser()
@@ -35,7 +36,8 @@ struct EventParserTests {
         #expect(try Self.events(text).map(\.id) == ids)
     }
 
-    /// The client sends the id back in a header field of a request.
+    /// The client sends the event id back in a header field of a request, so an invalid id could
+    /// inject a field.
     @Test(arguments: ["7\u{0}", "a", "", "7 8", "-7", "7\u{85}X-Field: 1", "99999999999999999999"])
     func anInvalidEventIDIsIgnored(_ id: String) throws {
         #expect(try Self.events(Self.event(8, after: "7") + Self.event(9, after: id)).map(\.last) == ["7", "7"])

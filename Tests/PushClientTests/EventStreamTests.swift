@@ -27,8 +27,9 @@ import Testing
         }
     }
 
-    /// A stream that begins with a comment, like the server's. On Linux the session delivers no
-    /// head before a byte of the body, and a chunk without content would end the body.
+    /// A stream that begins with a comment, as the server's streams do. On Linux the session
+    /// delivers the response's head only with the first byte of the body, and a chunk without
+    /// content would end the body.
     private static func stream(
         _ request: PeerRequest,
         _ text: String = "",
@@ -47,7 +48,8 @@ import Testing
         return options
     }()
 
-    /// Runs with a script for streams, whose index counts only streams.
+    /// Runs `body` with a server that answers requests for streams by the script `streams`. The
+    /// script's index counts only these requests.
     private static func run(
         _ streams: @escaping @Sendable (PeerRequest, Int) -> PeerReply,
         _ body: @escaping @Sendable (ScriptedPeer, PushClient) async throws -> Void
@@ -173,7 +175,7 @@ import Testing
             "oversized",
             { request in .hold(Self.stream(request, Self.event(7) + String(repeating: "a", count: 10_000))) }
         ),
-        // A proxy holds back the remaining bytes.
+        // A proxy holds back the remaining bytes of an event.
         (
             "\(URLError.Code.timedOut.rawValue)",
             { request in .hold(Self.stream(request, Self.event(7) + "data: {\"secure")) }
@@ -186,8 +188,8 @@ import Testing
             index == 0 ? reply(request) : .hold(Self.stream(request, Self.event(8)))
         } _: { peer, client in
             let words = try await Self.words(5, client.events(silence: .milliseconds(500)))
-            // Complete events count; if one was lost with the remaining bytes, the server sends it
-            // again.
+            // The client uses the complete events. If an event was lost with the remaining bytes,
+            // the server sends it again.
             #expect(words.contains("disconnected \(kind)"))
             #expect(words.contains("pushed 8 secret"))
             #expect(peer.requests.count { $0.path == Paths.stream } == 2)
@@ -225,7 +227,7 @@ import Testing
             #expect(words.last == "connected")
             #expect(peer.requests.count { $0.method == "PUT" } == 2)
         }
-        // The client leaves the registration for another provider unchanged.
+        // The client leaves the registration for another provider as it is.
         try await Self.run { request, _ in
             .answer(PeerAnswer(to: request, .notFound))
         } _: { peer, client in
@@ -255,7 +257,8 @@ import Testing
             let taken = Counter()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { for try await _ in client.events(silence: .seconds(3600)) { _ = taken.next() } }
-                // The event has arrived, so the next call waits for more of the same body.
+                // The first event has arrived, so the iterator's next call waits for more of the
+                // same body.
                 try await eventually { taken.count == 2 }
                 group.cancelAll()
                 let result = await group.nextResult()

@@ -7,9 +7,9 @@ import Testing
 
 @testable import ExampleInbox
 
-/// Tests the sample app for iPhones without its screens: `examples/apple/Inbox`.
+/// Tests the sample app for iPhones in `examples/apple/Inbox`, without its screens.
 @Suite(.timeLimit(.minutes(5))) @MainActor struct ExampleAppTests {
-    /// Secrets in memory, in place of the keychain.
+    /// Keeps secrets in memory, in place of the keychain.
     private final class StoredSecrets: Secrets {
         private let values = Locked<[String: Data]>([:])
 
@@ -66,7 +66,7 @@ import Testing
         #expect(model.advice == nil)
         #expect(self.server.requests.contains { $0.hasPrefix("PUT /api/register/") })
         #expect(self.secrets.names == ["account", "store", "token"])
-        // The app does not keep the password, and the next start needs none.
+        // The app does not store the password, and needs none at its next start.
         #expect(InboxModel(self.place).isSignedIn)
     }
 
@@ -91,7 +91,7 @@ import Testing
             model.age == .upToDate
         } then: {
             let id = self.server.add("Pushed.")
-            // A client like the one that the extension makes.
+            // This client is made as the extension makes one.
             let other = try #require(try self.place.client())
             _ = try await other.notification(id)
             try await eventually { model.notifications.map(\.id) == [id] }
@@ -138,7 +138,7 @@ import Testing
         let model = InboxModel(self.place)
         let other = try #require(try self.place.client())
         try await self.run(model) {
-            // The app has asked the server, and waits for changes.
+            // When the app gives advice, it has called the server and waits for changes.
             model.advice != nil
         } then: {
             self.server.add("Another.")
@@ -181,7 +181,8 @@ import Testing
         #expect(self.server.notifications.isEmpty)
     }
 
-    /// The keychain's entries remain when the app is uninstalled.
+    /// When a user uninstalls the app, the system deletes its folder, but not its entries in the
+    /// keychain.
     @Test func aReinstalledAppIsNotSignedIn() async throws {
         _ = await self.signedIn()
         try FileManager.default.removeItem(at: self.place.folder)

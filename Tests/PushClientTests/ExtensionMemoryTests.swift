@@ -7,12 +7,12 @@ import Testing
 
 @testable import PushClient
 
-/// Tests the memory of an extension's fetch, with many cached notifications and large answers of
-/// captive portals.
+/// Tests how much memory an extension's fetch needs, with many cached notifications and large
+/// answers of captive portals.
 ///
-/// `SEALPOST_TEST_CACHED=5000` keeps that many notifications of 4 KiB. Without it there are fewer
-/// and larger ones. In both cases the store keeps twice as much as the limit, so that a fetch that
-/// reads all of it fails.
+/// `SEALPOST_TEST_CACHED=5000` keeps that many notifications of 4 KiB. Without this variable,
+/// there are fewer and larger notifications. In both cases, the store contains twice the memory
+/// limit, so a fetch that reads all of it fails.
 @Suite(.timeLimit(.minutes(5))) struct ExtensionMemoryTests {
     private static let count = ProcessInfo.processInfo.environment["SEALPOST_TEST_CACHED"].flatMap { Int($0) } ?? 256
     /// The limit in KiB.
@@ -21,7 +21,7 @@ import Testing
     private static let cachedPayload = String(repeating: "x", count: max(4096, (bound << 11) / count))
     private static let flood = [UInt8](repeating: UInt8(ascii: " "), count: 64 << 20)
 
-    /// An answer, and the outcome of the fetch.
+    /// A server's answer, and the outcome of the extension's fetch.
     private struct Case {
         let name: String
         var command = "fetch"
@@ -58,7 +58,8 @@ import Testing
             answer.framing = .chunked(isEnded: true)
             return .answer(answer)
         },
-        // The badge is this number: the cache has one notification fewer, and the fetch adds one.
+        // The badge is `count`, because the cache has one notification fewer, and the fetch adds
+        // one.
         Case(name: "the server, for a notification with a badge", command: "show", outcome: "4096 \(Self.count)") {
             request,
             _ in
@@ -98,7 +99,8 @@ import Testing
         let folder = try TemporaryFolder()
         try await ScriptedPeer.run({ _, _ in .hangUp }) { peer in
             let account = try Self.filled(folder, peer.url)
-            // Tests the guide's limit for extensions, and the default.
+            // The first limit is the one that the guide recommends for extensions, and the second
+            // is the default.
             for answerLimit in [256 << 10, PushClient.Options(testing: []).answerLimit] {
                 try account.change { $0.put(Self.cachedItem(7, Self.payload)) }
                 #expect(try account.read().index.entries.count == Self.count)
@@ -120,7 +122,7 @@ import Testing
         }
     }
 
-    /// Fills the folder as the app would, except for the notification to fetch.
+    /// Fills the folder as the app would, except for the notification that the extension fetches.
     private static func filled(_ folder: TemporaryFolder, _ url: URL) throws -> Account {
         let store = PushClient.Store.folder(URL(fileURLWithPath: folder.path), key: SymmetricKey(data: Data(count: 32)))
         let server = try #require(Endpoint(url, signatureKeys: [])).name

@@ -5,8 +5,8 @@ import PushAPI
 import PushClient
 import Testing
 
-/// The impostors of `InterferenceTests` on a real connection, where the system reads lengths,
-/// chunks and ends.
+/// The impostors of `InterferenceTests` on a real connection, where the system's HTTP client reads
+/// the framing of the answers.
 @Suite(.timeLimit(.minutes(5))) struct FramingTests {
     @Test(arguments: Tampering.all + Tampering.harmless, [nil, Tampering.key])
     func eachChangeOfAnAnswerHasItsVerdict(tampering: Tampering, key: SigningKey?) async throws {
@@ -17,7 +17,8 @@ import Testing
         }
     }
 
-    /// A captive portal announces a body and delays it: its head is enough to decide.
+    /// A captive portal announces a body and delays it. The head of the answer is enough for the
+    /// client to refuse it.
     @Test func anAnswerWithoutTheEchoIsRefusedAtItsHead() async throws {
         try await ScriptedPeer.run({ _, _ in
             var answer = PeerAnswer(body: "<html>")

@@ -7,7 +7,7 @@ import Testing
 @testable import PushClient
 
 /// Tests that a device keeps, shows and reports over time what
-/// `docs/evidence/vectors/histories.json` says.
+/// `docs/evidence/vectors/histories.json` expects.
 @Suite(.timeLimit(.minutes(5))) struct InboxHistoryTests {
     private static func histories() throws -> [JSONValue] { try VectorFile("histories").list("histories") }
 
@@ -20,7 +20,7 @@ import Testing
             InboxKeeper(Records(store, server: "https://push.example", account: "alice", isSigned: true).account)
         }
         for (number, step) in try history.list("steps").enumerated() {
-            // Each step stands for a process of its own.
+            // Each step acts like a separate process.
             try await Self.take(step, keeper(), "\(history.text("name")), step \(number + 1)")
         }
     }
@@ -28,8 +28,8 @@ import Testing
     private static func take(_ step: JSONValue, _ keeper: InboxKeeper, _ name: String) async throws {
         let now = try step.time("deviceTime")
         let exchange = try VectorExchange(step)
-        // The check uses the server's clock, because a device that is a day ahead would refuse the
-        // answer.
+        // The check uses the server's time. With the clock of a device that is a day ahead, it
+        // would refuse the answer.
         let checked = try exchange.checked(by: VectorFile.pinned(), now: step.time("serverTime"))
         #expect(try checked.fields.serverTime == step.time("serverTime"), "\(name)")
         var sync = Sync(keeper, app: nil, keyQuery: [], now: now)

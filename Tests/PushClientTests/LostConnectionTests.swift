@@ -75,7 +75,8 @@ import Testing
     }
 
     @Test func aRefusedConnectionIsReportedAsANetworkError() async throws {
-        // The listener is released with the expression; its port is then closed.
+        // The listener is released at the end of this expression, so nothing listens on its port
+        // afterwards.
         let address = try Listener(.tcp(host: "127.0.0.1", port: 0)).address
         let client = PushClient(
             server: try #require(URL(string: "http://\(address)")),

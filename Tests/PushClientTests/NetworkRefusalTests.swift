@@ -15,8 +15,8 @@ import Testing
 /// with the session on Linux.
 ///
 /// On Apple's systems a proxy's refusal is a CFNetwork error, 306 to 311, and the system handles
-/// its challenge (`ErrorAdviceTests`, `ChallengeTests`). A certificate's refusal is a `URLError`
-/// with a code of its own.
+/// its challenge (`ErrorAdviceTests`, `ChallengeTests`). The refusal of a certificate is a
+/// `URLError` with a separate code.
 @Suite(.timeLimit(.minutes(5))) struct NetworkRefusalTests {
     private static func refusal(_ request: PeerRequest) -> PeerAnswer {
         let challenge = (name: "Proxy-Authenticate", value: #"Basic realm="the office""#)
@@ -27,8 +27,8 @@ import Testing
         )
     }
 
-    /// Starts a process whose environment names the proxy, where the session on Linux looks for
-    /// it.
+    /// Starts a process whose environment names the proxy, because on Linux the session reads the
+    /// proxy from there.
     private func advice(for server: String, throughProxy proxy: URL) async throws -> String {
         let folder = try TemporaryFolder()
         let address = "\(proxy)"
@@ -41,8 +41,8 @@ import Testing
         return ended.output.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// No part of the request has reached the server. On Linux the session returns the proxy's
-    /// page as its answer.
+    /// The request has not reached the server. On Linux, the session returns the proxy's page as
+    /// if it were the server's answer.
     @Test func aProxyThatRefusesTheTunnelAnswersInTheServersPlace() async throws {
         try await ScriptedPeer.run({ request, _ in .answer(Self.refusal(request)) }) { peer async throws in
             #expect(try await self.advice(for: "https://push.example", throughProxy: peer.url) == "proxy")
@@ -51,7 +51,8 @@ import Testing
         }
     }
 
-    /// For an `http` request the proxy's page replaces the answer, without the echo.
+    /// For an `http` request, the proxy's page replaces the server's answer. It lacks the echo of
+    /// `MyToken`.
     @Test func aProxyThatRefusesARequestInClearAnswersInTheServersPlace() async throws {
         try await ScriptedPeer.run({ request, _ in .answer(Self.refusal(request)) }) { peer async throws in
             #expect(try await self.advice(for: "http://push.example", throughProxy: peer.url) == "proxy")
@@ -74,7 +75,7 @@ import Testing
             environment: ["PATH": "/usr/bin:/bin"]
         ).end()
         try #require(made.code == 0, "\(made.errors)")
-        // The port is free again when the portal listens.
+        // The held socket is closed at once, so the portal can listen on its port.
         let port = try HeldSocket().port
         let portal = try ChildProcess(
             "/usr/bin/openssl",
@@ -85,7 +86,8 @@ import Testing
         let server = try #require(URL(string: "https://127.0.0.1:\(port)"))
         let client = PushClient(server: server, credentials: .token("t", account: "alice"), options: .init(testing: []))
         let error = await #expect(throws: URLError.self) { try await client.notification(7) }
-        // On Linux the session does not report the cause, unlike Apple's.
+        // On Linux, the session does not report that the certificate was the cause. On Apple's
+        // systems, it does.
         #expect(error.flatMap { PushClient.Advice(for: $0) } == .offline, "\(String(describing: error))")
         #expect(error?.allowsCached == true)
         portal.signal(SIGKILL)

@@ -7,8 +7,8 @@ import Testing
 
 @testable import PushClient
 
-/// Tests that answers to waiting tasks, and late answers, have the effects that
-/// `docs/evidence/vectors` says.
+/// Tests that answers to queued tasks, and answers that arrive late, have the effects that
+/// `docs/evidence/vectors` gives.
 @Suite(.timeLimit(.minutes(5))) struct OutboxVectorTests {
     private let folder: TemporaryFolder
 
@@ -33,7 +33,8 @@ import Testing
         let file = try VectorFile("outbox")
         var outcomes: Set<String> = []
         for (number, vector) in try file.list("answers").enumerated() {
-            // This client uses another request to mark notifications as read, for several at once.
+            // This client uses another request to mark notifications as read: one for several
+            // notifications at once.
             if try vector.text("task") == "read", try vector.text("method") == "PATCH" { continue }
             let list = try #require(try file.list("lists").first { $0["isRead"] == vector["wasRead"] })
             outcomes.insert(try vector.text("outcome"))
@@ -74,7 +75,7 @@ import Testing
             } catch PushClientError.busy(_, let time) {
                 wait = time
             } catch {
-                // `interference.json` says which interference it is.
+                // `interference.json` gives the kind of interference.
             }
             let (count, failures) = (try await client.outbox.count, try await client.outbox.failures)
             // A waiting task delays the tasks behind it.
@@ -86,7 +87,7 @@ import Testing
             default: #expect(count == 2 && failures.isEmpty && !isNextTold, "\(name)")
             }
             #expect(wait == vector["retryAfter"]?.integer.map { Duration.seconds($0) }, "\(name)")
-            // A task that cannot be sent now must not hide the inbox.
+            // The sync may fail because of the task. The client must show the inbox nevertheless.
             _ = try? await client.sync()
             let shown = try await client.cachedInbox().notifications.first { $0.id == 7 }
             #expect(shown.map { JSONValue.bool($0.isRead) } == vector["shown"]?["Read"], "\(name)")
@@ -99,7 +100,7 @@ import Testing
         let file = try VectorFile("late")
         for (number, vector) in try file.list("cases").enumerated() {
             let late = try #require(vector["late"])
-            // This client keeps nothing of a list for one id.
+            // This client stores nothing from a list that it requested for one id.
             if try late.text("call") == "shown" { continue }
             try await self.follow(vector, late, Self.options(file), self.store("late \(number)"))
         }
@@ -133,7 +134,7 @@ import Testing
             replies.mayArrive.open()
             try await arrival
             #expect(try await Self.items(client) == vector["after"], "\(name)")
-            // The next sync makes everything consistent.
+            // After the next sync, the inbox must be the same as the server's.
             replies.acceptsTasks.withLock { $0 = true }
             #expect(try await client.sync().date == nil, "\(name)")
             #expect(try await Self.items(client) == vector["finally"], "\(name), in the end")
@@ -156,7 +157,7 @@ import Testing
     }
 }
 
-/// The answers of a vector, one of them late.
+/// The answers of a test vector, one of which arrives late.
 private final class LateReplies: Sendable {
     private struct Reply {
         let exchange: JSONValue
@@ -168,7 +169,7 @@ private final class LateReplies: Sendable {
     /// Whether the server answers requests for tasks.
     let acceptsTasks = Locked(false)
     let problems = Locked<[String]>([])
-    /// The replies by their request, in order.
+    /// The replies for each request, in order.
     private let replies: Locked<[String: [Reply]]>
     private let lateKey: String
     private let accepted: [JSONValue]
@@ -192,7 +193,7 @@ private final class LateReplies: Sendable {
         call == "notification" ? "GET /api/notifications/7" : "GET /api/notifications"
     }
 
-    /// Runs before the answer to a request, and holds back the late one.
+    /// Runs before each answer, and waits if it is the late one.
     @Sendable func wait(_ request: PeerRequest) async {
         let isLate = self.replies.withLock { $0["\(request.method) \(request.path)"]?.first?.isLate == true }
         guard isLate, "\(request.method) \(request.path)" == self.lateKey else { return }
@@ -200,7 +201,7 @@ private final class LateReplies: Sendable {
         self.check(request, reply?.exchange)
         self.isAsked.open()
         await self.mayArrive.wait()
-        // Only the request that has waited takes the late reply.
+        // The request that has waited gets the late reply, and no other request does.
         self.replies.withLock { $0["late", default: []] = reply.map { [$0] } ?? [] }
     }
 
@@ -235,7 +236,7 @@ private final class LateReplies: Sendable {
     }
 }
 
-/// A gate that one task opens once for another.
+/// Lets one task wait until another task opens the gate.
 private final class Gate: Sendable {
     private let stream: AsyncStream<Void>
     private let end: AsyncStream<Void>.Continuation

@@ -7,7 +7,8 @@ import Testing
 @testable import PushClient
 
 @Suite(.timeLimit(.minutes(5))) struct PinTests {
-    /// Compares the key as Security exports it from a certificate with openssl's pin.
+    /// Compares the key in the form in which Apple's Security framework exports it from a
+    /// certificate with the pin that openssl computes.
     @Test(
         arguments: [
             ("EC", "ec_paramgen_curve:P-256", 65), ("EC", "ec_paramgen_curve:P-384", 97),
@@ -23,7 +24,7 @@ import Testing
         if let pointLength {
             raw = Array(der.suffix(pointLength))
         } else {
-            // The bit string contains PKCS #1.
+            // For RSA, the bit string contains the key in the form of PKCS #1.
             raw = try await Array(
                 Self.openssl("openssl pkey -pubin -inform der | openssl rsa -pubin -RSAPublicKey_out -outform der", der)
             )
@@ -66,7 +67,7 @@ import Testing
         }
     #endif
 
-    /// The output of a pipe of commands for this input.
+    /// Returns the output of a shell command for this input.
     private static func openssl(_ command: String, _ input: Data = Data()) async throws -> Data {
         let folder = try TemporaryFolder()
         try input.write(to: URL(fileURLWithPath: folder.file("in")))

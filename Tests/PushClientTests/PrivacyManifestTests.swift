@@ -2,8 +2,8 @@ import Foundation
 import PushTesting
 import Testing
 
-/// Tests the privacy manifest that apps inherit: `PrivacyInfo.xcprivacy` says which of Apple's
-/// interfaces need a reason.
+/// Tests the privacy manifest that apps inherit. `PrivacyInfo.xcprivacy` gives the reason for each
+/// of Apple's interfaces that needs one.
 struct PrivacyManifestTests {
     /// Apple's categories, with the names of their interfaces.
     private static let categories = [
@@ -57,8 +57,8 @@ struct PrivacyManifestTests {
             }
         }
         #expect(used == Set(reasons.keys))
-        // The reason for files of the app, of its group or of its iCloud container that are not
-        // shown to anybody.
+        // The reason C617.1 stands for files of the app, of its group or of its iCloud container
+        // that are not shown to anybody.
         #expect(reasons["NSPrivacyAccessedAPICategoryFileTimestamp"] == ["C617.1"])
     }
 }

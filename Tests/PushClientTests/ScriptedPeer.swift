@@ -14,7 +14,7 @@ final class ScriptedPeer: Sendable {
     private let before: @Sendable (PeerRequest) async -> Void
     private let log = Locked<[PeerRequest]>([])
     private let left = Locked(0)
-    /// The open sockets; `nil` once the test is over.
+    /// The open sockets; `nil` after the test.
     private let sockets = Locked<Set<Int32>?>([])
 
     private init(url: URL, script: @escaping Script, before: @escaping @Sendable (PeerRequest) async -> Void) {
@@ -29,12 +29,12 @@ final class ScriptedPeer: Sendable {
     /// The number of held connections that the client has closed.
     var leftStreams: Int { self.left.withLock { $0 } }
 
-    /// Uses another script from now on; the index continues.
+    /// Uses another script from now on. The index of requests continues.
     func play(_ script: @escaping Script) {
         self.script.withLock { $0 = script }
     }
 
-    /// Answers while `body` runs.
+    /// Runs `body` with a peer that answers requests by `script` meanwhile.
     @discardableResult
     static func run<Result: Sendable>(
         _ script: @escaping Script,
@@ -43,7 +43,8 @@ final class ScriptedPeer: Sendable {
         try await self.run(script, before: { _ in }, body)
     }
 
-    /// Answers while `body` runs. Each request waits for `before` before its answer.
+    /// Runs `body` with a peer that answers requests by `script` meanwhile. Each request waits for
+    /// `before` before its answer.
     @discardableResult
     static func run<Result: Sendable>(
         _ script: @escaping Script,
@@ -71,7 +72,7 @@ final class ScriptedPeer: Sendable {
         }
     }
 
-    /// Answers while `body` runs with a client.
+    /// Runs `body` with a client, and answers the client's requests by `script` meanwhile.
     @discardableResult
     static func run<Result: Sendable>(
         _ script: @escaping Script,
@@ -124,11 +125,11 @@ final class ScriptedPeer: Sendable {
         }
     }
 
-    /// Closes all connections: an abandoned client would keep them open for long.
+    /// Closes all connections, because an abandoned client would keep them open for long.
     private func hangUp() {
         self.sockets.withLock { sockets in
-            // No number here belongs to another socket, because each is removed before its socket
-            // is closed.
+            // Each descriptor is removed from the set before its socket is closed. No descriptor
+            // in the set can therefore belong to another socket.
             for socket in sockets ?? [] { shutdown(socket, Int32(SHUT_RDWR)) }
             sockets = nil
         }
@@ -141,7 +142,7 @@ final class ScriptedPeer: Sendable {
         }
     }
 
-    /// Returns whether more bytes may follow.
+    /// Returns whether the connection may deliver more bytes.
     private static func read(from stream: SocketStream, _ bytes: inout [UInt8]) async -> Bool {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while true {

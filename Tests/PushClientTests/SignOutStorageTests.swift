@@ -6,8 +6,7 @@ import Testing
 
 @testable import PushClient
 
-/// Tests that signing out always works: on a full disk, and when the process is killed at any
-/// point.
+/// Tests that signing out works even on a full disk, and if the process is killed at any point.
 @Suite(.timeLimit(.minutes(5))) struct SignOutStorageTests {
     /// A store that allows a limited number of changes, or whose disk is full.
     private final class LimitedStore: EntryStore {
@@ -24,7 +23,7 @@ import Testing
         let files = MemoryStore()
         let limit = Locked(Limit())
 
-        /// Makes a change, unless the process is dead or the disk is full.
+        /// Makes a change, unless the simulated process was killed or the disk is full.
         private func write(_ body: () -> Bool) throws -> Bool {
             try self.limit.withLock { limit in
                 if limit.isFull { throw CocoaError(.fileWriteOutOfSpace) }
@@ -100,7 +99,7 @@ import Testing
         }
     }
 
-    /// A client with a registration and two notifications.
+    /// Makes a client with a registration and two notifications.
     private static func client(_ peer: ScriptedPeer, _ store: LimitedStore) async throws -> PushClient {
         let client = peer.client(store: PushClient.Store(entries: store))
         try await client.register(platform: "apns", handle: "a")
@@ -122,7 +121,7 @@ import Testing
             let next = peer.client(store: PushClient.Store(entries: store))
             #expect(try await next.cachedInbox().notifications.isEmpty)
             #expect(next.registrationID == nil)
-            // If the store contains a sign-out order, a later call sends it.
+            // A sign-out order in the store means that a later call still sends the sign-out.
             let waits = store.folders().contains { folder in
                 (try? Account(store, folder: folder).signOuts().isEmpty) == false
             }
@@ -138,7 +137,7 @@ import Testing
         return await tried.end().code == 0
     }
 
-    /// A full file system in memory, in a mount namespace of its own.
+    /// The test fills a real file system, which is in memory and in its own mount namespace.
     @Test(.enabled("it takes the right to mount") { try await isAllowedToMount() })
     func aSignOutOnAFullFileSystemKeepsNothing() async throws {
         let folder = try TemporaryFolder()
@@ -181,7 +180,8 @@ import Testing
         }
     }
 
-    /// After any last step, the next process finds the account as it was, or nothing of it.
+    /// Whatever step was the last, the next process must find either the account as it was, or
+    /// nothing of it.
     @Test(arguments: [true, false]) func aKilledSignOutLeavesTheWholeAccountOrNothing(isFull: Bool) async throws {
         var outcomes: Set<Int> = []
         for changes in 0..<12 {
@@ -191,7 +191,7 @@ import Testing
                 peer.play { _, _ in .hangUp }
                 store.limit.withLock { ($0.isFull, $0.changes) = (isFull, changes) }
                 _ = try? await client.signOut()
-                // Another process starts.
+                // The next process starts without a limit of changes.
                 store.limit.withLock { $0 = LimitedStore.Limit() }
                 let next = peer.client(store: PushClient.Store(entries: store))
                 let cached = try await next.cachedInbox().notifications.count

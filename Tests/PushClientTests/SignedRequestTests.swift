@@ -10,7 +10,8 @@ import Testing
 #endif
 
 /// Tests that the client verifies the method, path and query that the server has received. The
-/// peer signs the bytes from the wire, so an answer passes only if both are equal to the byte.
+/// peer signs the bytes that it received. An answer therefore passes only if the client verifies
+/// the same bytes.
 @Suite(.timeLimit(.minutes(5))) struct SignedRequestTests {
     private static let key = SigningKey()
     private static let options = PushClient.Options(testing: [Self.key.publicKey])
@@ -63,8 +64,8 @@ import Testing
         }
     }
 
-    /// A proxy removes the path of the server's URL, and the server signs the path that it
-    /// received.
+    /// A proxy removes the path of the server's URL from the request. The server signs the
+    /// remaining path.
     @Test(arguments: ["push/", "push/a%20b"])
     func theServersPathIsNotSigned(path: String) async throws {
         let door: ScriptedPeer.Script = { request, _ in
@@ -79,7 +80,7 @@ import Testing
         }
     }
 
-    /// The targets are those that other apps pass to `SignedRequest`.
+    /// Targets that apps may pass to `SignedRequest`.
     @Test(arguments: [
         "", "/", "?", "/a?", "/a?x", "/a/", "/a//b", "/a%20b", "/a;b=c,d", "/a+b?c+d", "/%C3%BC?%C3%BC", "/ü?ü€",
         "/%7e/~?%7E~",
@@ -88,8 +89,8 @@ import Testing
     func aURLIsSignedAsItIsSent(text: String) async throws {
         let script: ScriptedPeer.Script = { request, _ in
             var answer = PeerAnswer(to: request, key: Self.key)
-            // The shared session keeps connections open, and the peer would wait for them at its
-            // end.
+            // The shared session keeps connections open, and the peer would wait for them when it
+            // ends.
             answer["Connection"] = "close"
             answer.hangsUp = true
             return .answer(answer)

@@ -6,14 +6,14 @@ import Testing
 @testable import PushClient
 
 extension TwoProcesses {
-    /// Checks the invariants that hold whenever the processes are killed.
+    /// Checks the invariants that must hold, whenever the processes were killed.
     mutating func check() throws {
         let account = self.client.records.account
         let snapshot = try account.read()
         let cached = try Dictionary(
             uniqueKeysWithValues: snapshot.index.names.map { ($0.id, try #require(try account.item($0), "no content")) }
         )
-        // This test loses no file, so no client has a reason to start again.
+        // This test loses no file, so no client has a reason to read the whole list again.
         #expect(snapshot.index.cursor != nil || !self.hasBegun, "the cursor is lost")
         try self.checkSaid(snapshot)
         guard let cursor = snapshot.index.cursor else { return }
@@ -35,8 +35,8 @@ extension TwoProcesses {
         #expect(lost.isEmpty, "sent, and neither here nor there: \(lost)")
         for name in Self.names {
             #expect(snapshot.index.mark(of: name) >= self.said.confirmed[name] ?? 0, "a commit of \(name) is lost")
-            // The consumer's shown ids, with the changes that it has not confirmed yet, are all
-            // ids of the inbox.
+            // The ids that the consumer shows, with the changes that it has not confirmed yet,
+            // must be exactly the ids of the inbox.
             let changes = InboxChanges(snapshot, since: snapshot.index.mark(of: name), consumer: name)
             let shown = changes.isEverything ? [] : try self.shown(by: name) ?? []
             let all = shown.subtracting(changes.deleted).union(changes.arrived)
@@ -44,7 +44,8 @@ extension TwoProcesses {
         }
     }
 
-    /// The cursor's pages include all changes at the server before the date.
+    /// Checks that the pages up to the cursor include all changes that the server made before the
+    /// inbox's date.
     private static func checkDate(_ index: AccountIndex, _ cursor: String, _ state: ModelServer.State) {
         guard let date = index.syncedAt else { return }
         for (id, known) in state.changed(after: ModelServer.version(of: cursor)) where known.changedAt < date {
@@ -60,7 +61,7 @@ extension TwoProcesses {
     ) {
         let version = ModelServer.version(of: cursor)
         for id in state.undeleted {
-            // A notification that expires soon may have been deleted by the server's time.
+            // A notification that has expired may already be deleted, so it does not count.
             guard let known = state.entries[id], known.version <= version, known.expiresAt > Date() else { continue }
             if cached[id] == nil { Issue.record("lost: \(id) at \(cursor)") }
         }
@@ -71,14 +72,16 @@ extension TwoProcesses {
             }
             if known.version <= version, known.isDeleted { Issue.record("not deleted: \(id)") }
             guard let date = index.syncedAt else { continue }
-            // Signatures have whole seconds.
+            // The date comes from a signature, which has whole seconds, so a second of difference
+            // is allowed.
             if known.expiresAt < date - 1 { Issue.record("not ended: \(id)") }
             guard known.changedAt < date else { continue }
             #expect(cached.item.isRead == known.isRead && cached.item.payload?.text == known.payload, "as of the date")
         }
     }
 
-    /// Checks that everything arrives once on a good network.
+    /// Checks that, on a good network, every notification and every task finally arrives exactly
+    /// once.
     mutating func end() async throws {
         let client = self.client
         #expect(try await client.sync().date == nil)

@@ -7,7 +7,8 @@ import Testing
 
 @testable import PushClient
 
-/// An app and its extension over one folder; `Tests/ClientProgram` plays both.
+/// An app and its extension, which share one folder of stored data. `Tests/ClientProgram` acts as
+/// both of them.
 struct TwoProcesses {
     static let names = ["app", "extension"]
 
@@ -18,7 +19,7 @@ struct TwoProcesses {
     private(set) var kills = 0
     /// The steps that the processes have recorded.
     private(set) var said = Said()
-    /// Whether there has been a cursor.
+    /// Whether a check has found a cursor of the list so far.
     private(set) var hasBegun = false
 
     init(server: ModelServer, url: URL, folder: TemporaryFolder) {
@@ -47,8 +48,8 @@ struct TwoProcesses {
 
     // MARK: - A round
 
-    /// Runs both processes while the server's data changes. At times one of them is suspended, or
-    /// killed and started again; in the end both are killed.
+    /// Runs both processes while the server's data changes. From time to time, one of them is
+    /// suspended, or killed and started again. In the end, both are killed.
     mutating func round() async throws {
         var processes = try Self.names.map { try self.start($0) }
         let end = ContinuousClock.now + .milliseconds(.random(in: 200...1200))
@@ -60,8 +61,8 @@ struct TwoProcesses {
                 try await self.kill(processes[place], Self.names[place])
                 processes[place] = try self.start(Self.names[place])
             case 1, 2:
-                // A system does this to an app in the background, for few or many commits of the
-                // other process.
+                // A system suspends an app in the background. Meanwhile, the other process may
+                // make few or many commits.
                 processes[place].signal(SIGSTOP)
                 try await Task.sleep(for: .milliseconds(.random(in: 10...500)))
                 processes[place].signal(SIGCONT)
@@ -84,23 +85,23 @@ struct TwoProcesses {
         try #require(ended.code == 128 + SIGKILL, "\(name): \(ended.errors)")
         self.kills += 1
         let file = self.folder.file("said-\(name)")
-        // A process that was killed at once has recorded nothing.
+        // A process that was killed at its start has recorded nothing.
         guard let text = try? String(contentsOfFile: file, encoding: .utf8) else { return }
         try FileManager.default.removeItem(atPath: file)
         self.steps += self.said.add(text, of: name)
     }
 }
 
-/// The steps that processes have recorded: all of them hold from then on.
+/// The steps that the processes have recorded as done. No later step may undo them.
 struct Said {
     /// The last commit whose changes each process has confirmed.
     private(set) var confirmed: [String: Int64] = [:]
     private(set) var dismissed: Set<Int64> = []
     private(set) var read: Set<Int64> = []
-    /// The keys of sent notifications.
+    /// The idempotency keys of the notifications that the processes have sent.
     private(set) var sent: Set<String> = []
 
-    /// Returns the number of recorded steps.
+    /// Adds the steps that a process has recorded. Returns their number.
     mutating func add(_ text: String, of name: String) -> Int {
         var steps = 0
         for line in text.split(separator: "\n") {
@@ -120,7 +121,7 @@ struct Said {
 }
 
 extension ChildProcess {
-    /// `Tests/ClientProgram`, which is built next to the tests.
+    /// Starts the program `Tests/ClientProgram`, which is built next to the tests.
     static func clientProgram(
         _ arguments: [String],
         environment: [String: String] = [:]

@@ -3,11 +3,12 @@ import Foundation
 import PushTesting
 import Testing
 
-/// Tests two processes over one folder, killed and suspended at any moment, with a server that
-/// loses answers and forgets cursors. Nothing is lost or duplicated, no date is wrong, and cursor
-/// and inbox agree.
+/// Two processes share one folder. They are killed and suspended at any moment, and their server
+/// loses answers and forgets cursors. Nothing may be lost or duplicated, no date may be wrong, and
+/// the cursor must match the inbox.
 ///
-/// `SEALPOST_TEST_STEPS=10000` takes that many steps; the default is a hundred and fifty.
+/// `SEALPOST_TEST_STEPS=10000` sets the number of recorded steps after which the test ends; the
+/// default is 150.
 @Suite(.timeLimit(.minutes(30))) struct TwoProcessesTests {
     private static let wanted = ProcessInfo.processInfo.environment["SEALPOST_TEST_STEPS"].flatMap { Int($0) } ?? 150
 

@@ -92,7 +92,8 @@ struct VectorExchange {
         }
     }
 
-    /// The request as the client makes it; its query must be one that the client can make.
+    /// The request as the client makes it. The vector's query must be one that the client can
+    /// make.
     func apiRequest() throws -> APIRequest {
         var request = APIRequest(self.method, self.path)
         request.query = (self.query ?? "").split(separator: "&").map { part in
@@ -116,7 +117,7 @@ struct VectorExchange {
         )
     }
 
-    /// The answer, if it passes the client's checks; throws otherwise.
+    /// Returns the answer if it passes the client's checks, and throws otherwise.
     func checked(by key: VerificationKey?, account: String? = nil, now: Date) throws -> Answer {
         let check = AnswerCheck(keys: key.map { [$0] } ?? [], tolerance: .seconds(300))
         return try check.answer(

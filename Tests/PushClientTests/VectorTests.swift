@@ -5,7 +5,7 @@ import Testing
 
 @testable import PushClient
 
-/// Tests that the client does what `docs/evidence/vectors` says.
+/// Tests that the client behaves as the files in `docs/evidence/vectors` demand.
 @Suite(.timeLimit(.minutes(5))) struct VectorTests {
     @Test func theEchoIsThatOfTheVectors() throws {
         let file = try VectorFile("echo")
@@ -79,13 +79,13 @@ import Testing
         #expect(count > 1000)
     }
 
-    /// Changes the status, the content, or a field that the signature needs, like the tests of
-    /// clients in other languages.
+    /// Changes the status, the content, or a field that the signature needs, as the tests of
+    /// clients in other languages do.
     @Test func aChangedByteInAnyOfAThousandSampledAnswersIsRefused() throws {
         let file = try VectorFile("signatures")
         let (key, now) = (try VectorFile.pinned(), try file.json.time("now"))
-        // This client makes only tokens of the range, and no query that is empty or differently
-        // encoded.
+        // This client sends only valid tokens, and never an empty query or one in another
+        // encoding. Vectors with other requests are left out.
         let plain = /[a-zA-Z0-9=&]+/
         let exchanges = try file.list("vectors").map { try VectorExchange($0) }.filter {
             (try? MyToken(text: $0.token)) != nil && ($0.query ?? "a").wholeMatch(of: plain) != nil
@@ -93,7 +93,7 @@ import Testing
         var (statuses, parts): (Set<Int>, Set<String>) = ([], [])
         for _ in 0..<1000 {
             let exchange = try #require(exchanges.randomElement())
-            // The control: without the change the answer passes.
+            // As a control, the answer passes without the change.
             #expect(throws: Never.self) { try exchange.checked(by: key, now: now) }
             var changed = exchange
             let part = changed.changeOneByte()
@@ -166,8 +166,8 @@ import Testing
                 #expect(verdict == due, "\(change), \(name)")
             }
         }
-        // The client's own limit causes `oversized`; `untrustedKey` occurs before there is an
-        // answer.
+        // No vector causes these kinds: `oversized` depends on the client's own limit, and
+        // `untrustedKey` occurs before there is an answer.
         let others: [Interference.Kind] = [.oversized, .untrustedKey]
         #expect(named == Set(Interference.Kind.allCases.filter { !others.contains($0) }.map(\.rawValue) + ["accepted"]))
     }
@@ -228,7 +228,7 @@ import Testing
         } catch PushClientError.interference(let interference) {
             return interference.kind.rawValue
         } catch is PushClientError {
-            // The server itself has refused.
+            // The server itself has refused the request, so the client has accepted the answer.
             return "accepted"
         }
     }
@@ -253,7 +253,7 @@ extension VectorExchange {
         return part ?? "status"
     }
 
-    /// Replaces one byte by a digit or letter.
+    /// Replaces one byte by another digit or character.
     private static func changed(_ bytes: [UInt8]) -> [UInt8] {
         var bytes = bytes
         guard let index = bytes.indices.randomElement() else { return bytes }

@@ -11,8 +11,8 @@ import Testing
             for await isRight in group { #expect(!isRight) }
         }
         #expect(hash.matches("correct horse"))
-        // The idle memories are at most as many as this test and parallel ones have used at one
-        // time.
+        // There are at most as many idle blocks of memory as this test and parallel tests have
+        // used at the same time.
         #expect(Argon2Memory.idleCount < 50)
     }
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PushCore
 
-/// Keys that are destroyed with their day.
+/// The keys of days, which are destroyed after their day.
 @Suite(.timeLimit(.minutes(5))) struct DayKeyTests {
     private static let text = "# a comment\n2026-11-24 AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n"
 
@@ -31,7 +31,7 @@ import Testing
         #expect(Day(number: .max).next == Day(number: .max))
     }
 
-    /// Python's `hmac` and `hashlib` computed the values, by RFC 5869.
+    /// Python's `hmac` and `hashlib` computed the expected values by RFC 5869.
     @Test func keysAreDerivedAsIsDocumented() throws {
         let chain = try DayChain(text: Self.text)
         func hexadecimal(_ key: SymmetricKey) -> String {
@@ -65,7 +65,7 @@ import Testing
         let place = SealedPlace.expressions(7)
         let sealed = try vault.seal(Data("secret".utf8), in: place, until: try self.until("2026-11-26"))
         #expect(sealed.prefix(5) == Data([2, 0, 0, 0x51, 0x2F]))
-        // Another server derives the same key, also after its chain has advanced by two days.
+        // Another server derives the same key, even after its day keys have advanced by two days.
         other.days?.advance(to: chain.advanced(to: try self.day("2026-11-26")))
         #expect(try other.open(sealed, in: place) == Data("secret".utf8))
         #expect(throws: VaultError.unreadable) { try other.open(sealed, in: .expressions(8)) }
@@ -98,7 +98,8 @@ import Testing
         #expect(try format("2026-11-26") == Vault.format)
         vault.days?.beginSealing()
         #expect(try format("2026-11-26") == Vault.dayFormat)
-        // A past day, and a day that is too far away, have no key.
+        // For a past day, or a day that is too far away, there is no day key. The value is then
+        // encrypted with the keyring.
         #expect(try format("2026-11-23") == Vault.format)
         #expect(try format("2036-11-23") == Vault.format)
     }

@@ -65,7 +65,7 @@ import Testing
         )
     }
 
-    /// A refused address is final only once the device is known to be at fault.
+    /// A refused handle is a final failure only if the device is known to be the cause.
     @Test(arguments: [
         (SendFailure.deviceUnknown(reason: "r"), Blame.device, true), (.deviceUnknown(reason: "r"), .unclear, false),
         (.deviceUnknown(reason: "r"), .us, false), (.deviceGone(reason: "r"), .device, true),
@@ -78,7 +78,8 @@ import Testing
         #expect((failure.retirement(sentAt: self.now, blame: blame) != nil) == isFinal)
     }
 
-    /// A device that is only not found is never retired.
+    /// If the provider only does not find a device, the device is never retired. The push fails at
+    /// the second attempt.
     @Test(arguments: [
         (1, Blame.device, false), (2, .device, true), (2, .unclear, false), (2, .us, false),
     ])
@@ -102,8 +103,8 @@ import Testing
         )
     }
 
-    /// A push is sent at 1010. The last two values say since when its device is retired: if the
-    /// device is known to be at fault, and if not.
+    /// A push is sent at 1010. The last two values are the times since which its device is
+    /// retired, if the device is known to be the cause and if not.
     @Test(
         arguments: [
             (.success(Acceptance(providerID: "p")), .accepted(providerID: "p"), nil, nil),

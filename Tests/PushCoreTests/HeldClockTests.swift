@@ -64,7 +64,8 @@ import Testing
         #expect(clock.now() == self.machine.wall)
     }
 
-    /// Each step is plausible alone.
+    /// Each step of the clock alone would be plausible, but together they must not move the clock
+    /// far.
     @Test func smallStepsDoNotAddUp() {
         let clock = self.machine.clock()
         self.machine.step(3000)
@@ -87,7 +88,8 @@ import Testing
         }
     }
 
-    /// The reference time survives the process, and ages as if the process had continued.
+    /// The reference time survives a restart of the process, and advances as if the process had
+    /// continued.
     @Test func smallStepsDoNotAddUpOverRestarts() {
         var clock = self.machine.clock()
         for isHeld in [false, true, true] {
@@ -160,8 +162,8 @@ import Testing
         #expect(clock.held == 100 * Self.day)
     }
 
-    /// A machine without a battery starts in 1970, and the server may start before the time is
-    /// corrected.
+    /// A machine without a battery for its clock starts in 1970. The server may start before a
+    /// time server corrects the clock.
     @Test func timeBeforeTheProgramDateMayStepForward() {
         let machine = self.machine
         machine.step(-1_800_000_000)
@@ -195,7 +197,8 @@ import Testing
         #expect(clock.now() == (isHeld ? mark.time : self.machine.wall))
     }
 
-    /// A clock without a battery continues from the shutdown until a time server corrects it.
+    /// A machine without a battery for its clock continues from the time of its shutdown, until a
+    /// time server corrects the clock.
     @Test func aMachineWithoutAClockMayLearnTheTimeLater() {
         let mark = self.machine.clock().mark
         self.machine.restart()

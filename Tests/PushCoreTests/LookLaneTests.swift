@@ -2,7 +2,8 @@ import Foundation
 import PushCore
 import Testing
 
-/// The lanes and the settlements of looks: pushes that show nothing and tell a device to sync.
+/// The queues (lanes) and the settlements of looks, which are pushes that show nothing and tell a
+/// device to sync.
 struct LookLaneTests {
     @Test(arguments: ["apns", "apns/sandbox", "bank:fcm", "stream"]) func aLaneHasALaneOfLooks(name: String) {
         let lane = Lane(stored: name)

@@ -17,7 +17,7 @@ import Testing
         #expect(try #require(Username("Alice")) == #require(Username("aLICE")))
     }
 
-    /// Subjects of issuers, and their names.
+    /// Subjects in the tokens of issuers, and the user names that the server makes of them.
     @Test(arguments: [
         ("alina", "alina"), ("auth0|5f7c8e", "auth0#7c5f7c8e"), ("google-oauth2|104527", "google-oauth2#7c104527"),
         ("f:5e0c:alice", "f#3a5e0c#3aalice"), ("repo:acme/app:ref", "repo#3aacme#2fapp#3aref"),
@@ -30,7 +30,7 @@ import Testing
         #expect(try #require(Username(escaping: subject, after: "idp#")).description == "idp#\(name)")
     }
 
-    /// All texts of up to four of these characters, which are those of the escaped form.
+    /// The test tries all texts of up to four characters that the escaped form uses.
     @Test func differentSubjectsHaveDifferentNames() throws {
         var texts = [""]
         var names: Set<String> = []

@@ -3,8 +3,8 @@ import PushCore
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct PacerTests {
-    /// Asks every millisecond for ten seconds. Returns the milliseconds at which the pacer
-    /// admitted a push.
+    /// Asks the pacer every millisecond for ten seconds. Returns the milliseconds at which the
+    /// pacer admitted a push.
     private func admitted(rate: Int) -> [Int] {
         var pacer = Pacer(rate: rate)
         let start = Date(timeIntervalSince1970: 1_800_000_000)

@@ -3,7 +3,8 @@ import PushCore
 import PushTesting
 import Testing
 
-/// argon2-cffi checks our hashes, and we check its hashes.
+/// The Python library argon2-cffi checks the hashes of this project, and this project checks the
+/// hashes of argon2-cffi.
 @Suite(.timeLimit(.minutes(5))) struct PasswordDifferentialTests {
     private struct Question: Encodable {
         var phc: String?
@@ -25,8 +26,8 @@ import Testing
         "correct horse ", "pässwörd: ", "🔐 ключ ", "e\u{301}\u{302} ", "$m=8,t=1,p=1$ ", "\"\\ ", "        ",
     ]
 
-    /// Small parameters, so that a thousand hashes take seconds. Every two hundredth uses those
-    /// of production.
+    /// Small parameters, so that a thousand hashes take only seconds. Every two hundredth hash
+    /// uses the parameters of production.
     private static func parameters(_ number: Int) throws -> PasswordParameters {
         if number.isMultiple(of: 200) { return .usual }
         let lanes = number % 3 + 1

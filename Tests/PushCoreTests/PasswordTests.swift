@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushCore
 
-/// The text form of hashes, and its reading.
+/// The PHC string, which is the text form of a password hash, and how the server reads it.
 @Suite(.timeLimit(.minutes(5))) struct PHCStringTests {
     private static let salt = "c2VhbHBvc3QtdGVzdGluZw"
     private static let digest = "NYTYUry8ig4Rbly189AQQqu+5dCLc7aNovw1CUhckrI"
@@ -36,7 +36,7 @@ import Testing
         [
             "m=08,t=1,p=1", "m=+8,t=1,p=1", "m=-8,t=1,p=1", "m= 8,t=1,p=1", "m=,t=1,p=1", "m=8,t=1", "t=1,m=8,p=1",
             "m=8,t=1,p=1,", "m=8,t=1,p=1,keyid=AAAA", "M=8,t=1,p=1", "m=8;t=1;p=1", "m=0x8,t=1,p=1", "m=٨,t=1,p=1",
-            // Costs that no server should have to compute, or that Argon2 does not allow.
+            // Hashes whose costs no server should have to compute, or that Argon2 does not allow.
             "m=1048577,t=1,p=1", "m=4294967304,t=1,p=1", "m=18446744073709551624,t=1,p=1", "m=8,t=65,p=1",
             "m=8,t=4294967297,p=1", "m=8,t=0,p=1", "m=7,t=1,p=1", "m=8,t=1,p=0", "m=136,t=1,p=17", "m=15,t=1,p=2", "",
         ].map { Self.phc($0) }
@@ -190,7 +190,8 @@ import Testing
     }
 
     @Test func tooLongPasswordIsRefusedAtOnce() throws {
-        // Checking these would take a minute.
+        // Computing a hash with these parameters would take a minute, so the test shows that no
+        // hash is computed.
         let parameters = try #require(PasswordParameters(memory: 1_048_576, passes: 64, lanes: 16))
         let long = String(repeating: "x", count: 257)
         #expect(!PasswordHash.decoy(parameters).matches(long))

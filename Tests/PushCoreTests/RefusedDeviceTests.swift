@@ -2,11 +2,12 @@ import Foundation
 import PushCore
 import Testing
 
-/// The effect on a lane of refusals that may be the device's fault or ours.
+/// What a lane (queue of pushes) does after refusals that may be caused by the device or by the
+/// server's configuration.
 @Suite(.timeLimit(.minutes(5))) struct RefusedDeviceTests {
     private static let words = "devices of 5 users in a row refused, none accepted: BadDeviceToken"
 
-    /// A call: how it ended, for a device of which user, and when.
+    /// The result of a call to the provider, with the user of the device and the time.
     enum Call: Sendable {
         case refused(Int64, at: TimeInterval)
         case accepted(Int64, at: TimeInterval)
@@ -160,8 +161,8 @@ import Testing
         #expect(health.probeChoice == ProbeChoice(.known, avoiding: []))
     }
 
-    /// After a change of the VAPID key, browsers that subscribed again are accepted, and no
-    /// others.
+    /// After a change of the VAPID key, the push service accepts only browsers that have
+    /// subscribed again.
     @Test func knownAndNewAddressesTakeTurnsAsProbes() {
         var health = self.health(after: Self.refused(1...5))
         var time = Self.at(60)

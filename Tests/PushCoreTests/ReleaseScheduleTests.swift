@@ -30,7 +30,8 @@ import Testing
         await self.expectNotSet(schedule)
     }
 
-    /// The loop has read the store before the notification existed, and plans afterwards.
+    /// The server reads the next time from the store before the notification is stored, and plans
+    /// afterwards.
     @Test func timeNotedDuringAReadIsNotLost() async {
         let schedule = ReleaseSchedule()
         schedule.plan(Self.start)

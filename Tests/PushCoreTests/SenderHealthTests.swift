@@ -163,7 +163,8 @@ import Testing
         )
     }
 
-    /// Anybody can register an address that is never reachable.
+    /// Anybody can register an address that is never reachable, so a probe to an unknown address
+    /// must not make the pauses longer.
     @Test(
         arguments: [
             (failures(down, 10), down, [1, 2, 4, 8, 16, 32, 60, 60, 60, 60]),
@@ -188,7 +189,7 @@ import Testing
         #expect(health.admission(now: self.now) == .delay(until: self.now + 1.5))
         _ = health.record(Self.accepted, user: 1, isKnown: false, now: self.now, jitter: 1)
         #expect(health.admission(now: self.now) == .delay(until: self.now + 1.5))
-        // The longest delay that any of the answers asks for counts.
+        // If several answers request a delay, the longest one counts.
         let overloaded = SendOutcome.failure(.overloaded(reason: "o", retryAfter: .seconds(30)))
         _ = health.record(overloaded, user: 1, isKnown: false, now: self.now, jitter: 1)
         #expect(health.admission(now: self.now) == .delay(until: self.now + 30))

@@ -16,10 +16,10 @@ import Testing
             await bell?.wait(atMost: .milliseconds(20))
             #expect(start.duration(to: .now) >= .milliseconds(20))
             self.watch.settled([other, own])
-            // A settlement that was reported before the wait counts.
+            // The wait also ends if the settlement was reported before the wait began.
             await bell?.wait(atMost: .seconds(3600))
         }
-        // No caller waits any more.
+        // No caller waits any more, so this report must have no effect.
         self.watch.settled([own])
     }
 

@@ -80,8 +80,8 @@ import Testing
         var arrived = rings.makeAsyncIterator()
         subscription?.mailbox.attach { ring.yield() }
         _ = await arrived.next()
-        // `attach` rings at once, maybe before the push arrives. The outcome is the same, since
-        // the stream ends in both cases.
+        // `attach` rings at once, perhaps before the push arrives. The outcome is the same,
+        // because the stream ends in both cases.
         subscription = nil
         #expect(await delivery == .nobodyThere)
     }
@@ -91,7 +91,7 @@ import Testing
         let outcomes = await withTaskGroup(of: StreamHub.Delivery.self) { group in
             for _ in 0..<150 { group.addTask { await self.hub.deliver(self.id, to: self.device) } }
             var outcomes: [StreamHub.Delivery] = []
-            // The refused deliveries end first, because no client reads.
+            // No client reads, so only the refused deliveries can end yet.
             while outcomes.count < 50, let outcome = await group.next() { outcomes.append(outcome) }
             for event in subscription.mailbox.take().events { event.succeed() }
             for await outcome in group { outcomes.append(outcome) }

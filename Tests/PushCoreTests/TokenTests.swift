@@ -4,7 +4,7 @@ import PushCore
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct BearerTokenTests {
-    /// Another program made this token: its checksum is `zlib.crc32` in base 62.
+    /// A Python program made this token. Its checksum is `zlib.crc32` in base 62.
     static let sample = "spt_0000000000000000000000000000000000002V8kkg"
 
     @Test func aTokenIsMadeOfLettersAndDigitsAndIsReadAgain() throws {
@@ -56,13 +56,13 @@ import Testing
         #expect(Fingerprint(bytes: fingerprint.bytes) == fingerprint)
     }
 
-    /// FIPS 180-2, appendix B.1.
+    /// The example of FIPS 180-2, appendix B.1.
     @Test func fingerprintIsTheHashOfTheText() {
         let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
         self.expect(Fingerprint(of: "abc"), is: expected)
     }
 
-    /// RFC 4231 section 4.3.
+    /// The test case of RFC 4231 section 4.3.
     @Test func keyedFingerprintIsTheHMACOfTheText() {
         let code = KeyedHash(key: SymmetricKey(data: Data("Jefe".utf8)))
         let expected = "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"

@@ -4,17 +4,17 @@ import PushCore
 import PushTesting
 import Testing
 
-/// The Python package cryptography, which shares no code with us, writes and reads the vault's
-/// format and the derivation of keys.
+/// The Python package cryptography, which shares no code with this project, writes and reads the
+/// vault's format and the derivation of keys.
 @Suite(.timeLimit(.minutes(5))) struct VaultDifferentialTests {
     private struct Question: Encodable {
         let key: Data
         let number: UInt32
         let id: Int64
         let sender: Int64
-        /// A value that we encrypted, to be decrypted there.
+        /// A value that this project encrypted, and that Python must decrypt.
         let sealed: Data
-        /// A text to be encrypted there.
+        /// A text that Python must encrypt.
         let plaintext: Data
         let nonce: Data
         let purpose: String

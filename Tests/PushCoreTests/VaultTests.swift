@@ -117,7 +117,7 @@ import Testing
         #expect(!hash.matches(""))
     }
 
-    /// The command `argon2` of the reference library made the hash.
+    /// The command `argon2` of the reference library made this hash.
     @Test func aHashOfTheReferenceCommandMatches() {
         let phc = "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4"
         #expect(PasswordHash(phc: phc).matches("password"))

@@ -3,7 +3,7 @@ import Foundation
 import PushCore
 import Testing
 
-/// Published vectors, through the functions that the product uses.
+/// Published test vectors, checked with the functions that the server uses.
 @Suite(.timeLimit(.minutes(5))) struct VectorTests {
     private static func bytes(_ hexadecimal: String) -> Data {
         let digits = Array(hexadecimal.utf8)
@@ -94,8 +94,8 @@ import Testing
         #expect(Data(KeyedHash(key: key).code { $0.update(data: Data(text.utf8)) }) == Self.bytes(code))
     }
 
-    /// Keys around a block of 64 bytes, and messages in two portions around it. Each hash is read
-    /// twice.
+    /// Keys that are shorter and longer than a block of 64 bytes, and messages in two portions.
+    /// Each hash is computed twice.
     @Test(arguments: [0, 1, 32, 63, 64, 65, 200])
     func aKeyedHashIsAnHMAC(keyLength: Int) {
         let key = SymmetricKey(data: (0..<keyLength).map { UInt8($0) })
@@ -130,8 +130,8 @@ import Testing
         #expect(Fingerprint(of: text[...]).bytes == Self.bytes(hash))
     }
 
-    /// RFC 6979 appendix A.2.5: its key and its signatures with SHA-256. Our signatures are
-    /// random, and so are verified with its key.
+    /// RFC 6979 appendix A.2.5: its key and its signatures with SHA-256. The project's own
+    /// signatures are random, so the test only verifies them with the key of the RFC.
     @Test(arguments: [
         (
             "sample",

@@ -28,8 +28,8 @@ import Testing
     }
 
     @Test func pushesQueuedBeforeTheStartAreSent() async throws {
-        // The clock starts at the present and advances. APNs may refuse a second stream until it
-        // has seen a valid token, and refused pushes are retried after a delay.
+        // The service uses the real clock. APNs may refuse a second stream until it has seen a
+        // valid token, and the refused push must become due again after its delay.
         self.fixture.clock.advance(by: Date().timeIntervalSince(self.fixture.now))
         let alice = try await fixture.addUser("alice")
         try await fixture.addDevice(of: alice, handle: "abcd")
@@ -69,14 +69,14 @@ import Testing
         #expect(lines.allSatisfy { $0.hasSuffix(" trace=\(id)") })
     }
 
-    /// The provider's words are in the log only.
+    /// The reason that the provider gives is only in the log, and not in the span.
     @Test func aCallOfAProviderIsASpanUnderThePostOfItsNotification() async throws {
         let alice = try await self.fixture.addUser("alice")
         try await self.fixture.addDevice(of: alice, handle: "abcd")
         for number in Int64(1)...3 { try await self.fixture.post(number, from: alice, to: "username:alice") }
         let spans = try #require(self.rig.traces.spans)
         let text = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7"
-        // The caller of the second post records nothing, and that of the third names no trace.
+        // By its flag, the second post is not sampled. The third post belongs to no trace.
         for (number, flag) in [(Int64(1), "01"), (2, "00")] {
             let post = try #require(TraceContext(traceparent: "\(text)-\(flag)"))
             self.rig.traces.record(post, of: try #require(NotificationID(rawValue: number)))
@@ -95,7 +95,7 @@ import Testing
         )
     }
 
-    /// Nothing else tells an operator why a device is not confirmed.
+    /// Only this log line tells an operator why a device is not confirmed.
     @Test func aCodeThatIsNotAcceptedIsLoggedWithItsDeviceAndUser() async throws {
         let alice = try await self.fixture.addUser("alice")
         try await self.fixture.issue("d1", to: alice)
@@ -176,7 +176,7 @@ import Testing
         #expect(due == self.fixture.now + SenderHealth.firstPause)
     }
 
-    /// Apple is known to refuse one in many pushes with a good token.
+    /// Apple sometimes refuses a push although the provider token is valid.
     @Test func occasionalRefusalOfTheTokenPausesNothing() async throws {
         try await self.fill(100)
         let refusal = Fault.answer(status: 403, body: #"{"reason":"InvalidProviderToken"}"#)
@@ -203,12 +203,13 @@ import Testing
             #expect(Self.pause(status)?.cause == .overloaded)
             self.fixture.clock.advance(by: 599)
             wakeUp()
-            // A push to the second provider completes: by then every push that the first could
-            // get would have been sent.
+            // When a push to the second provider has completed, every push that the first provider
+            // could get would also have been sent.
             try await self.pushToTheOther(wakeUp)
             #expect(self.apns.pushes.received.count <= 3)
             self.apns.pushes.setFaults([])
-            // The wait of pushes that were in flight may have begun only now.
+            // Pushes that were in flight may have begun their delay only now, so the clock
+            // advances by more than the delay.
             self.fixture.clock.advance(by: 601)
             wakeUp()
             _ = try await self.apns.pushes.acceptedPush(100, within: .seconds(60))
@@ -218,7 +219,7 @@ import Testing
         #expect(Set(ids).count == 100)
     }
 
-    /// The first push after a pause is leased, and expires before it is sent.
+    /// The first push after a pause, the probe, expires between its lease and its sending.
     @Test(.timeLimit(.minutes(5))) func theLaneResumesAfterALeasedProbeExpires() async throws {
         let alice = try await fixture.addUser("alice")
         try await fixture.addDevice(of: alice, handle: "abcd")
@@ -227,7 +228,7 @@ import Testing
         let clock = self.fixture.clock
         let reader = Mutex(try #require(self.fixture.store.makeReader() as? SQLiteReader))
         let second = try #require(NotificationID(rawValue: 2))
-        // The clock advances as soon as the second push is leased.
+        // The clock advances as soon as the service has leased the second push.
         let now: @Sendable () -> Date = {
             let isLeased = reader.withLock { reader in
                 let values: [StoredValue] = [.integer(second.rawValue), .integer(0), .integer(1)]
@@ -252,8 +253,8 @@ import Testing
         #expect(String(decoding: last.request.body, as: UTF8.self).contains("\"3\""))
     }
 
-    /// The calls to the first provider would last ten times as long as the test waits for the
-    /// second's push.
+    /// A call to the first provider lasts ten times as long as the test waits for the push to the
+    /// second provider.
     @Test func aProviderThatNeverAnswersDelaysNoOther() async throws {
         try await self.fill(10)
         self.apns.pushes.setFaults([FaultRule(.noAnswer)])
@@ -291,7 +292,7 @@ import Testing
             try await self.untilTallied { $0.accepted == 1 }
             try await self.fixture.post(3, from: alice, to: "username:alice")
             wakeUp()
-            // The first push was kept in the queue; it is cancelled when its device is removed.
+            // The first push stayed in the queue. It is cancelled when its device is removed.
             try await self.untilTallied { $0.failed == 1 && $0.cancelled == 1 }
         }
         #expect(try await self.fixture.reader.devices(ofUser: alice.id).isEmpty)

@@ -7,8 +7,8 @@ import PushTesting
 import Synchronization
 import Testing
 
-/// Pushes to valid tokens together with tokens of the other environment, tokens of another app,
-/// and dead and invented tokens.
+/// Pushes to valid tokens among pushes to tokens of the other environment, tokens of another app,
+/// retired tokens and invented tokens.
 @Suite(.timeLimit(.minutes(5))) struct EnvironmentLaneTests {
     private static let (production, sandbox) = (Lane(Platform("apns")), Lane(Platform("apns"), in: .sandbox))
 
@@ -23,14 +23,15 @@ import Testing
         try await self.fixture.reader.tallies()[lane.description] ?? Tally()
     }
 
-    /// Reads the tallies of both environments at one instant. Between two reads a push may move,
-    /// and be in neither.
+    /// Reads the tallies of both environments at one instant. Between two reads, a push could move
+    /// from one environment to the other, and neither read would count it.
     private func tallies() async throws -> (production: Tally, sandbox: Tally) {
         let all = try await self.fixture.reader.tallies()
         return (all[Self.production.description] ?? Tally(), all[Self.sandbox.description] ?? Tally())
     }
 
-    /// Advances the clock to the next work if nothing is due. Returns `true` if it did.
+    /// If nothing is due, advances the clock to the next due push or the end of a pause. Returns
+    /// whether it has advanced the clock.
     @discardableResult
     private func skip(_ status: SenderStatus) async throws -> Bool {
         var next: Date?
@@ -75,8 +76,8 @@ import Testing
         )
     }
 
-    /// A token that neither environment knows is judged in the environment where its device
-    /// registered.
+    /// If neither environment knows a token, the environment in which its device registered
+    /// decides that the device is retired.
     @Test func anInventedTokenIsTriedInBothEnvironmentsAndRetired() async throws {
         let (alice, mallory) = (try await self.fixture.addUser("alice"), try await self.fixture.addUser("mallory"))
         try await self.fixture.addDevice(of: alice, handle: "a11ce0")
@@ -101,8 +102,8 @@ import Testing
         )
     }
 
-    /// The operator has configured a wrong app name: no device is moved while the lane is paused
-    /// for that.
+    /// The operator has configured a wrong app, so Apple refuses all tokens. The lane is then
+    /// paused, and no device may be moved or retired.
     @Test func devicesAndPushesAreKeptWhenAllTokensAreRefused() async throws {
         let refusal = Fault.answer(status: 400, body: #"{"reason":"DeviceTokenNotForTopic"}"#)
         for simulator in [self.rig.apns, self.rig.sandbox] { simulator.pushes.setFaults([FaultRule(refusal)]) }
@@ -127,8 +128,8 @@ import Testing
         }
     }
 
-    /// A thousand valid devices and 50 invalid ones of as many users; one of these users has 20
-    /// more.
+    /// There are a thousand valid devices, and 50 users with an invalid device each. One of these
+    /// users has 20 more invalid devices.
     @Test func aThousandValidDevicesAreReachedDespiteFiftyInvalidOnes() async throws {
         let topic = self.rig.apns.credentials.topic
         let publisher = try await self.fixture.addUser("publisher", role: .publisher)
@@ -153,13 +154,13 @@ import Testing
                 try await self.fixture.addDevice(of: user, handle: handle, tags: ["all"])
             }
         }
-        // A call that times out is repeated, and counts twice. On a busy machine some calls
-        // would.
+        // On a busy machine, some calls could exceed a short timeout. They would be repeated and
+        // counted twice.
         try await self.rig.run(concurrency: 50, hasSandbox: true, timeout: .seconds(60)) { wakeUp, status in
             try await self.fixture.post(1, from: publisher, to: "all")
             wakeUp()
             try await eventually { try await self.tally(Self.production).accepted == 1000 }
-            // The invalid devices came last, and in a row. Until another push is accepted, the
+            // The last pushes all went to invalid devices. Until another push is accepted, the
             // cause of the failures is unknown.
             let number = Counter()
             try await eventually {
@@ -175,7 +176,8 @@ import Testing
             let here = try await self.tally(Self.production)
             #expect(here.expired == 0 && here.failed > 0)
         }
-        // All invalid devices are removed or moved: the next broadcast meets none.
+        // All invalid devices are now removed or moved, so the next broadcast reaches no invalid
+        // device.
         let asked = self.rig.apns.pushes.received.count
         let accepted = try await self.tally(Self.production).accepted
         try await self.rig.run(concurrency: 50, hasSandbox: true, timeout: .seconds(60)) { wakeUp, _ in
@@ -187,7 +189,7 @@ import Testing
         #expect(self.rig.apns.pushes.received.count == asked + 1000)
     }
 
-    /// Gives out numbers of notifications.
+    /// Returns a new number for a notification at each call.
     private final class Counter: Sendable {
         private let number = Atomic<Int64>(1000)
 

@@ -12,8 +12,8 @@ import Testing
 
 @testable import PushDelivery
 
-/// Events are delivered from a real store over a real connection to a receiver that verifies
-/// signatures.
+/// The delivery of events from a real store, over a real connection, to a simulated receiver that
+/// verifies signatures.
 @Suite(.timeLimit(.minutes(5))) struct EventDeliveryTests {
     private let fixture: StoreFixture
     private let alice: User
@@ -32,7 +32,7 @@ import Testing
 
     private var logger: Logger { Logger(label: "test") { [log] _ in log } }
 
-    /// Makes one event for each number: a cancelled push.
+    /// Makes an event for each number, by cancelling a push.
     private func makeEvents(_ numbers: ClosedRange<Int64>) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in numbers {
@@ -52,7 +52,7 @@ import Testing
         try await self.fixture.reader.events(after: nil, ofSender: nil, limit: 10_000).events
     }
 
-    /// Delivers events while `body` runs. `store` may replace the fixture's.
+    /// Delivers events while `body` runs. `store` may replace the fixture's store.
     private func deliver(
         secret: String? = nil,
         storing store: (any EventStore)? = nil,
@@ -103,13 +103,14 @@ import Testing
         }
     }
 
-    /// Encodes only the numbers, which the simulator needs. Another test covers the format.
+    /// Encodes only the numbers, because the simulator needs nothing else. Another test covers the
+    /// format.
     private static func encode(_ events: [PushEvent]) -> [UInt8] {
         let list = events.map { #"{"Number":\#($0.number)}"# }.joined(separator: ",")
         return Array(#"{"type":"sealpost.events","data":{"Events":[\#(list)]}}"#.utf8)
     }
 
-    /// The numbers in each accepted message, in the order of their arrival.
+    /// The numbers of the events in each accepted message, in the order of their arrival.
     private var received: [[Int64]] {
         self.hook.pushes.received.filter(\.verdict.isDelivered).map { push in
             String(decoding: push.request.body, as: UTF8.self).matches(of: #/"Number":(\d+)/#)
@@ -170,7 +171,7 @@ import Testing
                 try await eventually { self.status.isPaused }
                 #expect(try await self.fixture.reader.eventBacklog().count == 3)
                 #expect(self.hook.pushes.received.count == 1)
-                // A reload resets the status like this.
+                // A reload of the configuration resets the status in this way.
                 self.status.reset()
                 try await eventually { try await self.isAllDelivered() }
             }
@@ -192,7 +193,7 @@ import Testing
 
     @Test func aReceiverGetsAllEventsAfterAnOutage() async throws {
         try await self.makeEvents(1...3)
-        // The port is open, and no server answers the handshake.
+        // The receiver's port is open, but nobody answers the TLS handshake.
         try await self.deliver {
             try await eventually { self.status.isPaused }
             try await self.hook.whileRunning { _ in
@@ -203,7 +204,8 @@ import Testing
         #expect(try await Set(self.received.flatMap(\.self)) == Set(self.events().map(\.number)))
     }
 
-    /// At each message the process is killed between the receiver's answer and the next commit.
+    /// The store forgets what was delivered, as if the process were killed between the receiver's
+    /// answer and the next commit.
     @Test func acknowledgedEventsThatWereNotSettledAreSentAgain() async throws {
         try await self.makeEvents(1...600)
         try await self.hook.whileRunning { _ in
@@ -272,7 +274,8 @@ import Testing
             await services.triggerGracefulShutdown()
             try await group.waitForAll()
         }
-        // The newest event stays, so that its number is not used again.
+        // All events but the newest are dropped. The newest event stays, so that its number is not
+        // used again.
         #expect(self.status.counts.dropped == 2)
         #expect(
             self.log.lines == ["error events expired before the receiver acknowledged them, and were deleted count=2"]

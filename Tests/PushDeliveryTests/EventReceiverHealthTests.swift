@@ -7,7 +7,8 @@ import Testing
 @Suite struct EventReceiverHealthTests {
     private let start = Date(timeIntervalSince1970: 1_800_000_000)
 
-    /// Returns the pauses after failures in a row, each at the end of the one before.
+    /// Records `count` failures, each at the end of the previous pause. Returns the lengths of the
+    /// pauses.
     private func delays(_ failure: SendFailure, _ count: Int, jitter: Double) -> [TimeInterval] {
         var (health, now) = (EventReceiverHealth(), self.start)
         return (0..<count).map { _ in

@@ -6,7 +6,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// Devices that the provider does not know, and the effect on other devices' pushes.
+/// Devices that the provider does not know, and how the refusals affect pushes to other devices.
 @Suite(.timeLimit(.minutes(5))) struct LaneHealthTests {
     private static let refusal = Fault.answer(status: 400, body: #"{"reason":"BadDeviceToken"}"#)
     private static let lane = Lane(Platform("apns"))
@@ -19,7 +19,7 @@ import Testing
         self.rig = try Rig()
     }
 
-    /// Adds users with a device each, whose handles begin with `prefix`.
+    /// Adds users with a device each, The handles of the devices begin with `prefix`.
     private func addUsers(_ count: Int, prefix: String) async throws -> [User] {
         var users: [User] = []
         for number in 0..<count {
@@ -42,7 +42,7 @@ import Testing
         status.pauseByLane[self.lane] ?? nil
     }
 
-    /// The devices that the provider was asked for, in order.
+    /// The handles for which the provider has got pushes, in the order of arrival.
     private var asked: [String] {
         self.apns.pushes.received.map { String($0.request.path.dropFirst("/3/device/".count)) }
     }
@@ -55,7 +55,7 @@ import Testing
         let alice = try await self.addUsers(1, prefix: "a11ce0")[0]
         self.apns.pushes.setFaults([FaultRule(Self.refusal, when: [.device("dead")])])
         // The service sends one push at a time. Before APNs has seen a valid token, it may refuse
-        // a second stream, and that push would be retried later.
+        // a second stream, and the service would retry that push later.
         try await self.rig.run(concurrency: 1) { wakeUp, status in
             try await self.post(1, to: mallory)
             wakeUp()
@@ -69,7 +69,7 @@ import Testing
             try await self.untilTallied { $0.failed == 30 }
             #expect(status.pauseCounts == [Self.lane: [:], Lane(Platform("other")): [:]])
         }
-        // Once other devices are reached, the refused devices are known to be dead, and nothing
+        // When pushes reach other devices, the refused devices are known to be the cause. Nothing
         // more is sent to them.
         #expect(try await self.fixture.reader.devices(ofUser: mallory.id).isEmpty)
         let warnings = self.rig.log.lines.filter { $0.hasPrefix("warning") }
@@ -90,7 +90,7 @@ import Testing
             try await eventually { Self.pause(status) != nil }
             #expect(Self.pause(status)?.cause == .devicesRefused)
             #expect(status.pauseCounts[Self.lane] == [.devicesRefused: 1])
-            // The operator corrects the cause.
+            // The operator corrects the cause of the refusals.
             self.apns.pushes.setFaults([])
             self.fixture.clock.advance(by: SenderHealth.firstPause)
             wakeUp()
@@ -116,11 +116,11 @@ import Testing
             for (number, user) in users.enumerated() { try await self.post(Int64(number + 1), to: user) }
             wakeUp()
             try await eventually { self.asked.count == 30 }
-            // The operator finds the proxy that answers like this.
+            // The operator removes the proxy that has refused the pushes.
             self.apns.pushes.setFaults([])
             try await eventually {
-                // The service may record the last answer only now; its push then waits from now
-                // on.
+                // The service may record the last answer only now. Its push is then due only after
+                // a new delay, so the clock must advance again.
                 let due = try await self.fixture.reader.nextDue(in: Self.lane, .direct)
                 if let due, due > self.fixture.now {
                     self.fixture.clock.advance(by: due.timeIntervalSince(self.fixture.now))
@@ -151,7 +151,7 @@ import Testing
             try await self.post(2, to: users[1])
             wakeUp()
             try await eventually { Self.pause(status) != nil }
-            // All pushes of the hostile user are older.
+            // All pushes to the hostile user's devices are older than the push to another user.
             try await self.post(3, to: mallory)
             try await self.post(4, to: mallory)
             self.fixture.clock.advance(by: 1)

@@ -13,7 +13,8 @@ import Testing
     private let log = LogRecorder()
     private var now: Date { self.fixture.now }
 
-    /// Makes a lane with four leased pushes and room for two at a time.
+    /// Makes a lane (queue of pushes to one provider) with four leased pushes. It may send two at
+    /// a time.
     init() async throws {
         self.fixture = try StoreFixture()
         let lane = LaneSettings(Lane(Platform("apns")), sender: NoSender(), concurrency: 2)
@@ -117,8 +118,8 @@ import Testing
         self.lane.withLock { $0.beginLease(of: [.direct], batch: 100, now: self.now) }
     }
 
-    /// Pushes that were leased before the pause were not chosen as probes, and may belong to a
-    /// user whom probes avoid.
+    /// A paused lane may send only a probe. Pushes that were leased before the pause were not
+    /// chosen as probes, and may belong to a user whom probes avoid.
     @Test func aPausedLaneSendsOnlyPushesLeasedAsProbes() throws {
         let others = try self.pause()
         self.lane.withLock { $0.endLease([.direct: others]) }
@@ -143,7 +144,7 @@ import Testing
         #expect(self.lane.withLock { $0.beginSettling(after: .zero) }.map(\.0) == [others[0]])
     }
 
-    /// However the first probe ends, another probe must become possible: nothing else would end
+    /// However the first probe ends, another probe must become possible, because nothing else ends
     /// the pause.
     @Test(arguments: [Settlement.expired, .released, .retried(at: .distantFuture, reason: "withdrawn")])
     func aProbeThatEndsUnansweredIsFollowedByAnother(settlement: Settlement) throws {

@@ -6,7 +6,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// The service stores the looks that a `LookBook` has collected.
+/// The service stores looks (pushes that tell a device to sync), which a `LookBook` has collected.
 @Suite(.timeLimit(.minutes(5))) struct LookServiceTests {
     private let book = LookBook()
     private let fixture: StoreFixture
@@ -33,7 +33,7 @@ import Testing
         return try await self.fixture.store.lease(request, now: self.fixture.now)
     }
 
-    /// There are more recipients than one transaction takes.
+    /// There are more recipients than the service handles in one transaction.
     @Test func allRecipientsOfARecallWhoHaveNotDismissedItLookAtOnce() async throws {
         let paul = try await self.fixture.addUser("paul", role: .publisher)
         for number in 1...205 {
@@ -51,7 +51,8 @@ import Testing
         let looks = try await self.looks()
         #expect(Set(looks.map(\.push.handle)) == Set((1...205).map { "device\($0)" }).subtracting(["device7"]))
         #expect(looks.allSatisfy { $0.push.priority == .high })
-        // Nothing tells a provider which devices look for the same notification.
+        // A provider must not learn which devices sync because of the same notification, so the
+        // pushes have different ids.
         #expect(Set(looks.map(\.push.notification)).count == 204)
         #expect(Set(looks.map(\.push.collapseID)).count == 204)
     }

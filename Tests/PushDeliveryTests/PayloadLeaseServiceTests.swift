@@ -7,7 +7,7 @@ import PushTesting
 import ServiceLifecycle
 import Testing
 
-/// The service ends each lease at its time.
+/// The service ends each lease of a read-once payload at the lease's time.
 @Suite(.timeLimit(.minutes(5))) struct PayloadLeaseServiceTests {
     private let fixture: StoreFixture
     private let alice: User
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    /// The store erases them in more than one transaction.
+    /// There are more payloads than the store erases in one transaction.
     @Test func payloadsOfLeasesThatEndedDuringDowntimeAreErased() async throws {
         let ids = try await self.lease(600, until: self.fixture.now + 60)
         let now = self.fixture.now + 60
@@ -88,7 +88,8 @@ import Testing
         #expect(try await self.areErased(ids))
     }
 
-    /// The service first looks before the lease ends, and no signal wakes it.
+    /// The service reads the store before the lease ends, and no signal wakes it afterwards. It
+    /// must wake by itself.
     @Test func aRunningServiceEndsALeaseAtItsTime() async throws {
         let start = ContinuousClock.now
         let (early, end) = (self.fixture.now, self.fixture.now + 1)

@@ -5,7 +5,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// The service's own timer releases scheduled notifications at their times.
+/// The delivery service's own timer releases scheduled notifications at their times.
 @Suite(.timeLimit(.minutes(5))) struct ReleaseLoopTests {
     private let rig: Rig
     private let paul: User

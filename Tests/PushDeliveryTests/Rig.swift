@@ -8,14 +8,14 @@ import PushTesting
 import Reactor
 import ServiceLifecycle
 
-/// The service between a real outbox and simulated providers, with a clock that only tests
+/// The delivery service with a real store and simulated providers, with a clock that only tests
 /// advance.
 struct Rig: Sendable {
     let fixture: StoreFixture
     let apns: APNsSimulator
-    /// The other environment of `apns`.
+    /// A simulator of the sandbox, the other environment of `apns`.
     let sandbox: APNsSimulator
-    /// A second provider, to test that one does not affect the other.
+    /// A second provider, to test that the failures of one provider do not affect the other.
     let other: APNsSimulator
     let log = LogRecorder(logLevel: .info)
     let traces = RequestTraces(spans: SpanRecorder(sampling: 0))
@@ -33,7 +33,7 @@ struct Rig: Sendable {
     }
 
     /// Runs the service while `body` runs, with the lanes `apns` and `other`, and `apns/sandbox`
-    /// if asked. It uses the fixture's clock unless `now` replaces it.
+    /// if `hasSandbox`. It uses the fixture's clock unless `now` replaces it.
     ///
     /// A call to `apns` ends after `timeout`. `ending` may end calls that still run when `body`
     /// has returned.

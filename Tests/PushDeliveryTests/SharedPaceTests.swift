@@ -8,7 +8,7 @@ import Testing
 
 @testable import PushDelivery
 
-/// The rate and the delays of a lane on several servers.
+/// How several servers share the rate and the delays of pushes to one provider.
 @Suite(.timeLimit(.minutes(5))) struct SharedPaceTests {
     private static let lane = Lane(Platform("apns"))
     private static let start = Date(timeIntervalSince1970: 1_800_000_000)
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    /// A server with one lane.
+    /// A server with one lane (queue of pushes to one provider).
     private struct Sender {
         let fixture: StoreFixture
         let status = SenderStatus()
@@ -69,8 +69,8 @@ import Testing
         #expect(pause.reason == "slow down")
         #expect((20...62).contains(pause.until.timeIntervalSince(second.fixture.now)))
         #expect(second.lane.withLock { $0.beginLease(of: [.direct], batch: 1, now: second.fixture.now) } == nil)
-        // New credentials end the pause here, and the exchange with the other server does not
-        // restore it.
+        // New credentials end the pause on this server. The exchange with the other server must
+        // not restore it.
         second.status.reset(Self.lane)
         await second.exchange.exchange()
         #expect(second.pause == nil)

@@ -5,7 +5,7 @@ import Testing
 @testable import PushDelivery
 
 @Suite(.timeLimit(.minutes(5))) struct SignalTests {
-    /// Returns whether a wait ends by a ring. After a lost ring it lasts until its limit.
+    /// Returns whether a wait ends by a ring. If the ring is lost, the wait lasts until its limit.
     private func isHeard(_ signal: Signal) async -> Bool {
         let limit = Duration.seconds(30)
         let start = ContinuousClock.now
@@ -18,7 +18,7 @@ import Testing
         signal.set()
         signal.set()
         #expect(await self.isHeard(signal))
-        // The wait ends once: the second ring was merged into the first.
+        // Two rings end only one wait, because the second ring was merged into the first.
         let start = ContinuousClock.now
         await signal.wait(atMost: .milliseconds(20))
         #expect(ContinuousClock.now - start >= .milliseconds(20))

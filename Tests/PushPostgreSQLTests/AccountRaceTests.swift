@@ -15,8 +15,8 @@ import Testing
         self.stores = [self.fixture.store, try self.fixture.reopened().store]
     }
 
-    /// Runs all work at the same time, every second piece on the other server. Returns the
-    /// outcomes in the order of the work.
+    /// Runs all elements of `work` at the same time, every second one on the second server.
+    /// Returns the outcomes in the order of `work`.
     private func atOnce<Work: Sendable, Outcome: Sendable>(
         _ work: [Work],
         _ body: @escaping @Sendable (Work, any Store) async throws -> Outcome
@@ -108,7 +108,7 @@ import Testing
             let outcomes = try await self.atOnce([0, 1]) { index, store in
                 try await store.register(others[index], as: ids[index].1, for: ids[index].0, now: now)
             }
-            // The second registration is retired by the first, or both succeed.
+            // Either one registration retires the other, or both succeed.
             #expect(outcomes.contains(.registered(moved: 0)))
         }
     }

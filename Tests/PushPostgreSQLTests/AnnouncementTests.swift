@@ -9,7 +9,8 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// Messages that servers send each other in addition to the rows that they store.
+/// Messages that servers of one database send each other, to tell about rows that they have
+/// stored.
 @Suite(.timeLimit(.minutes(5))) struct AnnouncementTests {
     @Test(
         arguments: [
@@ -35,8 +36,8 @@ import Testing
         #expect(long.description == "7 work=*")
     }
 
-    /// Either the second or the third server fences the first one, and notifies the other of the
-    /// two.
+    /// The first server does not renew its lease. The second or the third server excludes it
+    /// (fences it), and notifies the other of these two.
     @Test func fencingAServerWakesTheOthers() async throws {
         let wakeUps = Atomics()
         var options = StoreOptions()
@@ -47,8 +48,8 @@ import Testing
         let second = try fixture.reopened(options: options)
         options.onWork = { wakeUps.other.wrappingAdd(1, ordering: .relaxed) }
         let third = try fixture.reopened(options: options)
-        // The connections listen as soon as they are open. The change returns once they have
-        // received it.
+        // The connections listen as soon as they are open. The change returns when the other
+        // servers have received its message.
         let ada = try await fixture.addUser("ada", role: .admin)
         _ = try await fixture.store.changeUser(ada.name, role: .device, now: fixture.now)
         wakeUps.isSilent.store(true, ordering: .relaxed)
@@ -60,7 +61,7 @@ import Testing
     }
 
     /// Without the message, the other servers would notice only some seconds later that the
-    /// stopped server has left leased pushes.
+    /// stopped server has left pushes which it had leased.
     @Test func aStoppingServerNotifiesTheOthersAndACommandDoesNot() async throws {
         let server = try StoreFixture(.postgreSQL)
         var options = StoreOptions()
@@ -90,7 +91,7 @@ import Testing
         let fixture = try StoreFixture(.postgreSQL, options: options)
         options.onWork = { wakeUps.other.wrappingAdd(1, ordering: .relaxed) }
         let other = try fixture.reopened(options: options)
-        // The connection listens as soon as it is open.
+        // This change shows that the connection is open and listens for messages.
         _ = try await fixture.store.changeUser(
             try await fixture.addUser("ada", role: .admin).name,
             role: .admin,

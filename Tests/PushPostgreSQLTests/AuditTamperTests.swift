@@ -6,10 +6,10 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// The audit of two servers, each with its own hash chain. Somebody who can write to the database
+/// The audit of two servers, each with its own hash chain. Whoever can write to the database
 /// cannot change the audit unnoticed.
 @Suite(.timeLimit(.minutes(5))) struct AuditTamperTests {
-    /// The number before the second chain's first entry.
+    /// The entry number that precedes the first entry of the second chain.
     private static let second = AuditNumber.start(ofChain: 1)
 
     private let fixture: StoreFixture
@@ -31,15 +31,15 @@ import Testing
         ),
         ("update audit set link = (select link from audit where number = 1) where number = 3", 3),
         ("delete from audit where number = 1", 2), ("delete from audit where number = 3", 3),
-        // This restores an earlier end of the chain, which does not match the keyed hash in its
-        // row.
+        // These statements restore an earlier end of the chain. It does not match the keyed hash
+        // in the chain's row.
         (
             """
             delete from audit where number = 3;
             update audit_chain set number = 2, link = (select link from audit where number = 2) where chain = 0
             """, 2
         ),
-        // This copies the end of another chain together with its keyed hash.
+        // This statement copies the end of the other chain together with its keyed hash.
         (
             """
             update audit_chain c set number = o.number, link = o.link, mac = o.mac from audit_chain o
@@ -60,8 +60,8 @@ import Testing
         await self.other.store.close()
     }
 
-    /// `audit verify` does not detect this, as the documentation says. A monitoring system outside
-    /// the database still knows the earlier count of entries.
+    /// `sealpost audit verify` does not detect the loss of the last chain, as the documentation
+    /// says. A monitoring system outside the database still knows the earlier count of entries.
     @Test func theLossOfTheWholeLastChainShowsOnlyInTheCount() async throws {
         try await self.fixture.addUsersWithRecords(3)
         try await self.other.addUsersWithRecords(3, from: 3)

@@ -1,19 +1,19 @@
 import PostgreSQL
 import PushTesting
 
-/// Statistics about the reads of connections to the database.
+/// Functions that read PostgreSQL's statistics about connections and their reads.
 extension BlockingConnection {
-    /// Returns how many entries of an index were read by this connection, and by other
-    /// connections that have ended and so reported their counts.
+    /// Returns the number of entries of an index that connections have read. It includes this
+    /// connection, and those that have ended, because they report their counts at the end.
     func entriesRead(in index: String) throws -> Int64 {
-        // PostgreSQL reports a session's reads at most once a second. Without this flush, this
-        // connection's reads would be counted only on a slow machine.
+        // PostgreSQL reports a session's reads at most once a second. Without this flush, the
+        // reads of this connection would usually be missing.
         _ = try self.query("select pg_stat_force_next_flush()")
         let sql = "select idx_tup_read from pg_stat_user_indexes where indexrelname = $1"
         return try self.query(sql, index)[0].integer(0)
     }
 
-    /// Waits until at most `left` other connections remain.
+    /// Waits until all other connections to the database except `left` of them have ended.
     func awaitEnd(ofOthersBut left: Int64 = 0) async throws {
         try await eventually {
             let count = try self.query(

@@ -7,8 +7,8 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// An unreadable row does not stop the other pushes of its lane and its batch, and the store
-/// reports the row to the operator.
+/// A row that cannot be read or decrypted does not stop the other pushes of the same provider and
+/// batch. The store reports the row to the operator.
 @Suite(.timeLimit(.minutes(5))) struct DamagedRowTests {
     @Test func aPushToADamagedAddressFailsAloneAndIsCounted() async throws {
         let fixture = try StoreFixture(.postgreSQL)
@@ -27,8 +27,8 @@ import Testing
         #expect(store.report.setAside == 1)
     }
 
-    /// A server of an older version has encrypted an address with a new key, which this server
-    /// does not have yet.
+    /// A server of an older version has encrypted a device's handle with a new key, which this
+    /// server does not have yet.
     @Test func aPushWaitsForAKeyThatThisServerLacks() async throws {
         let events = Mutex([StoreEvent]())
         var options = StoreOptions()
@@ -43,7 +43,8 @@ import Testing
         let (first, second) = (
             try #require(fixture.store as? PostgreSQLStore), try #require(other.store as? PostgreSQLStore)
         )
-        // With this, `second` does not wait until the other server has the new key.
+        // The statement deletes the servers' lists of their keys. `second` then does not wait
+        // until the other server has the new key.
         try BlockingConnection(first.address).execute("update node set keys = ''")
         try await second.settleKeys()
         try await other.addDevice(of: alice, handle: "new")
@@ -53,8 +54,8 @@ import Testing
         #expect(events.withLock { $0 } == [.keyMissing(new.sealing)])
         #expect(try await fixture.reader.tallies()["apns"]?.failed == 0)
         fixture.clock.advance(by: Leasing.keyPause)
-        // Any server that has the key sends the push, also this one after it has received the
-        // key.
+        // Any server that has the key sends the push, so this server sends it, too, after it has
+        // received the key.
         #expect(try await fixture.lease().isEmpty)
         _ = try await fixture.store.replaceKeyring(new, now: fixture.now)
         fixture.clock.advance(by: Leasing.keyPause)
@@ -62,8 +63,8 @@ import Testing
         await other.store.close()
     }
 
-    /// The broadcast must end, since `sealpost deliveries --wait` would otherwise wait until it
-    /// expires.
+    /// The broadcast must end, because `sealpost deliveries --wait` would otherwise wait until the
+    /// broadcast expires.
     @Test func anUnreadableBroadcastIsAbandoned() async throws {
         let fixture = try StoreFixture(.postgreSQL)
         let alice = try await fixture.addUser("alice")

@@ -8,12 +8,12 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// Tests that payloads, and their bytes in all files of a server, become unreadable when the keys
-/// of their days are destroyed.
+/// When the server destroys the key of a day, nobody can decrypt that day's payloads any more,
+/// whatever files of the server they have.
 @Suite(.timeLimit(.minutes(5))) struct DayKeyStoreTests {
     private static let day: TimeInterval = 86_400
-    /// A cluster for this suite alone, because it searches the log for old records: the tests'
-    /// shared cluster recycles its log.
+    /// A cluster for this suite alone, because the tests search the write-ahead log for old
+    /// records. The cluster that other suites share recycles its log.
     private static let cluster = PostgreSQLCluster(keptLog: 1024)
 
     private let fixture: StoreFixture
@@ -21,9 +21,9 @@ import Testing
     private let address: DatabaseAddress
     private let alice: User
 
-    /// The tests' clock begins ten days ago, since a key is destroyed only after its day has
-    /// passed by the database's clock, too. It begins at noon, so that an hour or two do not lead
-    /// into another day.
+    /// The tests' clock begins ten days ago, because a key is destroyed only when its day has also
+    /// passed by the database's clock. It begins at noon, so that an hour or two do not lead into
+    /// another day.
     init() async throws {
         let folder = try TemporaryFolder()
         self.address = try Self.cluster.newDatabase()
@@ -58,13 +58,13 @@ import Testing
         }
     }
 
-    /// Returns the current contents of the first server's file.
+    /// Returns the day keys that the first server's file contains now.
     private func present() throws -> DayChain { try #require(self.chain.current) }
 
     private func connection() throws -> BlockingConnection { try BlockingConnection(self.address) }
 
-    /// Returns how many copies of the payload a keyring and day keys can decrypt in a server's
-    /// files, by the files' kind.
+    /// Counts the copies of the payload in a server's files that a thief with the keyring and
+    /// these day keys can decrypt. Returns the number for each kind of file.
     private func openCopies(
         of number: Int64,
         in files: [(name: String, bytes: Data)],
@@ -74,8 +74,8 @@ import Testing
         let place = SealedPlace.payload(try self.id(number), sender: self.alice.id)
         let length = "payload \(number)".utf8.count
         var copies: [String: Int] = [:]
-        // Finds all bytes that begin like a value encrypted with any key of these days or of the
-        // keyring.
+        // The first bytes of values that are encrypted with a key of the keyring or of one of
+        // these days.
         let heads: [Data] =
             [Data([1, 0, 0, 0, 1])]
             + (-2...4).map { days in
@@ -87,7 +87,7 @@ import Testing
             for head in heads {
                 for offset in Self.offsets(of: head, in: bytes) {
                     let value = bytes[(bytes.startIndex + offset)...].prefix(length + Vault.overhead)
-                    // Most bytes that begin this way are something else.
+                    // Most places with these first bytes contain no encrypted value.
                     guard (try? vault.open(Data(value), in: place)) != nil else { continue }
                     copies[name.contains("pg_wal") ? "log" : "tables", default: 0] += 1
                 }
@@ -96,7 +96,7 @@ import Testing
         return copies
     }
 
-    /// Returns the records in a file of the log, without the headers of its pages: a value may
+    /// Returns the records in a file of the log, without the headers of its pages. A value may
     /// begin on one page and end on the next.
     private static func records(of log: Data) -> Data {
         var records = Data(capacity: log.count)
@@ -106,10 +106,11 @@ import Testing
         return records
     }
 
-    /// Returns the offsets of the head in the bytes. The log is large, and `Data.range(of:)`
-    /// takes minutes for it.
+    /// Returns the offsets at which `head` occurs in `bytes`. The log is large, and
+    /// `Data.range(of:)` would take minutes.
     ///
-    /// It searches for the head's last byte first, because the other bytes are frequent.
+    /// The function searches for the last byte of `head` first, because the other bytes are
+    /// frequent.
     private static func offsets(of head: Data, in bytes: Data) -> [Int] {
         bytes.withUnsafeBytes { all in
             head.withUnsafeBytes { needle in
@@ -134,13 +135,13 @@ import Testing
         while try await store.deleteExpired(now: self.fixture.now, page: 100) {}
         #expect(try self.connection().query("select id from notification").count == 0)
         let (before, stolen) = (try self.present(), try Self.cluster.copyFiles(of: self.address))
-        // This is the control: no query finds the payload any more, but a thief with the files and
-        // the keys of that day can decrypt it.
+        // As a control: no query finds the payload any more. A thief who also has the key of its
+        // day can still decrypt it from the files.
         let copies = try self.openCopies(of: 5, in: stolen, with: before)
         #expect(copies["log", default: 0] >= 1 && copies["tables", default: 0] >= 1, "\(copies)")
-        // The keyring alone never decrypts the payload.
+        // The keyring alone does not decrypt the payload.
         #expect(try self.openCopies(of: 5, in: stolen, with: nil).isEmpty)
-        // The next day begins; the hour is the allowed clock skew.
+        // Two hours are enough, because the allowed difference of clocks is one hour.
         let turn = try #require(try await store.turnDayKeys(now: self.fixture.now + 2 * 3600))
         #expect(turn.destroyedBefore == Day(of: self.fixture.now))
         let after = try self.present()
@@ -186,8 +187,8 @@ import Testing
             isReadOnce: true,
             expiresIn: 9 * Self.day
         )
-        // The server's day keys advance by four days, while the database stays as it is. This
-        // simulates that on the fifth day, an operator restores a backup of the first day.
+        // The server's day keys advance by four days, while the database stays as it is. This is
+        // the state after an operator restores, on the fifth day, a backup of the first day.
         self.chain.advance(to: try self.present().advanced(to: Day(of: self.fixture.now + 4 * Self.day)))
         let later = try self.reopened(self.chain.current)
         self.fixture.clock.advance(by: 4 * Self.day)
@@ -218,7 +219,7 @@ import Testing
         }
         #expect("\(wrong, default: "")".contains("belongs to the servers of another database"))
         #expect(wrong?.isConfiguration == true)
-        // A chain that has advanced further is accepted, too.
+        // The store also accepts day keys that have advanced further than the database.
         let current = try self.present()
         _ = try self.reopened(current.advanced(to: Day(of: self.fixture.now + 5 * Self.day)))
     }
@@ -233,8 +234,8 @@ import Testing
         #expect(report.holders.map(\.place) == ["first", "second"])
         #expect(report.late(at: now).map(\.place) == ["second"])
         #expect(report.holders.first?.day == DayKeyReport.firstDay(at: now))
-        // A key is destroyed only if the server's and the database's clock both say so, since one
-        // of them may be ahead.
+        // A day's key is destroyed only if the day has passed by the server's clock and by the
+        // database's. One of the two clocks may be ahead.
         let turn = try await self.fixture.store.turnDayKeys(now: now + 5 * Self.day)
         #expect(turn?.destroyedBefore == nil)
     }
@@ -269,7 +270,7 @@ import Testing
         let newer = try PostgreSQLPlace(address, pool: .longTimeouts).open(keyring, options)
         #expect(newer.vault.days?.isSealing == false)
         #expect(try await newer.turnDayKeys(now: Date())?.begins == false)
-        // Another server of the older version may start at the same time.
+        // Another server of the older version may still start, as long as one older server runs.
         await (try old.open(keyring)).close()
         await older.close()
         #expect(try await newer.turnDayKeys(now: Date())?.begins == true)

@@ -5,7 +5,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// Devices and their sessions where several servers share the database.
+/// Devices and the sessions in which they were registered, with several servers on one database.
 @Suite(.timeLimit(.minutes(5))) struct DeviceSessionRowTests {
     private let fixture: StoreFixture
     private let alice: User
@@ -45,7 +45,8 @@ import Testing
         try await self.fixture.reader.devices(ofUser: self.alice.id).count
     }
 
-    /// The older version does not know of sessions, and so keeps the name of an earlier session.
+    /// An older server knows nothing of devices' sessions. When it registers a device again, the
+    /// row keeps its earlier session, which must not count.
     @Test func aDeviceRegisteredByAnOlderServerHasNoSession() async throws {
         let session = try await self.addSession()
         #expect(try await self.register("phone", with: session, self.fixture.store) == .registered(moved: 0))

@@ -4,12 +4,12 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// Reading a page of failed pushes must cost the same for any number of other pushes.
+/// Reading a page of failed pushes must cost the same, however many other pushes are stored.
 @Suite(.timeLimit(.minutes(5))) struct FailedPushPlanTests {
     @Test func aPageReadsOnlyItsFailedPushes() async throws {
         let fixture = try StoreFixture(.postgreSQL)
         let connection = try fixture.connect()
-        // These are the settings of the store's own sessions.
+        // The store's own connections have these settings.
         try connection.execute(
             """
             set plan_cache_mode = force_generic_plan;

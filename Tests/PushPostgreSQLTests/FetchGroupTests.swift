@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// Fetches of many callers that share a query.
+/// Simultaneous fetches of many callers, for which the store makes one query.
 @Suite(.timeLimit(.minutes(5))) struct FetchGroupTests {
     private let fixture: StoreFixture
     private let store: PostgreSQLStore
@@ -39,8 +39,8 @@ import Testing
         }
     }
 
-    /// Runs `body` for all fetches while a lock blocks reads, so that the fetches wait and share
-    /// queries.
+    /// Runs `body` for all fetches while a lock blocks reads. The fetches then wait, and the store
+    /// reads for several of them in one query.
     private func together<Value: Sendable>(
         _ fetches: [Fetch],
         _ body: @escaping @Sendable (Fetch) async throws -> Value
@@ -79,7 +79,7 @@ import Testing
         #expect(self.store.fetches.waiting == 0)
     }
 
-    /// A damaged row fails only its own caller.
+    /// A damaged row fails only the caller that fetches it.
     @Test func aDamagedRowFailsOneCallerOnly() async throws {
         let sender = try await self.fixture.addUser("sender", role: .publisher)
         for number in Int64(1)...20 { _ = try await self.fixture.post(number, from: sender, to: "username:sender") }

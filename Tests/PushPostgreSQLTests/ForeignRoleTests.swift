@@ -5,10 +5,10 @@ import PushStore
 import PushTesting
 import Testing
 
-/// The access of other roles of the database server to the store, and changes that somebody has
-/// made to its schema.
+/// What the store does if other roles of the database server have access to its tables, or if
+/// somebody has changed its schema.
 @Suite(.timeLimit(.minutes(5))) struct ForeignRoleTests {
-    /// The name of the server's role, of its schema and of its database.
+    /// The name that the server's role, its schema and its database all have.
     private let name: String
     private let administrator: BlockingConnection
     private let address: DatabaseAddress
@@ -20,7 +20,8 @@ import Testing
         self.address = try DatabaseAddress("\(database)".replacing("postgres@", with: "\(database.database)@"))
         let page = try Repository.text(of: "docs/scale.md")
         let block = try #require(page.firstMatch(of: /```sql\n((?s).*?)```/)).output.1
-        // The database exists already, under another name.
+        // The documentation's commands are run without creating the database, because it exists
+        // already, under another name.
         let lines = block.split(separator: "\n").filter { !$0.hasPrefix("create database") && !$0.hasPrefix("\\") }
         #expect(lines.count == 3)
         try self.administrator.execute(lines.joined(separator: "\n").replacing("sealpost", with: self.name))
@@ -34,7 +35,7 @@ import Testing
         try self.administrator.execute("set search_path = \(self.name); \(script)")
     }
 
-    /// Checks that a server's start and `doctor` both refuse the database for this reason.
+    /// Checks that a server's start and `doctor` both refuse the database with this reason.
     private func expectRefusal(_ reason: String) {
         let place = PostgreSQLPlace(self.address, pool: .longTimeouts)
         let text = reason.replacing("<schema>", with: self.name).replacing("<other>", with: "\(self.name)_other")
@@ -94,7 +95,7 @@ import Testing
         try place.migrate()
     }
 
-    /// Without another schema in the search path, the current schema would be that of temporary
+    /// If no schema of the search path exists, the server must not use the schema of temporary
     /// tables.
     @Test func aSearchPathWithoutASchemaIsRefused() throws {
         try self.operate("alter role <schema> in database <schema> set search_path = nowhere")
@@ -110,7 +111,8 @@ import Testing
         #expect(try place.inspect().missingMigrations.isEmpty)
     }
 
-    /// On PostgreSQL 14 every role may create functions in `public`.
+    /// On PostgreSQL 14, every role may create functions in the schema `public`. The server must
+    /// not call such a function.
     @Test func functionsOfOtherSchemasAreIgnored() throws {
         try self.operate(
             """

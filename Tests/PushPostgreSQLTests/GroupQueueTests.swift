@@ -5,7 +5,7 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// How callers are grouped.
+/// How the queue forms groups of callers that share work.
 @Suite(.timeLimit(.minutes(5))) struct GroupQueueTests {
     private struct Member: GroupMember {
         let byteCount = 1
@@ -22,15 +22,15 @@ import Testing
         let all = Mutex<[Int]>([])
     }
 
-    /// Makes each caller call `rounds` times, each time after it has got its previous answer.
-    /// Returns the sizes of the groups in order.
+    /// Makes each caller call `rounds` times, each time after the answer to its previous call.
+    /// Returns the sizes of the groups in the order in which they ran.
     private func groups(of callers: Int, rounds: Int) async throws -> [Int] {
         let loop = try EventLoop(index: 0)
         defer { loop.stop() }
         let queue = GroupQueue<Member, End>(GroupLimits(groups: 1, members: 100, bytes: 1000, waiting: 100))
         let sizes = Sizes()
-        // The callers run on the event loop, so that all of them have called before the first
-        // one's work runs.
+        // The callers run on the event loop, so that all of them have called before the work of
+        // the first group runs.
         await withTaskExecutorPreference(loop) {
             await withTaskGroup { group in
                 for _ in 0..<callers {
@@ -52,7 +52,8 @@ import Testing
     @Test func callersAnsweredTogetherShareTheNextGroup() async throws {
         let sizes = try await self.groups(of: 20, rounds: 10)
         #expect(sizes.reduce(0, +) == 200)
-        // The very first caller cannot share its group with others.
+        // The first two groups and the last may be smaller, because the very first caller cannot
+        // wait for others.
         #expect(sizes.dropFirst(2).dropLast().allSatisfy { $0 >= 19 }, "\(sizes)")
     }
 

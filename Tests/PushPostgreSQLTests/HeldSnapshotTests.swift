@@ -7,8 +7,8 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// Cleanup while another session holds a snapshot, because of which all deleted rows stay in their
-/// indexes.
+/// Cleanup while another connection keeps a snapshot open. Because of the snapshot, the entries of
+/// all deleted rows stay in the indexes.
 @Suite(.timeLimit(.minutes(5))) struct HeldSnapshotTests {
     private static let devices = 6000
     private static let page = 200
@@ -19,7 +19,7 @@ import Testing
         self.fixture = try StoreFixture(.postgreSQL)
     }
 
-    /// Stores an expired broadcast with the ends of its pushes and its recipients.
+    /// Stores an expired broadcast with the outcomes of its pushes and with its recipients.
     private func store(_ connection: BlockingConnection, sender: User) throws {
         let now = self.fixture.now.milliseconds
         try connection.execute(
@@ -48,10 +48,10 @@ import Testing
         while try await store.deleteExpired(now: self.fixture.now, page: Self.page) { steps += 1 }
         #expect(steps >= Self.devices * 2 / Self.page)
         await store.close()
-        // The reader's connection stays.
+        // The connection with the snapshot stays.
         try await other.awaitEnd(ofOthersBut: 1)
-        // Each row is read twice: to choose it and to delete it. If the statement read all dead
-        // rows, it would read 15 times as many.
+        // The cleanup reads each row twice, to choose it and to delete it. If it also read all
+        // deleted rows, it would read 15 times as many.
         let most = Int64(Self.devices * 3)
         #expect(try other.entriesRead(in: "push_end_pkey") - before.0 < most)
         #expect(try other.entriesRead(in: "recipient_pkey") - before.1 < most)

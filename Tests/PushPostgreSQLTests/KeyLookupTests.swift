@@ -4,14 +4,14 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// The lookup of rows by two-column keys, in a table that PostgreSQL believes to be empty.
+/// The lookup of rows by two-column keys, in a table that is empty by PostgreSQL's statistics.
 @Suite(.timeLimit(.minutes(5))) struct KeyLookupTests {
     private let connection: BlockingConnection
 
     init() throws {
         let folder = try TemporaryFolder()
         self.connection = try BlockingConnection(try FolderDatabases.database(of: folder))
-        // These are the settings of the store's own sessions, and a table like push_end after a
+        // The store's own connections have these settings. The table is like `push_end` after a
         // cleanup.
         try self.connection.execute(
             """
@@ -27,7 +27,7 @@ import Testing
         )
     }
 
-    /// Returns how many pages of 8 KiB are read to find 50 rows.
+    /// Returns the number of pages of 8 KiB that PostgreSQL reads to find 50 rows.
     private func pagesRead(_ condition: String) throws -> Int {
         try self.connection.execute(
             """
@@ -50,8 +50,8 @@ import Testing
         #expect(try self.pagesRead(condition) <= 50 * 6)
     }
 
-    /// This is the control: if this condition also read few pages, the test above would prove
-    /// nothing.
+    /// A control for the test above: the measurement must show many pages for a condition that is
+    /// known to read many.
     @Test func aLookupByPlainArraysReadsManyPages() throws {
         #expect(try self.pagesRead("p.a = any(array[k.a]) and p.b = any(array[k.b])") > 50 * 20)
     }

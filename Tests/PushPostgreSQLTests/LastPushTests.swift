@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// The precision with which the time of a device's last push is stored.
+/// The precision with which the store keeps the time of a device's last push.
 @Suite(.timeLimit(.minutes(5))) struct LastPushTests {
     private let fixture: StoreFixture
     private let alice: User
@@ -15,7 +15,8 @@ import Testing
         try await self.fixture.addDevice(of: self.alice, handle: "d", tags: ["news"])
     }
 
-    /// Posts, settles the push as accepted, and returns the stored time.
+    /// Posts a notification and settles its push as accepted. Returns the stored time of the
+    /// device's last push.
     private func pushedAt(_ number: Int64, interval: Duration? = nil) async throws -> Date? {
         try await self.fixture.post(number, from: self.alice, to: "news")
         let leased = try #require(try await self.fixture.lease(interval: interval).first)
@@ -32,7 +33,8 @@ import Testing
         #expect(try await self.pushedAt(3) == self.fixture.now)
     }
 
-    /// With a precision of a minute, pushes would follow each other faster than the interval.
+    /// If the time were rounded to a minute, two pushes could follow each other faster than the
+    /// interval allows.
     @Test func theTimeIsExactIfPushesHaveAMinimumInterval() async throws {
         #expect(try await self.pushedAt(1, interval: .seconds(5)) == self.fixture.now)
         self.fixture.clock.advance(by: 6)

@@ -36,8 +36,8 @@ import Testing
             try await eventually { mine.begun.count == 1 }
             try await self.b.holdRenewals(of: self.a)
             try await eventually { !self.a.fixture.store.maySend }
-            // The push that is being sent ends; the server does not begin to send the nine others
-            // that it has leased.
+            // The first server finishes the push that it is sending. It must not begin to send the
+            // nine others that it has leased.
             mine.release()
             try await self.b.whileRunning(self.lane(others, concurrency: 3)) {
                 try await eventually { Set(mine.begun + others.begun).count == 10 }
@@ -56,13 +56,13 @@ import Testing
         }
     }
 
-    /// Accepts each push; the first waits until the test releases it.
+    /// A sender that accepts each push, but the first one only after the test calls `release`.
     private final class HeldSender: PushSender {
         private let pushes = Mutex([String]())
         private let gate = Signal()
         private let isOpen = Mutex(false)
 
-        /// The pushes that were passed to this sender so far.
+        /// The attempt ids of the pushes that this sender has got so far.
         var begun: [String] { self.pushes.withLock { $0 } }
 
         func release() {

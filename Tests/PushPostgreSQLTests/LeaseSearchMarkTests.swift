@@ -4,15 +4,15 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// The mark: leasing searches for pushes with this due time or a later one. Due times are in
-/// milliseconds; the searches themselves happen at instants of a clock.
+/// The mark for the search for due pushes: a search reads only pushes with this due time or a
+/// later one. Due times are in milliseconds, and the times of searches are instants of a clock.
 @Suite struct LeaseSearchMarkTests {
     private let marks = SearchMarks()
     private let lane = Lane(Platform("apns"))
     private let begin = ContinuousClock.now
 
-    /// Leases at `seconds`, which takes `time`. Returns the due time at which the search began,
-    /// and whether the search may also read below it.
+    /// Simulates a search for due pushes after `seconds`, which takes `time` and finds `first`.
+    /// Returns the due time at which it began, and whether it may also read earlier ones.
     @discardableResult
     private func lease(
         after seconds: Double,
@@ -44,7 +44,7 @@ import Testing
         #expect(self.lease(after: 0, first: 100) == (.min, false))
         #expect(self.lease(after: 0.1, first: 200) == (100, true))
         #expect(self.lease(after: 0.2, first: nil) == (200, true))
-        // The previous search found nothing and was fast, so this one begins without a mark.
+        // The previous search found nothing and was fast, so this search begins without a mark.
         #expect(self.lease(after: 0.3, first: nil) == (.min, false))
     }
 
@@ -56,8 +56,8 @@ import Testing
 
     @Test func aSlowSearchDelaysTheNextFullOneTwentyTimesAsLong() {
         self.lease(after: 0, taking: .milliseconds(500), first: nil)
-        // Transactions that other servers are about to commit may contain pushes that were due a
-        // second earlier.
+        // The mark lies before the current time, because transactions of other servers may still
+        // commit pushes with earlier due times.
         #expect(self.lease(after: 1, first: nil) == (49_000, false))
         #expect(self.lease(after: 9.9, first: 60_000) == (49_000, false))
         #expect(self.lease(after: 10.1, first: nil) == (.min, false))
@@ -74,7 +74,8 @@ import Testing
         #expect(self.poll(after: 0.1, taking: .milliseconds(1), first: 70) == .min)
         self.lease(after: 3, taking: .milliseconds(500), first: 100)
         #expect(self.poll(after: 4, taking: .milliseconds(1), first: 100) == 100)
-        // The pause is over, searches are slow again, and there was a push below the mark.
+        // The pause between full searches is over. The full search is slow again, and finds a push
+        // below the mark.
         #expect(self.poll(after: 13.1, taking: .milliseconds(500), first: 70) == .min)
         #expect(self.poll(after: 14, taking: .milliseconds(1), first: 70) == 70)
     }
@@ -84,7 +85,7 @@ import Testing
         let search = self.marks.beginLease(in: self.lane, .bulk, at: self.begin + .seconds(1))
         #expect(search.start == 49_000)
         self.marks.forgetAll()
-        // The search has not seen pushes that were added below its start meanwhile.
+        // The search has not seen the pushes that were added below its start while it ran.
         self.marks.endLease(
             search,
             first: nil,

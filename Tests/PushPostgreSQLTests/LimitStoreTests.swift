@@ -6,7 +6,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// The delays and pauses that servers send each other through the database.
+/// Delays and pauses of sending that servers tell each other through the database.
 @Suite(.timeLimit(.minutes(5))) struct LimitStoreTests {
     private let servers: [StoreFixture]
 
@@ -85,7 +85,7 @@ import Testing
         #expect((Duration.zero ... .seconds(31)).contains(ongoing.length))
         #expect((Duration.seconds(5) ..< .seconds(60)).contains(ongoing.age))
         #expect(try await self.exchange(0, process: 7).pauses.isEmpty, "it has told itself")
-        // Another server's shorter pause does not shorten the pause.
+        // A shorter pause of another server must not shorten the stored pause.
         _ = try await self.exchange(1, process: 8, self.pause("still gone", length: 1))
         let longer = try #require(try await self.exchange(0, process: 7).pauses.first)
         #expect(longer.number > told.number)
@@ -104,7 +104,8 @@ import Testing
         #expect(try await self.acquireProbe(0))
         #expect(try await !self.acquireProbe(1))
         #expect(try await self.acquireProbe(0), "a push that could not be leased is no probe")
-        // The probe has failed, and any server may send the next one.
+        // The probe (the push that tests the provider) has failed. Any server may send the next
+        // probe.
         _ = try await self.exchange(0, process: 7, self.pause("gone", length: 0, delayCount: 2))
         #expect(try await self.acquireProbe(1))
         #expect(try await !self.acquireProbe(0))

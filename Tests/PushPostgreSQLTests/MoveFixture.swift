@@ -10,7 +10,7 @@ import Testing
 
 /// A folder with an SQLite database, and the PostgreSQL database to which it is moved.
 struct MoveFixture {
-    /// The error with which a test interrupts the move.
+    /// The error that a test throws to interrupt the move.
     struct Broken: Error {}
 
     let folder: TemporaryFolder
@@ -42,10 +42,10 @@ struct MoveFixture {
         get throws { try #require(try StoreKind.postgreSQL.place(self.folder) as? PostgreSQLPlace) }
     }
 
-    /// Connects to the target.
+    /// Connects to the PostgreSQL database.
     func connect() throws -> BlockingConnection { try self.place.connected { $0 } }
 
-    /// Moves the source to the target. Returns the number of rows.
+    /// Moves the SQLite database to the PostgreSQL database. Returns the number of moved rows.
     @discardableResult
     func move(
         keyring: String? = nil,
@@ -58,7 +58,7 @@ struct MoveFixture {
         }
     }
 
-    /// Fills every table of the source, and closes it. Returns a token of alice's.
+    /// Fills every table of the SQLite database, and closes it. Returns a token of alice.
     func fill() async throws -> BearerToken {
         let fixture = try self.source()
         let (store, now) = (fixture.store, fixture.now)
@@ -83,7 +83,7 @@ struct MoveFixture {
         try await fixture.addDevice(of: bob, handle: "b-1", tags: ["news"])
         try await fixture.addDevice(of: carol, handle: "c-1", tags: ["news"])
         try await self.claimHandle(of: carol, in: fixture)
-        // Accepted, fetched and read.
+        // A notification whose push was accepted, and which was fetched and marked as read.
         try await fixture.post(1, from: alice, to: "username:alice", "username:bob")
         for delivery in try await fixture.lease() { try await fixture.settle(delivery, as: .accepted(providerID: "p")) }
         let id = { (number: Int64) in try #require(NotificationID(rawValue: number)) }
@@ -93,8 +93,8 @@ struct MoveFixture {
         // A read-once notification, fetched by one of two recipients.
         try await fixture.post(2, from: bob, to: "username:alice", "username:carol", isReadOnce: true)
         _ = try await store.lease(id(2), to: alice.id, until: now + 60, recording: nil, now: now)
-        // A notification that replaces another, a repeated one, a scheduled one, and a dismissed
-        // one.
+        // A notification that replaces another, one with an idempotency key, a scheduled one, and
+        // a dismissed one.
         for number: Int64 in 3...4 {
             try await fixture.post(number, from: alice, to: "username:bob", collapseID: "c")
         }
@@ -102,11 +102,11 @@ struct MoveFixture {
         try await fixture.post(6, from: alice, to: "username:bob", sendAt: now + 600)
         try await fixture.post(9, from: alice, to: "username:carol")
         _ = try await store.dismiss(id(9), by: carol.id, now: now)
-        // A recall with more recipients than a page, after which a reader has seen a later
-        // change.
+        // A recall of a notification with more recipients than a page. Afterwards, a reader sees a
+        // later change.
         try await fixture.post(8, from: bob, to: "username:alice", "username:bob", "username:carol")
         #expect(try await store.recall(id(8), by: .sender(bob.id), recording: nil, page: 1, now: now))
-        // These pushes were leased when the server ended.
+        // The server ends while these pushes are leased.
         _ = try await fixture.lease(limit: 2)
         try await fixture.post(10, from: alice, to: "username:carol")
         try await fixture.post(7, from: alice, to: "news", page: 1)
@@ -116,7 +116,7 @@ struct MoveFixture {
         return token
     }
 
-    /// The key and the body of a post.
+    /// The hashes of an idempotency key and of the request with it.
     static let request = IdempotentRequest(
         key: Data(repeating: 1, count: 16),
         request: Data(repeating: 2, count: 16)
@@ -140,7 +140,7 @@ struct MoveFixture {
     }
 }
 
-/// The answers of a store to its readers.
+/// What a store's readers return, for a comparison of two stores.
 struct StoreAnswers: Hashable {
     var users: [UserEntry] = []
     var tags: [String: [PushCore.Tag]?] = [:]
@@ -185,7 +185,7 @@ struct StoreAnswers: Hashable {
         self.sendTime = try await reader.sendTime(of: #require(NotificationID(rawValue: 6)))
     }
 
-    /// Returns the list from its beginning, and from after each change in it.
+    /// Returns the user's list, read from its beginning and from after each change.
     private static func pages(of user: User, _ fixture: StoreFixture) async throws -> [NotificationPage] {
         var pages: [NotificationPage] = []
         var cursors: [Int64?] = [nil, 0]

@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    /// Interrupts the move at a point.
+    /// Begins a move, and interrupts it when it reports `point`.
     private func breakOff(at point: MoveProgress) async throws {
         await #expect(throws: MoveFixture.Broken.self) {
             try await self.fixture.move { if $0 == point { throw MoveFixture.Broken() } }
@@ -41,7 +41,7 @@ import Testing
             let reason = await self.failure { _ = try self.fixture.target() }
             #expect(reason.contains("a move into it was interrupted"), "\(table.name): \(reason)")
         }
-        // The file can be served until the move is complete.
+        // Until the move is complete, a server may still use the SQLite file.
         let source = try self.fixture.source()
         await source.store.close()
         #expect(try await self.fixture.move() > 50)
@@ -134,7 +134,8 @@ import Testing
         #expect(await self.failure { try await self.fixture.move(to: nowhere) }.contains("cannot open postgres://"))
     }
 
-    /// The move compares the target's rows, and does not only count them.
+    /// A count of the rows would not show this change, so the move must compare the rows of both
+    /// databases.
     @Test func aRowThatChangesDuringTheMoveIsDetected() async throws {
         let connection = try self.fixture.connect()
         let reason = await self.failure {

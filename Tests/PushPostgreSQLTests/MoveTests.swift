@@ -32,7 +32,7 @@ import Testing
         let count = try await self.fixture.move()
         #expect(count > 50)
         let before = try self.fixture.source(admitsMoved: true)
-        // A server does this when it starts.
+        // A server returns leased pushes to the queue when it starts.
         try await before.store.reclaimLeases(now: before.now)
         let after = try self.fixture.target()
         let (old, new) = (try await StoreAnswers(before), try await StoreAnswers(after))
@@ -68,15 +68,15 @@ import Testing
     @Test func clientsAndDevicesMissNothing() async throws {
         let token = try await self.fixture.fill()
         let before = try self.fixture.source()
-        // Clients may have received this cursor, even from a server that has assigned no change
-        // number since its start.
+        // Clients may have received this newest change as a cursor, even from a server that has
+        // assigned no change number since its start.
         let cursor = try await before.reader.newestChange(ofUser: 0)
         await before.store.close()
         try await self.fixture.move()
         let after = try self.fixture.target()
         let (alice, now) = (try await after.user("alice"), after.now)
         #expect(try await after.reader.user(withToken: token.fingerprint, now: now)?.user == alice)
-        // A repeated post does not make another notification.
+        // A post that a client repeats after the move does not create another notification.
         let repeated = try await after.post(55, from: alice, to: "username:bob", once: MoveFixture.request)
         guard case .repeated(let first, _, _, _) = repeated else {
             Issue.record("\(repeated)")
@@ -87,7 +87,7 @@ import Testing
             try await after.post(number, from: alice, to: "username:\(name)")
             #expect(try await self.list(after, of: name, after: cursor).entries.map(\.id.rawValue) == [number])
         }
-        // Numbers of deleted users and devices are not used again.
+        // The numbers of deleted users and devices are not used again after the move.
         let ids = try await after.reader.devices(ofUser: alice.id).map(\.number)
         #expect(try await after.addUser("gone").id > 7)
         try await after.addDevice(of: alice, handle: "a-3")
@@ -99,7 +99,8 @@ import Testing
         _ = try await self.fixture.fill()
         try await self.fixture.move()
         let after = try self.fixture.target()
-        // Pushes that were leased are due again, and the broadcast reaches its other devices.
+        // After the move, leased pushes are due again, and the fan-out reaches the broadcast's
+        // remaining devices.
         while try await after.store.expandFanout(page: 2, now: after.now) != nil {}
         let pushed = try await after.lease()
         #expect(Set(pushed.map(\.push.notification.rawValue)).isSuperset(of: [2, 4, 5, 7, 10]))
@@ -108,22 +109,22 @@ import Testing
             pushed.filter { $0.push.notification.rawValue == 7 }.map(\.push.handle).sorted() == ["a-1", "b-1", "c-1"]
         )
         for delivery in pushed { try await after.settle(delivery, as: .accepted(providerID: nil)) }
-        // The parked push waits for its device.
+        // The parked push, which waits for its device, becomes due when the device connects.
         let alice = try await after.user("alice")
         let stream = try #require(
             try await after.reader.devices(ofUser: alice.id).first { $0.platform == Platform("stream") }
         )
         #expect(try await after.store.makeDue(for: [stream.id], ofUser: alice.id, after: nil, now: after.now) > 0)
-        // The lease of the read-once payload ends at its time.
+        // The lease of the read-once payload still ends at the same time.
         #expect(try await after.store.endLeases(now: after.now, limit: 10) == after.now + 60)
-        // The time of the scheduled notification comes.
+        // The scheduled notification is sent at its time.
         after.clock.advance(by: 600)
         #expect(try await after.store.releaseScheduled(now: after.now).sent == [try self.id(6)])
         await after.store.close()
     }
 
-    /// SQLite's store orders notifications by change numbers, and PostgreSQL's by time, so the
-    /// move converts these numbers.
+    /// The SQLite store orders notifications with a collapse key by change numbers, and the
+    /// PostgreSQL store by times. The move converts the numbers.
     @Test func aNewNotificationReplacesAMovedOneOfItsCollapseID() async throws {
         _ = try await self.fixture.fill()
         try await self.fixture.move()

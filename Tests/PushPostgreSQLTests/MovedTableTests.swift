@@ -49,8 +49,8 @@ import Testing
                     """
             )
         }
-        // The move computes the row of the audit's hash chain, and passes the upper bound of all
-        // other numbers as a parameter.
+        // The move does not select these rows. It computes the row of the audit's hash chain, and
+        // passes the upper bound of the change numbers as a parameter.
         let statements =
             MovedTable.all.compactMap(\.selection) + [
                 "number, chain, mac from audit_start", "id, reserved from change_number",

@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// Two servers store, take and list notifications of one database at the same time.
+/// Two servers store, lease and list notifications of one database at the same time.
 @Suite(.timeLimit(.minutes(5))) struct NotificationRaceTests {
     /// The stores of two servers.
     private let servers: [StoreFixture]
@@ -77,7 +77,8 @@ import Testing
         #expect(try await self.page(after: nil, of: self.bob).entries.count == 3)
     }
 
-    /// A reader that remembers the end of its last page misses nothing.
+    /// A reader continues at the end of its last page. It must miss no change that is committed
+    /// later.
     @Test func changesAppearOnlyAfterThoseAlreadyRead() async throws {
         let count = 60
         let posted = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -100,7 +101,8 @@ import Testing
         #expect(posted == count)
     }
 
-    /// All tasks post to the same users, mark what they posted, and dismiss half of it.
+    /// All tasks post to the same users, mark the posted notifications as read, and dismiss half
+    /// of them.
     @Test func aReaderOfAListSeesEachChangeOnce() async throws {
         let (count, now) = (40, self.first.now)
         let ids = try (1...Int64(count)).map { try self.id($0) }
@@ -159,7 +161,8 @@ import Testing
             }
             #expect(taken == [.taken, .taken])
         }
-        // There is room for one payload only after the others are deleted.
+        // The limit allows only one payload, so the post succeeds only if the other payloads are
+        // deleted.
         let room = "payload 11".utf8.count + Vault.overhead
         let bounds = try #require(StorageBounds(devices: 100, notifications: 100, bytes: room))
         let outcome = try await self.first.post(11, from: self.alice, to: "username:bob", within: bounds)
@@ -194,7 +197,8 @@ import Testing
         _ = try await self.atOnce(4) { _, server in
             while try await server.store.deleteExpired(now: end, page: 3) {}
         }
-        // The cleanup skips rows that another server is deleting at that moment.
+        // A cleanup skips rows that another server is deleting, so one more cleanup must find no
+        // rows left.
         while try await self.first.store.deleteExpired(now: end, page: 3) {}
         let bounds = try #require(StorageBounds(devices: 100, notifications: 1, bytes: 1 << 20))
         let outcome = try await self.first.post(21, from: self.alice, to: "username:bob", within: bounds)

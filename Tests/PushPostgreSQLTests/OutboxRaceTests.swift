@@ -72,7 +72,7 @@ import Testing
         try await self.addDevices(1)
         try await self.first.post(1, from: self.alice, to: "news")
         let leased = try #require(try await self.first.lease().first)
-        // The other server has never leased this push.
+        // The second server has never leased this push, so its settlements must have no effect.
         for settlement in [Settlement.accepted(providerID: nil), .failed(reason: "no"), .released] {
             try await self.servers[1].settle(leased, as: settlement)
         }

@@ -4,16 +4,16 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// The index by which pages are read, in tables whose rows nearly all belong to one notification
-/// or one tag.
+/// The index by which the store reads pages of pushes or tags. In such a table, nearly all rows
+/// may belong to one notification or one tag.
 @Suite(.timeLimit(.minutes(5))) struct PairIndexTests {
     private let connection: BlockingConnection
 
     init() throws {
         let folder = try TemporaryFolder()
         self.connection = try BlockingConnection(try FolderDatabases.database(of: folder))
-        // These are the settings of the store's own sessions, and a table with two indexes like
-        // push and device_tag.
+        // The store's own connections have these settings. The table has two indexes, like `push`
+        // and `device_tag`.
         try self.connection.execute(
             """
             set plan_cache_mode = force_generic_plan;
@@ -25,7 +25,7 @@ import Testing
             """
         )
         try self.connection.execute("vacuum analyze pair")
-        // PostgreSQL learns of this row only at the next analysis.
+        // PostgreSQL's statistics do not contain this row before the next analysis.
         try self.connection.execute("insert into pair values (2, 10001)")
     }
 
@@ -49,8 +49,8 @@ import Testing
         #expect(try self.pagesRead(index.rows(of: "$1", after: "$2"), order: index.order) <= 4)
     }
 
-    /// This is the control: if these comparisons also read few pages, the test above would prove
-    /// nothing.
+    /// A control for the test above: the measurement must show many pages for comparisons that are
+    /// known to read many.
     @Test func separateComparisonsReadManyPages() throws {
         #expect(try self.pagesRead("a = $1 and b > $2", order: "b") > 20)
     }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// Posts of many callers that share a transaction.
+/// Simultaneous posts of many callers, which the store commits in one transaction.
 @Suite(.timeLimit(.minutes(5))) struct PostGroupTests {
     private let fixture: StoreFixture
     private let store: PostgreSQLStore
@@ -70,8 +70,8 @@ import Testing
         return (ids, try row.integer(0))
     }
 
-    /// Runs the statement at each commit that inserts notifications. `nextval('commits')` counts
-    /// the rows of all commits, also of failed ones.
+    /// Makes the database run the statement at each commit that inserts notifications.
+    /// `nextval('commits')` counts the rows of all commits, also of failed ones.
     private func onCommit(_ statement: String) throws {
         try BlockingConnection(self.store.address).execute(
             """
@@ -133,14 +133,15 @@ import Testing
             try self.member(3, from: self.alice, to: "username:alice", within: one),
         ])
         #expect(ends[0] == .stored(pushes: 0, hasWork: false))
-        // This is the second of two posts with the same id.
+        // The second member of the group has the same id as the first.
         #expect(ends[1] == .idTaken)
         #expect(ends[2] == .idTaken)
         #expect(ends[3] == .tooMuch(.notifications))
         #expect(try self.stored().ids == [1, 2])
     }
 
-    /// The group has found the id free, and now waits for the other transaction to insert it.
+    /// The group finds that the id is free. It then waits for the other transaction, which inserts
+    /// the same id.
     @Test func anIDTakenMeanwhileFailsOnlyItsOwnPost() async throws {
         let (one, other) = (try BlockingConnection(self.store.address), try BlockingConnection(self.store.address))
         try one.execute(
@@ -163,7 +164,7 @@ import Testing
         #expect(try self.stored().ids == [1, 2, 3])
     }
 
-    /// The third post breaks a rule of the table; the others come at the same time.
+    /// The third post breaks a rule of the table. The other posts come at the same time.
     @Test func anInvalidPostFailsWithoutItsGroup() async throws {
         let other = try BlockingConnection(self.store.address)
         try other.execute("begin; select id from account for update")
@@ -214,8 +215,8 @@ import Testing
         }
         let stored = try self.stored()
         #expect(stored.ids == Array(1...20))
-        // The posts need at most four groups: two that run at once, and two that the first waiting
-        // callers lead.
+        // At most four groups stored the posts: two that began at once, and two that the first
+        // waiting callers began.
         #expect(stored.transactions <= 4)
         #expect(fixture.store.report.waiting == 0)
     }
@@ -233,7 +234,8 @@ import Testing
         #expect(try self.stored() == (Array(1...5), 1))
     }
 
-    /// The database reports that the commit was not replicated, though the primary has stored it.
+    /// The database reports that the commit was not replicated, although the primary database has
+    /// stored it.
     @Test func aGroupWhoseCommitWasDoneIsNotStoredTwice() async throws {
         try self.onCommit("perform nextval('commits'); raise warning 'not replicated'")
         let nobody = try #require(Username("nobody"))

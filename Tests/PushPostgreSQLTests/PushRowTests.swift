@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// The cost of leasing and settling in the tables of pushes.
+/// The cost of leasing and settling pushes: the indexes that change, and the rows that are read.
 @Suite(.timeLimit(.minutes(5))) struct PushRowTests {
     private let fixture: StoreFixture
     private let alice: User
@@ -33,7 +33,7 @@ import Testing
         try self.connection.query("select pg_indexes_size('push')")[0].integer(0)
     }
 
-    /// The second case is the control: pages as full as before P0008.
+    /// The second case is a control. It has pages that are as full as before the migration P0008.
     @Test(arguments: [(nil, false), (70, true)] as [(fillFactor: Int?, changesIndexes: Bool)])
     func aLeaseChangesNoIndex(fillFactor: Int?, changesIndexes: Bool) throws {
         if let fillFactor { try self.connection.execute("alter table push set (fillfactor = \(fillFactor))") }
@@ -48,7 +48,8 @@ import Testing
         #expect(try (self.indexSize() > before) == changesIndexes)
     }
 
-    /// The fan-out found the same device twice, and the device's first push had ended in between.
+    /// The fan-out found the same device twice. The device's first push ended before the second
+    /// was added.
     @Test func aSecondPushToADeviceKeepsTheFirstOutcome() async throws {
         let leased = try await self.leased(2)
         try self.connection.execute(
@@ -63,8 +64,8 @@ import Testing
         #expect(try self.count("push_end") == 2)
     }
 
-    /// PostgreSQL believes that the table is empty. One push is retried, so that the store looks
-    /// for its end.
+    /// By PostgreSQL's statistics, the table is empty. One push is retried, so the store looks for
+    /// its earlier outcome.
     @Test func earlierOutcomesAreFoundByTheirKeys() async throws {
         let leased = try await self.leased(20)
         let retried = Settlement.retried(at: self.fixture.now, reason: "later")
@@ -91,7 +92,7 @@ import Testing
         await self.fixture.store.close()
         try await self.connection.awaitEnd()
         #expect(try self.connection.entriesRead(in: "push_end_pkey") - read < before)
-        // This count comes last, because it walks over that index itself.
+        // This count comes last, because it also reads the index whose reads the test counts.
         #expect(try self.count("push_end") == before + leased.count - 1)
     }
 }

@@ -6,10 +6,10 @@ import PushTesting
 import Testing
 
 /// Looking up a recipient costs the same if the user has very many notifications, or the
-/// notification very many recipients. This must hold even before PostgreSQL has statistics of the
-/// rows.
+/// notification very many recipients. The cost must be the same even before PostgreSQL has
+/// statistics of the rows.
 @Suite(.timeLimit(.minutes(5))) struct RecipientLookupTests {
-    /// When PostgreSQL has collected statistics of the rows.
+    /// The rows of which PostgreSQL has statistics.
     enum Counted: CaseIterable {
         case withOneRecipientEach, asTheyAre
     }
@@ -36,7 +36,7 @@ import Testing
         )
     }
 
-    /// Stores many notifications with one recipient each: alice, or another user.
+    /// Stores many notifications with one recipient each. The recipient of all is the user `user`.
     private func fillNotifications(from first: Int, of user: String) throws {
         let now = self.fixture.now.milliseconds
         try self.fill(
@@ -59,8 +59,8 @@ import Testing
         )
     }
 
-    /// Returns how many entries of the indexes of recipients, notifications and untaken payloads
-    /// `work` walks over.
+    /// Returns the number of entries that `work` reads in the indexes of recipients, notifications
+    /// and leased payloads.
     private func entriesRead(_ work: (StoreFixture) async throws -> Void) async throws -> Int64 {
         let indexes = ["recipient_pkey", "recipient_by_user", "notification_pkey", "untaken_pkey", "untaken_by_lease"]
         let count = { try indexes.map { try self.connection.entriesRead(in: $0) }.reduce(0, +) }

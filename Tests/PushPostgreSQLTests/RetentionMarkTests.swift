@@ -3,13 +3,14 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// The mark: cleanup searches for rows with this expiry or a later one. Expiries are in
-/// milliseconds; the searches themselves happen at instants of a clock.
+/// The mark for cleanup: a search reads only rows with this expiry or a later one. Expiries are in
+/// milliseconds, and the times of searches are instants of a clock.
 @Suite struct RetentionMarkTests {
     private let marks = SearchMarks()
     private let begin = ContinuousClock.now
 
-    /// Searches at `seconds`, which takes `time`. Returns the expiry at which the search began.
+    /// Simulates a search after `seconds`, which takes `time` and finds `first`. Returns the
+    /// expiry at which the search began.
     @discardableResult
     private func search(after seconds: Double, taking time: Duration = .milliseconds(1), first: Int64?) -> Int64 {
         let now = self.begin + .seconds(seconds)
@@ -29,8 +30,8 @@ import Testing
         #expect(self.search(after: 3, first: nil) == 200)
         #expect(self.search(after: 19.9, first: nil) == 200)
         #expect(self.search(after: 20.1, first: nil) == .min)
-        // The previous full search was fast: the snapshot that kept deleted rows in the index has
-        // ended.
+        // The previous full search was fast, because the snapshot that kept deleted rows in the
+        // index has ended. Full searches are therefore cheap again.
         #expect(self.search(after: 20.2, first: nil) == .min)
     }
 
@@ -61,7 +62,7 @@ import Testing
         self.progress.record([1, 2, 3], in: .recipients, upTo: DuePush(notification: 2, device: 70))
         #expect(self.parts(of: [1, 2, 3]) == ["[2] after 70", "[3] all"])
         #expect(self.parts(of: [1, 2, 3], in: .pushes) == ["[1, 2, 3] all"])
-        // Another server had locked the first rows.
+        // Another server had locked the first rows, so the search must begin with them again.
         #expect(self.parts(of: [0, 3, 4]) == ["[0, 3, 4] all"])
         self.progress.record([2], in: .recipients, upTo: nil)
         #expect(self.parts(of: [1, 2, 3]) == ["[3] all"])

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// Credentials that end at one of several servers, and when the others learn of it.
+/// Credentials that end at one of several servers, and when the other servers learn of this end.
 @Suite(.timeLimit(.minutes(5))) struct RevocationTests {
     private let fixture: StoreFixture
     private let other: PostgreSQLStore
@@ -21,7 +21,7 @@ import Testing
         self.other.lease?.onEnd { heard.add($0) }
     }
 
-    /// Records the ends of credentials that a server received, in order.
+    /// Records the ends of credentials that the other server received, in order.
     private final class Heard: Sendable {
         private let ends = Mutex<[CredentialLease.End]>([])
 
@@ -47,7 +47,7 @@ import Testing
         #expect(self.heard.all == [.token(token.fingerprint, user: alice.id)])
         try await self.disable(alice)
         #expect(self.heard.all.last == .user(alice.id))
-        // A change without effect ends nothing.
+        // A change without effect sends no end of credentials to the other server.
         #expect(try await self.fixture.store.revokeToken(token.prefix) == nil)
         #expect(try await self.fixture.store.changePassword(of: alice, to: PasswordHash(phc: "new")))
         #expect(try await !self.fixture.store.changePassword(of: alice, to: PasswordHash(phc: "newer")))
@@ -122,7 +122,8 @@ import Testing
         )[0].integer(0)
     }
 
-    /// The server never confirms, so a waiting caller would finally get an unknown outcome.
+    /// The server `silent` never confirms. If the revocation waited for it, the call would finally
+    /// fail with an unknown outcome.
     @Test func aRevocationIgnoresServersWithAnExpiredLease() async throws {
         _ = try self.addNode(until: "-1")
         try await self.disable(try await self.fixture.addUser("alice"))
@@ -147,7 +148,7 @@ import Testing
         await #expect { try await self.disable(alice, in: store) } throws: { error in
             if case StoreError.unknownOutcome = error { true } else { false }
         }
-        // The server must not renew its lease any more.
+        // The server `silent` is fenced, so it must not renew its lease any more.
         let row = try self.connection().query("select is_fenced from node where number = $1", number)[0]
         #expect(try row.boolean(0))
     }
@@ -166,7 +167,8 @@ import Testing
             await #expect(throws: StoreError.self) {
                 try await CredentialLease.$admission.withValue(term) { try await add(dave) }
             }
-            // The old request stays refused after the server has a lease again.
+            // The request from before the gap stays refused, even after the server has a lease
+            // again.
             try await eventually { self.other.lease?.term != nil }
         }
         #expect(try await self.fixture.reader.user(named: dave) == nil)

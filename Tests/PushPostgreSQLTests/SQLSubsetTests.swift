@@ -2,10 +2,10 @@ import Foundation
 import PushTesting
 import Testing
 
-/// Checks that the statements use only the SQL subset in `docs/scale.md`, which other engines
-/// with this protocol support.
+/// Checks that the statements use only the SQL subset in `docs/scale.md`, which other database
+/// engines with PostgreSQL's protocol support.
 ///
-/// It reads the sources, in order to check also statements that no test runs.
+/// The test reads the sources, so that it also checks statements that no test runs.
 @Suite(.timeLimit(.minutes(5))) struct SQLSubsetTests {
     private static let types: Set = ["int8", "bigint", "text", "bytea", "boolean"]
 
@@ -14,26 +14,26 @@ import Testing
         "clock_timestamp",
     ]
 
-    /// Words that may precede a parenthesis without calling a function.
+    /// Words that are no function calls, although a parenthesis may follow them.
     private static let keywords: Set = [
         "all", "and", "any", "array", "as", "by", "check", "conflict", "else", "exists", "filter", "from", "in", "join",
         "key", "lateral", "not", "on", "or", "select", "set", "then", "unique", "using", "values", "when", "where",
         "with",
     ]
 
-    /// Features that some of these engines lack, or that have no effect on order or locks there.
-    /// `docs/scale.md` lists them with reasons.
+    /// Features that some of the other engines lack, or support without effect. `docs/scale.md`
+    /// lists them with reasons.
     private static let forbidden: Set = [
         "trigger", "procedure", "language", "nextval", "currval", "serial", "bigserial", "pg_advisory_lock",
         "pg_advisory_xact_lock", "enum", "domain", "references", "foreign", "cascade", "savepoint",
         "json", "jsonb", "xmin", "ctid", "merge", "truncate", "inherits", "temp", "temporary",
     ]
 
-    /// Files that query the server about itself, for operators and at the start, with each
-    /// function that they call for this.
+    /// Files that ask the database server about itself, for operators or at the start. Only these
+    /// files may call these functions.
     private static let inquiries: [String: Set<String>] = [
         "Announcements.swift": ["pg_notify"],
-        // Each connection asks on which timeline its server writes.
+        // Each connection asks on which timeline its database server writes.
         "ClusterIdentity.swift": [
             "pg_control_system", "pg_walfile_name", "pg_current_wal_insert_lsn", "current_setting", "set_config",
             "quote_ident", "array_remove", "current_schemas", "pg_backend_pid",
@@ -45,7 +45,7 @@ import Testing
         "PostgreSQLStore+health.swift": [
             "pg_read_binary_file", "pg_relation_filepath", "string_agg", "quote_ident", "to_regclass",
         ],
-        // A move sets the next values of the identity columns.
+        // A move from SQLite sets the next values of the identity columns.
         "PostgreSQLMoveTarget.swift": ["pg_get_serial_sequence", "regclass", "setval"],
         "Schema.swift": ["to_regclass", "current_setting"],
         "SchemaOwnership.swift": [
@@ -60,7 +60,8 @@ import Testing
 
     @Test func noStatementLeavesTheSubset() throws {
         let statements = try Self.statements()
-        // With fewer statements, the test would no longer find all of them in the sources.
+        // If there were fewer statements, the test would not have found all statements in the
+        // sources.
         #expect(statements.count > 200)
         for statement in statements {
             let faults = Self.faults(of: statement)
@@ -95,7 +96,8 @@ import Testing
         let sql = statement.sql.replacing(/'[^']*'/, with: "''")
         let words = Set(sql.matches(of: /\b[a-z_][a-z0-9_]*\b/).map { String($0.0) })
         let types = sql.matches(of: /::\s*([a-z0-9_]+)/).map { String($0.1) }
-        // A name after one of these words belongs to a table, with its columns.
+        // A name and a parenthesis after one of these words are a table and its columns, and not a
+        // function call.
         let calls = sql.replacing(/\b(?:into|table|exists|as|on)\s+[a-z_]+\s*\(|\.[a-z]+\(/, with: "$(")
             .matches(of: /\b([a-z_][a-z0-9_]*)\s*\(/).map { String($0.1) }
         let known = self.functions.union(self.keywords).union(self.inquiries[statement.file] ?? [])
@@ -104,10 +106,9 @@ import Testing
         faults.formUnion(Set(calls).subtracting(known))
         faults.formUnion(self.tablesWrittenTwice(by: sql))
         // PostgreSQL prefers a function for one type to one for all types, so it could call
-        // another role's function instead. Migrations keep their released form, and run in the
-        // server's own schema.
+        // another role's function. Released migrations may not change, so they are not checked.
         if statement.file.hasSuffix(".swift") {
-            // With several arguments PostgreSQL itself takes `unnest` from `pg_catalog`.
+            // With several arguments, PostgreSQL always uses the `unnest` of `pg_catalog`.
             let single = /(pg_catalog\.)?\b(unnest|count)\s*\((?!\*)(?:[^(),]|\([^()]*\))*\)/
             for match in sql.matches(of: single) where match.1 == nil {
                 faults.insert("\(match.2) without pg_catalog")
@@ -125,8 +126,8 @@ import Testing
         }
     }
 
-    /// The statements of the store and of its schema. A migration of one file is split into its
-    /// statements.
+    /// Returns the statements of the store and of its schema. The file of a migration is split
+    /// into its statements.
     private static func statements() throws -> [Statement] {
         let sources = try ["Sources/PushPostgreSQL", "Sources/PostgreSQL"].flatMap { folder in
             try Repository.files(under: folder, ending: ".swift").flatMap { file, text in
@@ -139,7 +140,7 @@ import Testing
         return sources + migrations
     }
 
-    /// Returns the string literals that look like parts of statements, without interpolated
+    /// Returns the string literals that look like parts of statements, without their interpolated
     /// values.
     private static func literals(in source: String) -> [String] {
         let code = source.replacing(/(?m)^\s*\/\/.*$/, with: "")

@@ -9,10 +9,10 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// A new data key on several servers: no server encrypts with it before all have it.
+/// A new data key on several servers: no server encrypts with the key before all servers have it.
 @Suite(.timeLimit(.minutes(5))) struct SharedKeyTests {
     private let folder: TemporaryFolder
-    /// A keyring with one key, and one with two keys whose first is the new one.
+    /// A keyring with the old key alone, and one with the new key followed by the old one.
     private let (old, new): (String, String)
     private let a: Server
     private let b: Server
@@ -45,16 +45,17 @@ import Testing
         }
 
         var seals: UInt32 { self.store.vault.keyring.sealing }
-        /// How often the server was about to renew its lease, or to join under a new number.
+        /// How many times the server has checked whether it may renew its lease or join under a
+        /// new number.
         var looks: Int { self.log.looks.load(ordering: .relaxed) }
         var events: [StoreEvent] { self.log.events.withLock { $0 } }
 
-        /// `sealpost keys reload`.
+        /// Replaces the server's keyring, as `sealpost keys reload` does.
         func reload(_ keyring: String) async throws {
             _ = try await self.store.replaceKeyring(Keyring(text: keyring), now: self.fixture.now)
         }
 
-        /// Simulates SIGSTOP and SIGCONT.
+        /// Stops and resumes the server's exchange with the others, as SIGSTOP and SIGCONT would.
         func stop() { self.log.isStopped.store(true, ordering: .relaxed) }
         func goOn() { self.log.isStopped.store(false, ordering: .relaxed) }
     }
@@ -69,7 +70,7 @@ import Testing
         try BlockingConnection(FolderDatabases.database(of: self.folder))
     }
 
-    /// The keys in use.
+    /// The numbers of the keys that the database marks as in use.
     private var inUse: [UInt32] {
         get throws {
             try PostgreSQLPlace(FolderDatabases.database(of: self.folder), pool: .longTimeouts).dataKeys().map(\.number)
@@ -151,7 +152,8 @@ import Testing
         }
     }
 
-    /// The operator has run `keys rotate` on each server, instead of copying one keyring.
+    /// The operator has run `keys rotate` on each server, instead of copying one server's keyring.
+    /// Two different keys therefore have the same number.
     @Test func differentKeysWithOneNumberAreDistinguished() async throws {
         let other = try Keyring.addingKey(to: self.old).text
         try await self.a.reload(self.new)
@@ -195,7 +197,8 @@ import Testing
             for keyring in [self.old, self.new] {
                 group.addTask {
                     let place = PostgreSQLPlace(try FolderDatabases.database(of: folder), pool: .longTimeouts)
-                    // Opening a store blocks, which must not happen on a thread of Swift's tasks.
+                    // Opening a store blocks its thread, so it must not run on a thread of Swift's
+                    // tasks.
                     return await withCheckedContinuation { continuation in
                         DispatchQueue.global().async {
                             continuation.resume(returning: try? place.open(Keyring(text: keyring)))
@@ -209,12 +212,12 @@ import Testing
             return try await group.reduce(into: [any Store]()) { if let store = $1 { $0.append(store) } }
         }
         let sealing = starts.map(\.vault.keyring.sealing).max()
-        // Either the server with both keys started first and the other could not start, or the
-        // server with both keys waits for the other.
+        // If only one server started, it encrypts with the new key. If both started, the one with
+        // both keys waits for the other and still uses the old key.
         #expect(sealing == (starts.count == 1 ? 2 : 1))
     }
 
-    /// A command uses the server's keyring, and ends soon.
+    /// A command uses the keyring of its server and ends soon, so servers need not wait for it.
     @Test func commandsWaitForServersAndServersIgnoreCommands() async throws {
         let command = try Server(self.old, isCommand: true, in: self.folder)
         let other = try Server(self.new, isCommand: true, in: self.folder)
@@ -249,7 +252,8 @@ import Testing
         try await self.a.fixture.addUser("alice")
     }
 
-    /// The server checks twice a second whether it may join, with its keyring at that moment.
+    /// The server checks twice a second whether it may join, and does so with the keyring that it
+    /// has at that moment.
     @Test func anExcludedServerCanCheckWhileItLoadsTheKey() async throws {
         self.a.stop()
         try self.fence(self.a)
@@ -261,8 +265,8 @@ import Testing
         async let reload: Void = self.a.reload(self.new)
         let watch = try self.connection()
         try await eventually { try watch.query(Self.waiting).count == 1 }
-        // Each attempt to join checks twice whether the server may talk to the others. After five
-        // more checks, at least one attempt has begun and ended.
+        // Each attempt to join checks twice whether the server may exchange data with the others.
+        // After five more checks, at least one attempt has begun and ended.
         let looks = self.a.looks
         try await eventually { self.a.looks >= looks + 5 }
         try database.execute("commit")
@@ -290,7 +294,7 @@ import Testing
         try self.fence(self.a)
         try await self.b.reload(self.new)
         #expect(try await self.b.store.rewrap()?.unused == [1])
-        // The old key can now be removed.
+        // Because `b` has switched to the new key, the old key can be removed.
         try await self.b.reload(Keyring.removingKey(1, from: self.new))
         #expect(self.a.seals == 1)
         self.a.goOn()
@@ -306,7 +310,8 @@ import Testing
         try await eventually { !self.a.store.membership.isAlive }
         let watch = try self.connection()
         let number = self.a.store.membership.number
-        // The server does not block: it checks again and again.
+        // The excluded server does not wait for a lock in the database. It checks again and again
+        // whether it may join.
         #expect(try watch.query(Self.waiting).count == 0)
         try database.execute("commit")
         try await eventually { self.a.store.membership.isAlive }
@@ -321,17 +326,18 @@ import Testing
         _ = try self.connection().query(DataKeyEntry.adding, Int64(2), checkValue, Int64(0))
         self.a.stop()
         self.a.store.membership.abandon()
-        // However long the test takes, the other server does not fence this one by itself.
+        // With this later end of the lease, the other server does not fence `a` by itself, however
+        // long the test takes.
         _ = try self.connection().query(
             "update node set until = until + 3600000 where number = $1",
             self.a.store.membership.number
         )
-        // This server may encrypt with the new key, so that key stays in use.
+        // The dead server may have encrypted with the new key, so the new key stays in use.
         let line = try #require(self.new.split(separator: "\n").first { $0.hasPrefix("2 ") })
         try await self.b.reload(self.old + line)
         #expect(self.b.seals == 1)
         #expect(try await self.b.store.rewrap()?.unused == [])
-        // The previous key also stays in use, because the server may encrypt with it.
+        // The previous key also stays in use, because the dead server may have encrypted with it.
         try await self.b.reload(self.new)
         #expect(self.b.seals == 2)
         #expect(try await self.b.store.rewrap()?.unused == [])
@@ -351,16 +357,16 @@ import Testing
         let older = try place.open(Keyring(text: self.old))
         for server in [self.a, self.b] { try await server.reload(self.new) }
         #expect(self.b.seals == 1 && self.b.store.keyWait == self.wait())
-        // An older server takes another key at once, as it always did.
+        // An older server switches to another key at once, without waiting for other servers.
         let checkValue = try #require(Keyring(text: self.new).checkValue(of: 2))
         _ = try self.connection().query(DataKeyEntry.adding, Int64(2), checkValue, Int64(0))
         _ = try self.connection().query("update node set sealing = 2 where keys is null")
         try await self.b.store.settleKeys()
         #expect(self.b.seals == 2)
-        // A newly started server does the same.
+        // A newly started server also encrypts with the key of the older server.
         let c = try Server(self.new, in: self.folder)
         #expect(c.seals == 2)
-        // If no key is on every server, the server takes one that is in use.
+        // If no key is on every server, the server encrypts with one that is in use.
         _ = try self.connection().query(
             """
             insert into node (name, release, schema, started_at, until, sealing, seen_epoch)
@@ -387,7 +393,7 @@ import Testing
 }
 
 extension SharedKeyTests {
-    /// Selects the sessions that wait for others.
+    /// Selects the database connections that wait for locks of others.
     private static let waiting = """
         select pid from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()
         """

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PushDelivery
 
-/// A lane whose provider fails, on several servers.
+/// Several servers that send pushes to the same provider, which fails.
 @Suite(.timeLimit(.minutes(5))) struct SharedPauseTests {
     private static let lane = Lane(Platform("apns"))
     private static let failure = SendOutcome.failure(.unavailable(reason: "gone"))
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    /// A server with one lane.
+    /// A server with one lane (queue of pushes to one provider).
     private struct Server {
         let fixture: StoreFixture
         let lane: SharedLane
@@ -42,7 +42,8 @@ import Testing
         var pause: Pause? { self.lane.withLock { $0.pause } }
         var delayCount: Int { self.lane.withLock { $0.health.delayCount } }
 
-        /// Sends a push with this outcome if the lane allows a push now.
+        /// Simulates that the server sends a push with this outcome, if its lane allows a push
+        /// now.
         func send(_ outcome: SendOutcome) {
             self.lane.withLock { state in
                 if state.pause == nil {
@@ -60,7 +61,7 @@ import Testing
             for _ in 0..<SenderHealth.failuresInARow { self.send(SharedPauseTests.failure) }
         }
 
-        /// Returns whether this server sends the next probe.
+        /// Returns whether this server may send the next probe, the push that tests the provider.
         func acquireProbe() async throws -> Bool {
             guard self.lane.withLock({ $0.isPauseShared }) else { return true }
             if try await self.fixture.store.acquireProbe(of: SharedPauseTests.lane) { return true }
@@ -87,7 +88,7 @@ import Testing
         }
     }
 
-    /// Advances the clocks of all servers and of the database past the pause.
+    /// Advances the clocks of all servers and of the database beyond the end of the pause.
     private func passTheRest() async throws {
         for server in self.servers { server.fixture.clock.advance(by: 1000) }
         let address = try FolderDatabases.database(of: self.servers[0].fixture.folder)
@@ -101,7 +102,7 @@ import Testing
         for round in 1...6 {
             #expect(self.servers.map(\.delayCount) == [round, round])
             try await self.passTheRest()
-            // The servers take turns at asking first.
+            // In each round, another server asks first whether it may send the probe.
             for server in round % 2 == 0 ? self.servers : self.servers.reversed() {
                 guard try await server.acquireProbe() else { continue }
                 probes += 1
@@ -110,7 +111,7 @@ import Testing
             await self.exchange()
         }
         #expect(probes == 6)
-        // The provider answers the next probe.
+        // The provider accepts the next probe, which ends the pause on all servers.
         try await self.passTheRest()
         #expect(try await self.servers[1].acquireProbe())
         self.servers[1].send(.success(Acceptance()))
@@ -133,13 +134,13 @@ import Testing
         self.servers[1].send(.success(Acceptance()))
         await self.servers[1].exchange.exchange()
         #expect(self.servers[1].pause == nil)
-        // The pause begins again when this server fails, too.
+        // The pause begins again on this server only when its own push fails.
         self.servers[1].fail()
         await self.exchange()
         #expect(self.servers[1].pause != nil)
     }
 
-    /// For example, only this server's route to the provider is cut.
+    /// A server may fail alone, for example if only its own route to the provider is cut.
     @Test func aServerThatFailsAfterAnothersProbePausesAlone() async throws {
         self.servers[0].fail()
         await self.exchange()

@@ -40,8 +40,8 @@ import Testing
         #expect(try await first.store.servers(limit: 1).map(\.state) == [.alive])
     }
 
-    /// If a command's row stayed, each `sealpost user` would be listed for a day as a server that
-    /// is gone.
+    /// If a command's row stayed, each `sealpost user` command would be listed for a day as a
+    /// server that has ended.
     @Test func aCommandIsListedAsLongAsItRuns() async throws {
         let server = try StoreFixture(.postgreSQL)
         var options = StoreOptions()
@@ -54,7 +54,7 @@ import Testing
 
     @Test func aSilentServerIsLateUntilItIsFenced() async throws {
         var options = StoreOptions()
-        // The server neither renews its lease nor fences others.
+        // With this option, a server neither renews its lease nor fences (excludes) others.
         options.mayExchange = { false }
         let silent = try StoreFixture(.postgreSQL, options: options)
         let other = try silent.reopened(options: options)
@@ -68,7 +68,7 @@ import Testing
         _ = try database.query(ServerMembership.fenceLate, #require(other.store as? PostgreSQLStore).membership.number)
         let gone = try await other.store.servers(limit: 10)
         #expect(gone.map(\.state) == [.alive, .gone])
-        // The fenced server sees the same, as long as it has not taken another number.
+        // The fenced server itself gets the same list, until it has joined under another number.
         #expect(try await silent.store.servers(limit: 10).map(\.isThis) == [false, true])
     }
 }

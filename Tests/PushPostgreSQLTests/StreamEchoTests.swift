@@ -6,7 +6,7 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// Event streams of one device at two servers: each push arrives at both.
+/// Event streams of one device at two servers: each push arrives at both streams.
 @Suite(.timeLimit(.minutes(5))) struct StreamEchoTests {
     private let pair: StreamPair
     private let elsewhere = Inbox()
@@ -15,7 +15,8 @@ import Testing
         self.pair = try await StreamPair()
     }
 
-    /// Opens a stream at `a` and then one at `b`, which therefore gets the pushes.
+    /// Opens a stream at `a` and then one at `b`, which gets the pushes because it is the newer
+    /// one.
     private func openBoth() async throws -> [StreamSubscription] {
         let first = try await self.pair.open(at: self.pair.a)
         let second = try await self.pair.b.open(self.pair.device, of: self.pair.alice, into: self.elsewhere)
@@ -49,7 +50,8 @@ import Testing
         let first = try await self.pair.open(at: self.pair.a)
         try await self.pair.post(1, at: self.pair.a)
         #expect(try await self.pair.a.deliver() == [1])
-        // Settled a minute before the stream began, which exceeds the allowed clock skew.
+        // The push was settled a minute before the stream began. A minute exceeds the allowed
+        // difference of clocks.
         try await self.pair.a.run("update push_end set settled_at = (select min(since) from stream) - 60000")
         let second = try await self.pair.b.open(self.pair.device, of: self.pair.alice, into: self.elsewhere)
         try await self.pair.a.store.echoStreams()
@@ -58,8 +60,7 @@ import Testing
         withExtendedLifetime([first, second]) {}
     }
 
-    /// A message between the servers arrives before the next comparison of streams, or triggers
-    /// one.
+    /// The servers run, so their own messages and comparisons of streams must pass on all pushes.
     @Test func bothStreamsGetAllPushesWhileServersRun() async throws {
         let (a, b) = (self.pair.a, self.pair.b)
         try await a.whileRunning {
@@ -81,7 +82,7 @@ import Testing
             into: self.elsewhere
         )
         #expect(try await self.shared(self.pair.a) == 2)
-        // The end of the second stream is not written yet.
+        // The end of the second stream is not yet written to the database.
         try await self.pair.a.store.compareStreams()
         #expect(try await self.shared(self.pair.a) == 2)
         withExtendedLifetime(second) {}
@@ -96,7 +97,7 @@ import Testing
         withExtendedLifetime(first) {}
     }
 
-    /// A fenced server's rows no longer count.
+    /// The streams of a fenced (excluded) server no longer count, so no push is repeated for them.
     @Test func nothingIsRepeatedForADeadServer() async throws {
         let streams = try await self.openBoth()
         try self.pair.b.store.membership.abandon()

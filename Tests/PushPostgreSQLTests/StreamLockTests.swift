@@ -17,7 +17,7 @@ import Testing
         self.pair = try await StreamPair()
     }
 
-    /// The post looks for a stream and finds none while one opens.
+    /// The post looks for a stream of the device and finds none. At that moment, a stream opens.
     @Test func anOpeningStreamWaitsForAPostThatFoundNoStream() async throws {
         let opened = Opened()
         try await self.post(1, at: self.pair.b) { opened.stream = try await self.pair.open(at: self.pair.a) }
@@ -25,7 +25,7 @@ import Testing
         withExtendedLifetime(opened) {}
     }
 
-    /// The post finds a stream while its row is deleted.
+    /// The post finds a stream. At that moment, another server deletes the row of this stream.
     @Test func aStreamThatEndsWaitsForAPostThatHasFoundIt() async throws {
         let opened = Opened()
         opened.stream = try await self.pair.open(at: self.pair.a)
@@ -34,8 +34,8 @@ import Testing
         #expect(try await self.pair.a.store.database.query("select 1 from push where due_at is null").count == 1)
     }
 
-    /// Posts, and begins `other` once the post has looked for a stream and only its commit is
-    /// left. The commit comes when `other` has ended or waits for it.
+    /// Posts, and begins `other` when the post has looked for a stream and only has to commit. The
+    /// post commits when `other` has ended or waits for this commit.
     private func post(
         _ number: Int64,
         at server: StreamServer,
@@ -47,7 +47,7 @@ import Testing
                 "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
             )[0].integer(0)
         }
-        // A transaction writes the counts of pushes last.
+        // A post writes the counts of pushes last, so this lock stops it just before its commit.
         try gate.execute("begin; lock table tally in exclusive mode")
         let hasEnded = Flag()
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -6,7 +6,7 @@ import PushTesting
 import Synchronization
 import Testing
 
-/// Streams open and end at two servers while both store pushes.
+/// Streams open and end at two servers while both servers store pushes.
 @Suite(.timeLimit(.minutes(5))) struct StreamRaceTests {
     private static let devices = 100
     private static let steps = 12

@@ -35,13 +35,13 @@ struct StreamPair: Sendable {
     }
 }
 
-/// A server that shares a database with others, with its open event streams.
+/// A server, with its open event streams, that may share its database with other servers.
 struct StreamServer: Sendable {
     let fixture: StoreFixture
     let hub: StreamHub
     let wakeUp = WakeUp()
 
-    /// Makes a server with its own database, or one that shares another server's.
+    /// Makes a server with its own database, or one that shares the database of `other`.
     init(beside other: StreamServer? = nil) throws {
         var options = StoreOptions()
         options.streamLanes = ["stream"]
@@ -82,8 +82,8 @@ struct StreamServer: Sendable {
         return subscription
     }
 
-    /// Sends once the pushes that this server may send now. Returns the notifications that it has
-    /// leased.
+    /// Sends, in one pass, the pushes that this server may send now. Returns the notifications
+    /// that it has leased.
     @discardableResult
     func deliver() async throws -> [Int64] {
         let leased = try await self.fixture.lease("stream")
@@ -98,7 +98,8 @@ struct StreamServer: Sendable {
         try await self.fixture.settle(delivery, as: settlement)
     }
 
-    /// Delivers pushes and keeps the rows of streams, as a server does, while `body` runs.
+    /// While `body` runs, delivers pushes and updates the rows of streams, as a running server
+    /// does.
     func whileRunning(_ lane: LaneSettings? = nil, _ body: @escaping @Sendable () async throws -> Void) async throws {
         var lane = lane ?? LaneSettings(Lane(Platform("stream")), sender: StreamSender(self.hub))
         lane.pollInterval = .milliseconds(20)
@@ -112,7 +113,7 @@ struct StreamServer: Sendable {
         )
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
-                // The service ends by cancellation, and throws then.
+                // The test ends the service by cancellation, which makes it throw.
                 try? await service.run()
             }
             group.addTask { await self.fixture.store.run() }
@@ -134,12 +135,14 @@ struct StreamServer: Sendable {
         _ = try await self.store.database.query(sql, values: [])
     }
 
-    /// Marks another server's number as fenced, as servers do some seconds after its end.
+    /// Marks another server's number as fenced, as servers do some seconds after the other server
+    /// has ended.
     func fence(_ other: StreamServer) async throws {
         try await self.run("update node set is_fenced = true where number = \(other.store.membership.number)")
     }
 
-    /// Blocks every renewal of another server's number, and every new number, until `letRenew`.
+    /// Blocks every renewal of another server's number, and every new number, until the test calls
+    /// `letRenew`.
     func holdRenewals(of other: StreamServer) async throws {
         try await self.run(
             """

@@ -25,8 +25,8 @@ import Testing
     @Test func aPushIsSentByTheServerThatHasTheStream() async throws {
         let stream = try await self.pair.open(at: self.pair.a)
         try await self.pair.post(1, at: self.pair.b)
-        // Only the server with the stream has work; otherwise the other server's loop would never
-        // sleep.
+        // Only the server with the stream has work; if the other server had work, too, its loop
+        // would never sleep.
         #expect(try await self.nextDue() == [self.pair.a.fixture.now, nil])
         #expect(try await self.pair.b.deliver() == [])
         #expect(try await self.pair.a.deliver() == [1])
@@ -46,7 +46,8 @@ import Testing
     @Test func aStreamThatMovesBeforeTheLeaseTakesItsPushesAlong() async throws {
         let first = try await self.pair.open(at: self.pair.a)
         try await self.pair.post(1, at: self.pair.a)
-        // The first server may not have noticed that its client is gone.
+        // The first server may not have noticed that its client has disconnected, so the newer
+        // stream gets the push.
         let second = try await self.pair.open(at: self.pair.b)
         #expect(try await self.pair.a.deliver() == [])
         #expect(try await self.pair.b.deliver() == [1])
@@ -136,8 +137,8 @@ import Testing
         withExtendedLifetime((stream, second)) {}
     }
 
-    /// The device connects again within a second after its server died, while that server's number
-    /// is still valid.
+    /// The device connects again soon after its server died, before other servers have excluded
+    /// (fenced) the dead server.
     @Test func aDeviceReturningBeforeItsServerIsFencedGetsAllPushes() async throws {
         let stream = try await self.pair.open(at: self.pair.a)
         try await self.pair.post(1, 2, at: self.pair.b)

@@ -15,7 +15,7 @@ import Testing
         sql: "alter table notification add column note text; create table note (id bigint primary key);",
         oldestKnown: Migration.allPostgreSQL.map(\.name).max()
     )
-    /// Removes a column that servers before the expansion use.
+    /// Removes a column that only servers before the migration `expansion` use.
     private static let contraction = Migration(
         name: "P9002_contraction",
         sql: "alter table notification drop column collapse_id;",
@@ -40,7 +40,7 @@ import Testing
         try await self.old.addDevice(of: alice, handle: "d-1")
         try await self.old.post(1, from: alice, to: "username:alice")
         let later = try self.open(Self.expansion)
-        // The old server prepared its statements before the migration.
+        // The old server still uses statements that it prepared before the migration.
         let outcome = try await self.old.post(2, from: alice, to: "username:alice")
         guard case .stored = outcome else {
             Issue.record("\(outcome)")
@@ -56,7 +56,7 @@ import Testing
             #expect(found != nil)
         }
         #expect(try await self.old.lease().count == 2)
-        // An older server may also start now.
+        // An older server may also start after the migration.
         let again = try self.open()
         #expect(try await again.makeReader().user(named: alice.name) != nil)
         #expect(throws: Never.self) { try PostgreSQLPlace(self.address, pool: .longTimeouts).inspect() }
@@ -95,8 +95,8 @@ import Testing
         )
     }
 
-    /// The read is, for example, a `pg_dump`. If a migration waited for a lock until the read
-    /// ends, all other statements on the table would wait behind the migration.
+    /// The long read simulates, for example, `pg_dump`. If a migration waited for a lock until the
+    /// read ends, all other statements on the table would wait behind the migration.
     @Test func aMigrationWaitsForALongReadAndLetsPostsThrough() async throws {
         let alice = try await self.old.addUser("alice", role: .publisher)
         let reader = try BlockingConnection(self.address)
@@ -105,7 +105,8 @@ import Testing
             let (address, keyring) = (self.address, self.old.keyring)
             group.addTask {
                 let place = PostgreSQLPlace(address, Migration.allPostgreSQL + [Self.expansion], pool: .longTimeouts)
-                // Opening a store blocks, which must not happen on a thread of Swift's tasks.
+                // Opening a store blocks its thread, so it must not run on a thread of Swift's
+                // tasks.
                 let store = try await withCheckedThrowingContinuation { continuation in
                     DispatchQueue.global().async { continuation.resume(with: Result { try place.open(keyring) }) }
                 }
@@ -115,8 +116,8 @@ import Testing
             try await eventually {
                 try watch.query("select 1 from pg_locks where mode = 'AccessExclusiveLock' and not granted").count > 0
             }
-            // The posts wait behind the migration, for as long as a statement may wait for a
-            // lock.
+            // The posts wait behind the migration, but no longer than a statement of the migration
+            // may wait for a lock.
             for number in Int64(1)...3 {
                 let outcome = try await self.old.post(number, from: alice, to: "username:alice")
                 guard case .stored = outcome else {

@@ -54,7 +54,8 @@ import Testing
         #expect(try await self.column(1) == nil)
     }
 
-    /// If an alert cannot be decrypted, only the pushes of its own notification fail.
+    /// If an alert cannot be decrypted, only the pushes of its own notification fail, and nobody
+    /// gets its text.
     @Test func alertOfAnotherNotificationIsNeverPushed() async throws {
         let alice = try await fixture.addUser("alice")
         try await fixture.addDevice(of: alice, handle: "a")

@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// The store's behaviour after a disk has flipped a bit anywhere in the database.
+/// What the store returns after a disk has flipped a bit anywhere in the database.
 @Suite(.timeLimit(.minutes(5))) struct BitFlipTests {
     /// A closed database and its contents.
     private struct Original {
@@ -19,10 +19,10 @@ import Testing
     }
 
     private static let names = ["alice", "bob", "carol", "dave"]
-    /// Payloads that fit in a page, that fill about one page, and that take several overflow
-    /// pages.
+    /// Sizes of payloads that are shorter than a page, that fill about one page, and that need
+    /// several overflow pages.
     private static let sizes = [8, 300, 2000, 4060, 4096, 9000, 30_000]
-    /// The number of flipped bits; `make e2e` sets a larger one.
+    /// The number of flipped bits. `make e2e` sets a larger number.
     private static let count = ProcessInfo.processInfo.environment["SEALPOST_TEST_FLIPS"].flatMap { Int($0) } ?? 100
 
     @Test func aFlippedBitGivesTheRightPayloadOrNone() async throws {
@@ -62,7 +62,7 @@ import Testing
             await storage.store.close()
         }
         #expect(collected > 0)
-        // Otherwise the flipped bits would have damaged nothing that the test reads.
+        // At least one flipped bit must have damaged something that the test reads.
         #expect(missed + refused > 0)
     }
 
@@ -74,8 +74,8 @@ import Testing
         return try StoreFixture(in: folder, keyring: keyring)
     }
 
-    /// Returns the users as whom a server would authenticate a caller. The caller has the token
-    /// and the password of the user `name`, and tries them with each user's name.
+    /// Returns the users as whom a server would authenticate a caller with the token and the
+    /// password of the user `name`. The caller tries them with each user's name.
     private static func callers(with name: String, in storage: StoreFixture, _ original: Original) async throws
         -> [User]
     {
@@ -96,7 +96,7 @@ import Testing
         PasswordHash(phc: "that of \(name)")
     }
 
-    /// Fetches as a server does: the notification for the caller, then the payload.
+    /// Fetches as a server does: first the notification for the caller, and then its payload.
     private static func collect(
         _ id: NotificationID,
         as callers: [User],
@@ -123,7 +123,7 @@ import Testing
         return payloads
     }
 
-    /// Reads rows in all other ways. The only permitted failure is an error.
+    /// Reads the rows in all other ways. Each read may throw an error, but must not crash.
     private static func exercise(_ storage: StoreFixture, _ original: Original) async {
         for (name, user) in original.users {
             if let name = Username(name), let found = try? await storage.reader.user(named: name) {

@@ -6,7 +6,8 @@ import Testing
 
 @testable import PushSQLite
 
-/// Reading a page of the administrators' lists must cost the same for any number of devices.
+/// Reading a page of the administrators' lists must cost the same, however many devices are
+/// stored.
 @Suite(.timeLimit(.minutes(5))) struct DevicePlanTests {
     @Test(arguments: [
         (SQLiteReader.allDevices, "SEARCH d USING INTEGER PRIMARY KEY (rowid>?)"),

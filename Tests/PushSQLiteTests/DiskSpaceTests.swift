@@ -8,7 +8,8 @@ import Testing
 
 @testable import PushSQLite
 
-/// A disk that is full for a while, simulated with a limit of SQLite that has the same effect.
+/// A disk that is full for a while. The test simulates it with SQLite's limit of pages, which has
+/// the same effect.
 @Suite(.timeLimit(.minutes(5))) struct DiskSpaceTests {
     @Test func fullDiskIsReportedOnceAndRecovers() async throws {
         let folder = try TemporaryFolder()
@@ -35,7 +36,7 @@ import Testing
             }
         }
         #expect(events.withLock { $0 }.first == .diskFull)
-        // Work that takes no space still succeeds, and the store recovers as soon as there is
+        // Work that takes no space still succeeds, and the store recovers as soon as there is free
         // space.
         try store.writer.connection.exclusively { db in
             try db.execute(sql: "pragma max_page_count = 1000000")
@@ -46,8 +47,8 @@ import Testing
         #expect(events.withLock { $0.count { $0 == .diskFull } <= 3 })
         await store.close()
     }
-    /// On a small disk the write-ahead log itself may take the space, and the store frees space
-    /// only by truncating the log.
+    /// On a small disk, the write-ahead log itself may fill the space. The store can then free
+    /// space only by truncating the log.
     @Test func logShrinksWhenTheDiskIsFull() async throws {
         let fixture = try StoreFixture()
         let (store, log) = (fixture.sqlite, fixture.sqlite.path + "-wal")
@@ -59,7 +60,7 @@ import Testing
         store.writer.recordFull()
         #expect(store.isFull)
         try await eventually { !store.isFull }
-        // The log now has only the commits that check whether the store works.
+        // The log now has only the commits by which the store checks whether it can write again.
         #expect(try Self.length(of: log) < 100_000)
         #expect(store.report.logBytes < 100_000)
         await store.close()

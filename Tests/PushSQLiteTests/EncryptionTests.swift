@@ -7,8 +7,8 @@ import Testing
 
 @testable import PushSQLite
 
-/// Encrypted values, which a thief of the database cannot read, and which an attacker cannot move
-/// to another row.
+/// Encrypted values in the database. A thief of the database cannot read them, and an attacker
+/// cannot move them to another row.
 @Suite(.timeLimit(.minutes(5))) struct EncryptionTests {
     private let fixture: StoreFixture
 
@@ -143,7 +143,7 @@ import Testing
         }
         #expect(left == 0)
         #expect(aside == 1)
-        // The broadcasts must end, since `sealpost deliveries --wait` would otherwise wait until
+        // The broadcasts must end, because `sealpost deliveries --wait` would otherwise wait until
         // they expire.
         for number: Int64 in [9, 10] {
             #expect(try await !fixture.reader.isFanningOut(#require(NotificationID(rawValue: number))))

@@ -22,7 +22,7 @@ import Testing
         try SQLiteStore(path: self.folder.file("a.db"), keyring: self.keyring, options)
     }
 
-    /// Stores this many MiB of rows, and deletes all but every tenth row.
+    /// Stores rows of `mebibytes` MiB, and deletes all but every tenth row.
     private func growAndThin(_ store: SQLiteStore, mebibytes: Int) async throws {
         try await store.writer.write {
             try $0.execute(sql: "create table filling (id integer primary key, bytes blob)")
@@ -88,8 +88,8 @@ import Testing
         var space = try #require(try await store.writer.fileSpace())
         for _ in 0..<20 {
             let next = try await store.writer.shrink()
-            // A page of the pointer map is removed, too, if the last page that it describes is
-            // removed.
+            // One page more may be removed: a page of the pointer map, whose last described page
+            // is removed.
             #expect((1...Writer.shrinkPages + 1).contains(space.pages - next.pages))
             try await store.writer.write { try $0.execute(sql: "insert into filling (bytes) values (randomblob(100))") }
             space = try #require(try await store.writer.fileSpace())
@@ -130,7 +130,8 @@ import Testing
         let before = try other.exclusively { try Int.fetchOne($0, sql: sum) }
         try await store.writer.write { try $0.execute(sql: "delete from filling where id % 20 <> 0") }
         try await store.giveSpaceBack(pause: .zero)
-        // Because of the reader's transaction, the log cannot be checkpointed completely.
+        // Because of the reader's transaction, the log cannot be checkpointed completely, so
+        // nothing is wiped yet.
         #expect(try await !store.wipe())
         #expect(try other.exclusively { try Int.fetchOne($0, sql: sum) } == before)
         try other.exclusively { try $0.execute(sql: "commit") }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PushSQLite
 
-/// The database's rows of claims to handles.
+/// The database's rows about claims (unconfirmed registrations of handles) and their codes.
 @Suite(.timeLimit(.minutes(5))) struct HandleClaimRowTests {
     private let keyring = Keyring.generateText()
     private let fixture: StoreFixture
@@ -81,8 +81,8 @@ import Testing
         try look()
     }
 
-    /// With another secret, the same rows give another code, so a code depends on the database's
-    /// encrypted secret.
+    /// With another secret, the same rows give another code. A thief without the keyring cannot
+    /// decrypt the secret, and so cannot compute a code.
     @Test func codeCannotBeComputedFromItsRows() async throws {
         try await self.claim("b", "x", of: self.bob, confirmation: 1)
         let code = try await self.leasedCode()

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PushSQLite
 
-/// The counts in the rows of idempotent requests.
+/// The counts of users and pushes that the row of a request with an idempotency key contains.
 @Suite(.timeLimit(.minutes(5))) struct IdempotencyRowTests {
     private let fixture: StoreFixture
     private let alice: User
@@ -35,7 +35,8 @@ import Testing
         #expect(try await self.rows() == [counts])
     }
 
-    /// The first answer had no counts then, so the answer to a retry has none either.
+    /// Before the migration, the first answer had no counts. The answer to a retry therefore has
+    /// none, either.
     @Test func aRowFromBeforeTheMigrationHasNoCounts() async throws {
         let connection = try Connection()
         try connection.exclusively { db in

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushSQLite
 
-/// The rows of lists, and the queries that find them.
+/// The rows of the lists of notifications, and the queries that find these rows.
 @Suite(.timeLimit(.minutes(5))) struct ListRowTests {
     private let fixture: StoreFixture
     private let alice: User
@@ -63,7 +63,7 @@ import Testing
             let reserved = try Int64.fetchOne(db, sql: "select reserved from change_number") ?? 0
             let lost = try ChangeNumbers(db, now: now + 10)
             for _ in 0..<1000 { _ = lost.next() }
-            // Restores the state of the backup.
+            // Sets the number that the backup has, as a restoration would.
             try db.execute(sql: "update change_number set reserved = ?", arguments: [reserved])
             let found = try ChangeNumbers(db, now: now + 3600).newest
             // A clock that was set back does no harm to a database that was not restored.
@@ -121,7 +121,7 @@ import Testing
         let second = try await self.page(after: first.end)
         #expect(second.entries.map(\.isGone) == Array(repeating: true, count: 9) + [false])
         #expect(!second.hasMore)
-        // The same holds for expired notifications.
+        // Rows of expired notifications also count towards the page.
         self.fixture.clock.advance(by: 1)
         let expired = try await self.page(after: 0)
         #expect(expired.entries.isEmpty)

@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    /// Following the link would empty its target.
+    /// If the store followed the link, it would empty the link's target.
     @Test(arguments: ["", ".lock"]) func linkInPlaceOfTheFileIsNotFollowed(suffix: String) throws {
         let (file, text) = (self.folder.file("other"), Data("kept".utf8))
         for isHard in [false, true] {

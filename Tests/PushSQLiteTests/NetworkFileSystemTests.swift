@@ -23,7 +23,7 @@ import Testing
         arguments: [
             ((0, 52), "nfs4"), ((0, 53), "cifs"), ((0, 54), "9p"), ((0, 55), "virtiofs"), ((0, 56), "fuse.sshfs"),
             ((4095, 1_048_575), "ceph"),
-            // Local, unknown, and broken lines.
+            // Devices with a local, an unknown, or a malformed line.
             ((254, 0), nil), ((0, 57), nil), ((0, 60), nil), ((0, 58), nil), ((0, 59), nil),
         ] as [((major: UInt64, minor: UInt64), String?)]
     )
@@ -32,7 +32,7 @@ import Testing
         #expect(NetworkFileSystem(ofDevice: device, in: Self.mounts)?.type == type)
     }
 
-    /// The file and its folder need not exist.
+    /// The check must also work if the file and its folder do not exist yet.
     @Test func aFolderOfThisMachineIsLocal() throws {
         let folder = try TemporaryFolder()
         #expect(SQLiteDatabase(path: folder.file("var/deep/sealpost.db")).fault == nil)

@@ -9,7 +9,8 @@ import Testing
 
 @testable import PushSQLite
 
-/// The rows of leases of read-once payloads, and what the erasure of a payload waits for.
+/// The rows of leases of read-once payloads, and the conditions for which the erasure of a payload
+/// waits.
 @Suite(.timeLimit(.minutes(5))) struct PayloadLeaseRowTests {
     private let fixture: StoreFixture
     private let alice: User
@@ -58,7 +59,7 @@ import Testing
         #expect(counts.erasures.load(ordering: .relaxed) == before + 1)
     }
 
-    /// The payload is erased as soon as the whole audience was found, and not before.
+    /// The payload is erased as soon as the fan-out has found all recipients, and not before.
     @Test(arguments: [false, true])
     func aLeaseThatEndsDuringItsBroadcastEndsWithIt(endsBefore: Bool) async throws {
         for number in 0..<6 {

@@ -101,7 +101,8 @@ import Testing
         #expect(try self.ids(at: self.database.replacedPath).sorted() == [1, 2])
     }
 
-    /// The log of the replaced database may have its last changes.
+    /// The write-ahead log of the replaced database may contain its last changes, so the
+    /// restoration must keep it, too.
     @Test(arguments: [["", "-wal"], [""], ["-wal"]])
     func allFilesOfTheReplacedDatabaseAreKeptAndNamed(suffixes: [String]) async throws {
         await self.fixture.store.close()
@@ -178,8 +179,8 @@ import Testing
         #expect(try self.ids(at: self.database.path).sorted() == [1, 2])
     }
 
-    /// Reproduces the state after a process that ended in the middle: `moved` are the files that
-    /// it had already moved away.
+    /// Reproduces the state after a process that ended in the middle: `moved` are the suffixes of
+    /// the files that this process had already moved away.
     @Test(arguments: [[], [""], ["", "-wal"]])
     func interruptedRestoreMustBeFinishedFirst(moved: [String]) async throws {
         await self.fixture.store.close()

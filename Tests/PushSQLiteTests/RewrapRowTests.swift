@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushSQLite
 
-/// The rows of encrypted values when the keys change.
+/// The rows of encrypted values when an operator changes the keys.
 @Suite(.timeLimit(.minutes(5))) struct RewrapRowTests {
     private let old = Keyring.generateText()
     private let fixture: StoreFixture
@@ -82,7 +82,7 @@ import Testing
         try await self.fixture.fillSealed()
         try await fixture.store.writeSealCounts()
         try await fixture.store.writeSealCounts()
-        // The secret, and the values of `fillSealed`.
+        // The key has encrypted the secret and the values of `fillSealed`, and nothing else.
         let seals = try SQLiteDatabase(path: fixture.sqlite.path).dataKeys().map(\.seals)
         #expect(seals == [Self.count])
     }

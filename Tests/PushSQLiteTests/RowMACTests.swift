@@ -70,7 +70,7 @@ import Testing
         await #expect(throws: StoreError.self) { try await reader.user(withToken: token, now: self.fixture.now) }
     }
 
-    /// Adds a token of mallory's.
+    /// Adds a token of mallory. Returns its fingerprint.
     private func addToken() async throws -> Fingerprint {
         let session = try await self.fixture.store.addSession(
             for: self.mallory,

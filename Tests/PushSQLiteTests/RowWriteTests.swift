@@ -7,8 +7,7 @@ import Testing
 
 @testable import PushSQLite
 
-/// Which rows the store writes and keeps, and what happens to values in memory that it could not
-/// write.
+/// Which rows the store writes and keeps, and what happens to values in memory if a write fails.
 @Suite(.timeLimit(.minutes(5))) struct RowWriteTests {
     private let fixture: StoreFixture
     private let alice: User
@@ -58,7 +57,8 @@ import Testing
         #expect(found?.count == 50, "and the user's own")
     }
 
-    /// The store does not read old notifications again.
+    /// The store must find the newest notification with a collapse key in one row, without reading
+    /// older notifications.
     @Test func collapseKeyHasOneRowUntilItsNotificationExpires() async throws {
         for number in Int64(1)...5 {
             try await fixture.post(number, from: alice, to: "username:alice", collapseID: "inbox")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PushSQLite
 
-/// A copy that reports its progress, or is cancelled.
+/// Copies of the database that report their progress, and that can be cancelled.
 @Suite(.timeLimit(.minutes(5))) struct RunningCopyTests {
     @Test func interruptedCopyEndsItsStatement() async throws {
         let copy = RunningCopy()
@@ -39,8 +39,8 @@ import Testing
         await fixture.store.close()
     }
 
-    /// The count does not come from /proc, which does not report the bytes that a process without
-    /// core dumps reads.
+    /// The store itself counts the bytes that it reads. `/proc` does not show this number for a
+    /// process that may not write core dumps.
     @Test func bytesReadByTheVerificationAreCounted() async throws {
         let fixture = try StoreFixture(.sqlite)
         try await fixture.sqlite.writer.write { db in
@@ -77,7 +77,7 @@ import Testing
         await fixture.store.close()
     }
 
-    /// A file that another user could read, or could have put there.
+    /// At the place of the copy, another user may have put a link or a file.
     @Test func linkInPlaceOfACopyIsNotFollowed() async throws {
         let fixture = try StoreFixture(.sqlite)
         let path = fixture.folder.file("copy.db")

@@ -64,7 +64,8 @@ import Testing
             try await writer.holding(until: 200) {
                 for index in 0..<200 {
                     group.addTask {
-                        // Half of the names exist twice: those jobs fail alone.
+                        // Each name occurs twice. The second job with a name fails, and must not
+                        // affect the others.
                         try await fixture.store.addUser(
                             #require(Username("user\(index % 100)")),
                             role: .device,
@@ -77,7 +78,7 @@ import Testing
             return try await group.reduce(into: [Bool]()) { $0.append($1) }
         }
         #expect(outcomes.filter(\.self).count == 100)
-        // One commit of the job that held the writer, and one of all the others.
+        // The job that held the writer made one commit, and all other jobs together made one.
         #expect(writer.commits.value - commits == 2)
     }
 }

@@ -101,8 +101,8 @@ import Testing
         }
     }
 
-    /// A file's schema has the comments of the migrations that made it, which a later version may
-    /// have changed.
+    /// The schema of a file contains the comments of the migrations that made it. A later version
+    /// may have changed these comments.
     @Test func commentsDoNotCountAsAChange() throws {
         let path = self.fixture.folder.file("old.db")
         let connection = try Connection(path: path)

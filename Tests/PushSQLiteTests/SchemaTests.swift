@@ -73,7 +73,8 @@ import Testing
         #expect(sql.withoutComments == expected)
     }
 
-    /// The digest of the hashes that the first 18 and 12 migrations had with their first comments.
+    /// The hashes of the released migrations must not change, even if their comments do. This is
+    /// the digest of the hashes that they had at first.
     @Test func migrationsOfEarlierDatabasesKeepTheirHashes() {
         let hashes = (Migration.all.prefix(18) + Migration.allPostgreSQL.prefix(12)).map(\.hash)
         let digest = Data(SHA256.hash(data: hashes.reduce(Data(), +)))
@@ -90,7 +91,8 @@ import Testing
         #expect("\(try #require(error))".hasSuffix(" M1; use that version"))
     }
 
-    /// A version that was never released may have had another migration under an earlier name.
+    /// A version that was never released may have contained a migration that this version does not
+    /// know.
     @Test func unknownMigrationBeforeAKnownOneIsRefused() throws {
         let later = Migration(name: "M2", sql: "create table other (id integer primary key) strict")
         let error = #expect(throws: StoreError.self) { try self.prepare(later) }
@@ -140,7 +142,7 @@ import Testing
         }
     }
 
-    /// The migration copies the table of users.
+    /// The migration copies the table of users, so the copy must have all rows and triggers.
     @Test func theRoleOfViewersLeavesUsersTheirRowsAndTriggers() throws {
         try Connection().exclusively { db in
             try Schema.prepare(db, Array(Migration.all.prefix { $0.name != "M0018_viewer" }))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PushSQLite
 
-/// The documentation of a stolen database lists every column.
+/// The documentation of what a thief of the database can read must list every column.
 @Suite(.timeLimit(.minutes(5))) struct StolenDatabaseTests {
     @Test func documentedColumnsAndTheirEncryptionAreRight() async throws {
         let fixture = try StoreFixture()

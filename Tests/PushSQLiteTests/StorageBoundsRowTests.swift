@@ -7,11 +7,12 @@ import Testing
 
 @testable import PushSQLite
 
-/// The rows of one user's storage limits, and their cost.
+/// The rows by which the store counts what a user has stored, and the cost of the queries about
+/// them.
 @Suite(.timeLimit(.minutes(5))) struct StorageBoundsRowTests {
     private let fixture: StoreFixture
     private let alice: User
-    /// The length of an encrypted payload of 9 bytes.
+    /// The stored length of a payload of 9 bytes, including the overhead of its encryption.
     private static let length = 9 + Vault.overhead
 
     init() async throws {
@@ -54,7 +55,7 @@ import Testing
             try await self.post(number, within: bounds, isReadOnce: number == 1, expiresIn: number == 2 ? 10 : 3600)
         }
         #expect(try await self.usage() == [6, 6 * Self.length])
-        // A taken id changes nothing.
+        // A post whose id is taken does not change the counts.
         #expect(try await self.post(1, within: bounds) == .idTaken)
         #expect(try await fixture.store.take(#require(NotificationID(rawValue: 1)), by: alice.id, now: fixture.now))
         #expect(

@@ -6,12 +6,13 @@ import Testing
 
 @testable import PushSQLite
 
-/// The store measures SQLite's sync calls, and really performs them.
+/// The store measures the duration of SQLite's sync calls. The measured calls must still sync the
+/// files.
 @Suite(.timeLimit(.minutes(5))) struct SyncTimesTests {
     private let fixture: StoreFixture
 
     init() throws {
-        // The database is on the disk, since syncs of a file system in memory take no time.
+        // The database is on the disk, because syncs of a file system in memory take no time.
         self.fixture = try StoreFixture(in: TemporaryFolder(on: .disk))
     }
 
@@ -28,7 +29,8 @@ import Testing
         let (syncs, earlier) = (try #require(after.syncs), try #require(before.syncs))
         #expect(syncs.log.total - earlier.log.total == 5)
         #expect(syncs.database == earlier.database)
-        // Earlier syncs may belong to commits that are not counted.
+        // The test compares only the increase, because earlier syncs may belong to commits that
+        // are not counted.
         let time = syncs.log.microseconds - earlier.log.microseconds
         let commits = try #require(after.commits?.times.microseconds) - #require(before.commits?.times.microseconds)
         #expect(time > 0 && time <= commits)
@@ -43,13 +45,13 @@ import Testing
         #expect(after.database > before.database)
     }
 
-    /// The replaced `xClose` calls the file's original method, which frees the file's memory, and
-    /// returns its result.
+    /// The store replaces SQLite's method `xClose`. The replacement must call the original method,
+    /// which frees the file's memory.
     @Test func aStoreThatIsClosedHasAllThatWasStored() async throws {
         _ = try await self.fixture.addUser("first")
         let syncs = self.fixture.sqlite.writer.syncs
         await self.fixture.store.close()
-        // Closing the last connection checkpoints the log, and so syncs both files.
+        // When the last connection closes, SQLite checkpoints the log, and so syncs both files.
         #expect(syncs.all.log.total > 0 && syncs.all.database.total > 0)
         let again = try self.fixture.reopened()
         #expect(try await again.user("first").name.description == "first")

@@ -9,8 +9,8 @@ import Testing
 
 @testable import PushSQLite
 
-/// Erased values are gone from the database's file and its log, also from places from which
-/// SQLite has moved them.
+/// Erased values are gone from the database's file and its log, even from places from which SQLite
+/// has moved them.
 @Suite(.timeLimit(.minutes(5))) struct WipingTests {
     enum Way: Sendable {
         case readOnce, leaseEnd, recall, expiry
@@ -27,8 +27,8 @@ import Testing
         self.bob = try await self.fixture.addUser("bob")
     }
 
-    /// Posts payloads of many sizes under random ids, so that pages are split, each with an
-    /// alert. Returns the encrypted values of both.
+    /// Posts payloads of many sizes under random ids, so that SQLite splits pages. Each
+    /// notification has an alert. Returns the encrypted payloads and alerts.
     private func post(isReadOnce: Bool) async throws -> [Data] {
         let numbers = (0..<Self.count).map { _ in Int64.random(in: 1...(.max)) }
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -62,7 +62,7 @@ import Testing
         return try await self.sealed()
     }
 
-    /// Returns all encrypted payloads and alerts.
+    /// Returns all encrypted payloads and alerts in the database.
     private func sealed() async throws -> [Data] {
         try await fixture.sqlite.writer.write { db in
             try Data.fetchAll(
@@ -75,8 +75,8 @@ import Testing
         }
     }
 
-    /// Copies the files during the writer's own turn, so that the writer does not truncate its
-    /// log meanwhile. Foundation's copy of a file that gets shorter never ends.
+    /// Copies the files during a write, so that the writer does not truncate its log meanwhile. If
+    /// a file got shorter, Foundation's copy would never end.
     private func copyAsAKillLeavesIt() async throws -> TemporaryFolder {
         let (folder, other) = (fixture.folder, try TemporaryFolder())
         try await fixture.sqlite.writer.write { _ in
@@ -87,8 +87,8 @@ import Testing
         return other
     }
 
-    /// Copies the files in the same way, and opens the copy with another program, which moves the
-    /// log into the file.
+    /// Copies the files like `copyAsAKillLeavesIt`. Then opens the copy as another program would,
+    /// which moves the contents of the log into the file.
     private func copyAsAnotherProgramLeavesIt() async throws -> TemporaryFolder {
         let other = try await self.copyAsAKillLeavesIt()
         let program = try Connection(path: other.file("test.db"))
@@ -100,8 +100,7 @@ import Testing
 
     private static let planted = Data("a copy of a cell that is gone".utf8)
 
-    /// Writes into the first page with enough free space the bytes that SQLite may have left
-    /// there.
+    /// Writes into the first page with enough free space bytes as SQLite may have left them there.
     private static func plant(in path: String, behind first: Int) throws {
         let descriptor = self.open(path)
         defer { close(descriptor) }
@@ -145,15 +144,15 @@ import Testing
         try await fixture.store.lease(id, to: alice.id, until: fixture.now + 60, recording: nil, now: fixture.now)
     }
 
-    /// Returns how many of the values can be found, even in part: by eight bytes near their start
-    /// or at their end.
+    /// Returns the number of values of which the folder's files contain at least a part: eight
+    /// bytes near their start or at their end.
     private func found(_ values: [Data], in folder: TemporaryFolder) throws -> Int {
         var parts: [UInt64: Int] = [:]
-        // Whether a part begins with these two bytes: this quick check avoids most of the millions
-        // of lookups.
+        // Whether any part begins with these two bytes. This quick check avoids most of the
+        // millions of lookups in `parts`.
         var isBegin = [Bool](repeating: false, count: 1 << 16)
         for (index, value) in values.enumerated() {
-            // Skips the format and the key's number, which are equal in all values.
+            // A part skips the format and the key's number, because they are equal in all values.
             for part in [value[5..<13], value.suffix(8)] {
                 let word = part.reduce(into: UInt64(0)) { $0 = $0 >> 8 | UInt64($1) << 56 }
                 parts[word] = index
@@ -192,7 +191,7 @@ import Testing
         try await self.expectWiping { _ = try await store.trimAudit(before: .distantFuture, limit: 10) }
     }
 
-    /// Checks that `work` leaves something to wipe.
+    /// Checks that `work` leaves something that the store wipes.
     private func expectWiping(
         sourceLocation: SourceLocation = #_sourceLocation,
         by work: () async throws -> Void
@@ -213,8 +212,8 @@ import Testing
                 + Data.fetchAll(db, sql: "select name from user where id = \(alice.id)")
         }
         #expect(sealed.count == 121)
-        // These are deleted, retired, moved to another user, or given another handle; the others
-        // are deleted with the user.
+        // Some devices are unregistered, retired, moved to another user, or get another handle.
+        // The other devices are deleted with their user.
         for id in ids[..<10] { #expect(try await fixture.store.unregister(id, ofUser: alice.id)) }
         let devices = try await fixture.reader.devices(ofUser: alice.id)
         for device in devices[..<10] {
@@ -277,8 +276,8 @@ import Testing
         await next.close()
     }
 
-    /// An operator's `sqlite3 … "select …"` does this. The log is then gone, and with it the
-    /// record of the pages to wipe.
+    /// An operator's `sqlite3 … "select …"` moves the log into the file. The log, which shows the
+    /// pages that must be wiped, is then gone.
     @Test func nextStartWipesPagesMovedByAnotherProgram() async throws {
         _ = try await self.post(isReadOnce: true)
         let other = try await self.copyAsAnotherProgramLeavesIt()
@@ -291,7 +290,7 @@ import Testing
     }
 
     @Test func largeFileIsWipedWhileItIsServed() async throws {
-        // More pages than a start checks.
+        // This row makes more pages than the store checks at its start.
         try await fixture.sqlite.writer.write { db in
             try db.execute(sql: "insert into collapse values (0, hex(zeroblob(10000000)), 0, 0)")
         }
@@ -342,7 +341,7 @@ import Testing
         #expect(try !String(contentsOfFile: lock, encoding: .utf8).isEmpty)
     }
 
-    /// Simulates a process without free descriptors.
+    /// The log cannot be opened, as in a process without free file descriptors.
     @Test func unreadableLogLeavesAllPagesUnknown() throws {
         let folder = try TemporaryFolder()
         let log = folder.file("test.db-wal")
@@ -356,8 +355,8 @@ import Testing
         wiper.close()
     }
 
-    /// Split pages have copies of cells that are erased from other pages, in the file and in
-    /// memory.
+    /// When SQLite splits a page, copies of its cells stay in the free space, in the file and in
+    /// SQLite's memory.
     @Test func wipedBytesDoNotReturnFromSQLitesMemory() async throws {
         _ = try await self.post(isReadOnce: false)
         let ids = try await fixture.sqlite.writer.write { db in
@@ -415,8 +414,8 @@ import Testing
         #expect(DatabaseFile.room(in: page, isFirst: false) == 18..<400)
         page.replaceSubrange(100..<108, with: [0x0D, 0, 0, 0, 1, 2, 0, 0])
         #expect(DatabaseFile.room(in: page, isFirst: true) == 110..<512)
-        // Cells that begin before the end of their pointers, or after the page. SQLite does not
-        // write such pages.
+        // The page has cells that begin before the end of the cell pointers, or beyond the page.
+        // SQLite does not write such pages.
         for start in [[0, 9], [2, 1], [0, 0]] as [[UInt8]] {
             page.replaceSubrange(5..<7, with: start)
             #expect(DatabaseFile.room(in: page, isFirst: false) == nil)
@@ -440,10 +439,12 @@ import Testing
         try program.close()
         let storage = try StoreFixture(in: folder, keyring: keyring)
         try await storage.addUser("alice")
-        // Free space of many sizes, and free pages among others.
+        // These posts and deletions leave free space of many sizes, and free pages between other
+        // pages.
         for number: Int64 in 1...200 { try await storage.post(number, from: bob, to: "username:alice", expiresIn: 60) }
         while try await storage.store.deleteExpired(now: storage.now + 60, page: 100) {}
-        // A page of cells follows the second pointer map, so that it begins like one.
+        // The filling reaches beyond the second pointer map. A page of cells follows this map and
+        // begins like it.
         try await storage.sqlite.writer.write { db in
             try db.execute(sql: "create table filling (number integer primary key, bytes blob) strict")
             try db.execute(
@@ -483,9 +484,9 @@ import Testing
 
     // MARK: The locks
 
-    /// POSIX drops all locks of a process on a file as soon as it closes any descriptor of the
-    /// file. The kernel returns `/proc/locks` page by page, and other processes' locks may hide a
-    /// line from one read. A lock that was really lost stays missing in all further reads.
+    /// When a process closes any descriptor of a file, it loses all its POSIX locks on the file. A
+    /// single read of `/proc/locks` may miss a line, but a lost lock stays missing in all further
+    /// reads.
     @Test func readingBytesAtRestKeepsTheLocks() async throws {
         try await eventually { try !self.locks().isEmpty }
         let before = try self.locks()
@@ -499,7 +500,8 @@ import Testing
         #expect(stat(fixture.sqlite.path, &status) == 0)
         let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/locks"))
         let lines = String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self).split(separator: "\n")
-        // The number at the start of a line does not belong to the lock.
+        // The number at the start of a line is not a property of the lock, and may differ between
+        // reads.
         return lines.filter { $0.contains(":\(status.st_ino) ") }.map { $0.drop { $0 != ":" }.description }.sorted()
     }
 
@@ -509,7 +511,8 @@ import Testing
         Glibc.open(path, O_RDWR | O_CLOEXEC)
     }
 
-    /// Wipes the pages; the store's automatic wiping may be running at the same time.
+    /// Wipes the pages. Repeats this until it succeeds, because the store's automatic wiping may
+    /// be running at the same time.
     private func wipe() async throws {
         try await eventually { try await fixture.sqlite.wipe() }
     }

@@ -4,7 +4,7 @@ import Foundation
 
 extension Writer {
     /// Keeps the writer busy until `count` jobs wait, so that they are committed together. `body`
-    /// adds them, or makes others add them.
+    /// adds the jobs, or makes others add them.
     ///
     /// Stops after a minute, so that a test with too few jobs fails at its count.
     func holding(until count: Int, _ body: () async throws -> Void) async throws {

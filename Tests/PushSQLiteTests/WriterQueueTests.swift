@@ -9,8 +9,8 @@ import Testing
         WriterQueue(limit: limit, byteLimit: bytes, batch: batch)
     }
 
-    /// Takes turns until the queue is empty, with `receipts` turns of receipts. Returns each turn
-    /// as the text of its jobs.
+    /// Takes turns from the queue until it is empty, while `receipts` turns of receipts also wait.
+    /// Returns, for each turn, the text of its jobs.
     private func drain(_ queue: inout WriterQueue<String>, receipts: Int = 0, after wait: Duration = .zero) -> [String]
     {
         var turns: [String] = []
@@ -69,7 +69,7 @@ import Testing
     func requestsAreBoundedInBytesToo(bytes: Int, expected: Bool) {
         var queue = self.queue()
         let isTaken = queue.add("a", .request, bytes: bytes, timeout: .zero, now: self.start)
-        // The queue always accepts settlements, since a refused one would be lost.
+        // The queue always accepts settlements, because a refused settlement would be lost.
         let isSettled = queue.add("b", .delivery, bytes: 50, timeout: .zero, now: self.start)
         #expect(isTaken == expected)
         #expect(isSettled)

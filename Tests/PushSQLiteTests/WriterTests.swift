@@ -61,7 +61,8 @@ import Testing
             }
             try await group.waitForAll()
         }
-        // A job that changes nothing does not wait for the disk.
+        // This job changes nothing, so it does not wait for the disk. It ends after the commits
+        // before it are counted.
         _ = try await self.done()
         let after = try #require(self.fixture.sqlite.report.commits)
         #expect(after.writes - before.writes == 50)
@@ -81,7 +82,8 @@ import Testing
         #expect(self.writer.counts.repeated.load(ordering: .relaxed) == 1)
     }
 
-    /// A damaged page ends a whole transaction, also for jobs that did not touch it.
+    /// A job that meets a damaged page ends the whole transaction. The jobs that did not read this
+    /// page must still succeed.
     @Test(.timeLimit(.minutes(5)))
     func writeThatEndsTheTransactionFailsAlone() async throws {
         let corrupt: @Sendable (Database) throws -> Void = { _ in throw DatabaseError(resultCode: .corrupt) }
@@ -216,7 +218,7 @@ import Testing
         options.onEvent = { events.add($0) }
         let store = try SQLiteStore(path: path, keyring: self.fixture.keyring, options)
         try await store.writer.write { try $0.execute(sql: "create table page (content blob)") }
-        // Another program, which the store cannot ask to release its lock.
+        // A reader of another program, which the store cannot ask to end its transaction.
         let reader = try Connection(path: store.path, isReadOnly: true)
         try reader.exclusively { db in
             try db.beginTransaction(.deferred)

@@ -7,7 +7,8 @@ import Testing
 
 /// Tests the sender with the simulator, over HTTP/2 and TLS.
 @Suite(.timeLimit(.minutes(5))) struct APNsEndToEndTests {
-    /// The clocks of sender and simulator may differ, as they do in production.
+    /// Runs `body` with a sender and a simulator, each with its own clock, because the clocks of
+    /// server and provider may differ.
     private func withAPNs<Result: Sendable>(
         change: @Sendable (inout APNsSettings) -> Void = { _ in },
         _ body: @Sendable (APNsSender, APNsSimulator, _ ours: SetClock, _ theirs: SetClock) async throws -> Result
@@ -52,8 +53,8 @@ import Testing
         #expect(String(decoding: request.body, as: UTF8.self).hasSuffix(#""secureId":"7"}"#))
     }
 
-    /// PushKit has its own tokens: a call to a token for alerts does not ring, and an alert to
-    /// PushKit's token is refused.
+    /// PushKit gives an app a separate token for calls. Apple refuses a call to a token for
+    /// alerts, and an alert to PushKit's token.
     @Test(arguments: [
         (AppleEnvelope.voip, ".voip", true), (.voip, "", false), (.alert(AlertPlaceholder()), ".voip", false),
     ])
@@ -81,7 +82,7 @@ import Testing
 
     @Test func oneConnectionCarriesMoreThanAThousandPushes() async throws {
         let (accepted, connections) = try await self.withAPNs { sender, apns, _, _ in
-            // Before the client knows the connection's capacity, it may open another.
+            // Before the client knows the connection's capacity, it may open a second connection.
             var accepted = try await sender.accepted(1) { _ in try Samples.push() }
             for _ in 0..<16 { accepted += try await sender.accepted(90) { _ in try Samples.push() } }
             return (accepted, Set(apns.pushes.received.map(\.request.connection)))
@@ -99,7 +100,8 @@ import Testing
         #expect(outcome == .failure(.deviceGone(reason: "Unregistered", since: since)))
     }
 
-    /// A reason why Apple refuses a push, in addition to an answer that a test has set.
+    /// A circumstance because of which Apple refuses a push, in addition to the answers that a
+    /// test can set.
     enum Circumstance: CaseIterable {
         case otherEnvironment, otherApp, expiredToken, busyDevice, keyOfTheOtherEnvironment
 
@@ -143,7 +145,8 @@ import Testing
         #expect(outcome == .failure(.overloaded(reason: "ServiceUnavailable", retryAfter: .seconds(42))))
     }
 
-    /// Apple is known to refuse a good token now and then.
+    /// Apple sometimes refuses a valid provider token, so the sender tries once more before it
+    /// reports this.
     @Test(arguments: [
         (1, 1300.0, 2, nil as SendFailure?), (1, 60, 1, nil),
         (2, 60, 1, .credentialRefused(reason: "InvalidProviderToken")),

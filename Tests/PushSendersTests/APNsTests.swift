@@ -38,7 +38,8 @@ import Testing
         #expect(request.timeout == .seconds(9))
     }
 
-    /// Apple refuses any other topic, and a phone that is offline must not ring later.
+    /// Apple refuses a call with another topic. The push expires at once, so that a phone that is
+    /// offline does not ring later.
     @Test(arguments: [Push.Priority.high, .normal])
     func aCallIsExactlyThis(priority: Push.Priority) throws {
         let request = try self.request(Samples.push(priority: priority, alert: AlertSamples.appointment), .voip)
@@ -292,7 +293,7 @@ import Testing
     }
 
     @Test func theErrorNamesWhatIsWrong() throws {
-        // `openssl genpkey` made this key for this test; nothing else uses it.
+        // A key that `openssl genpkey` made for this test. Nothing else uses it.
         let p384 = """
             -----BEGIN PRIVATE KEY-----
             MIG2AgEAMBAGByqGSM49AgEGBSuBBAAiBIGeMIGbAgEBBDBkAEiDJyEQW+XBwZdp

@@ -79,8 +79,8 @@ import Testing
         #expect(body.hasPrefix(#"{"secureId":"7","accountHint":"\#(hint)","handle":"#))
     }
 
-    /// Providers may log the hints. For two accounts on one device they see two random texts for
-    /// each notification.
+    /// Providers may log the hints. A provider must not be able to link the hints of one account:
+    /// all hints must look random.
     @Test func hintsOfOneAccountAreUnlinkable() throws {
         let registrations = [Self.registration, .random()]
         let hints = try (1...200).flatMap { number in
@@ -89,8 +89,8 @@ import Testing
         }
         #expect(Set(hints).count == 400)
         #expect(hints.allSatisfy { $0.utf8.count == AccountHint.length })
-        // Each of the first ten positions has more than 40 different letters, so no letter there
-        // marks an account.
+        // Each of the first ten positions has more than 40 different letters, so no letter at
+        // these positions identifies an account.
         for place in 0..<10 { #expect(Set(hints.map { Array($0)[place] }).count > 40) }
     }
 }

@@ -6,8 +6,8 @@ import PushSimulators
 import PushTesting
 import Testing
 
-/// The table "Visible pushes" in `docs/providers.md` lists what each sender really sends, as
-/// its provider's simulator has received and accepted it.
+/// The table "Visible pushes" in `docs/providers.md` must list what each sender really sends. The
+/// test takes this from the pushes that the providers' simulators have accepted.
 @Suite(.timeLimit(.minutes(5))) struct AlertMatrixTests {
     /// The first columns of a row: the sender, the alert, the kind of push that the provider
     /// gets, and the body.
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    /// Returns the rows of the table, without its head.
+    /// Returns the rows of the table, without its heading.
     private static func documented() throws -> [Substring] {
         let page = try Repository.text(of: "docs/providers.md")
         let section = try #require(page.components(separatedBy: "\n### Visible pushes\n").dropFirst().first)
@@ -48,7 +48,7 @@ import Testing
         return table.components(separatedBy: "\n#")[0].split(separator: "\n").filter { $0.hasPrefix("| `") }
     }
 
-    /// Joins rows that differ only in their alert.
+    /// Makes one row for all alerts if the sender sends the same for each of them.
     private static func rows(_ sender: String, _ sent: [(kind: String, body: String)]) -> [Row] {
         let isOne = sent.allSatisfy { $0 == sent[0] }
         return zip(self.alerts, sent).map { (sender, $0.name, $1.kind, $1.body) }.prefix(isOne ? 1 : sent.count).map {
@@ -56,7 +56,8 @@ import Testing
         }
     }
 
-    /// Returns the pushes that the simulator has accepted, without the device's address.
+    /// Returns the pushes that the simulator has accepted, with the device's handle removed from
+    /// the bodies.
     private static func accepted(_ received: [ReceivedPush], handle: String) throws -> [(SimulatedRequest, String)] {
         try #require(received.count == self.alerts.count)
         return received.map { push in
@@ -141,7 +142,7 @@ import Testing
         )
     }
 
-    /// Returns the priority in a part of a message.
+    /// Returns the priority in the part `part` of a message to FCM.
     private static func priority(_ part: String, in request: SimulatedRequest) throws -> String {
         let body = try JSONSerialization.jsonObject(with: Data(request.body)) as? [String: Any]
         let part = (body?["message"] as? [String: Any])?[part] as? [String: Any]

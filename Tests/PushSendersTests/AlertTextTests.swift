@@ -5,11 +5,12 @@ import Testing
 
 @testable import PushSenders
 
-/// The form of an alert for each provider; `AlertMatrixTests` has the whole bodies.
+/// How each sender writes an alert for its provider. `AlertMatrixTests` checks the whole bodies.
 @Suite(.timeLimit(.minutes(5))) struct AlertTextTests {
     // MARK: Apple
 
-    /// The sender's values are the defaults; an alert's own values replace them.
+    /// The sender's configuration gives the default values, and an alert's own values replace
+    /// them.
     @Test(arguments: [
         (AlertMember.titleKey, #"{"alert":{"title-loc-key":"a \"b\"","loc-key":"BODY"},"sound":"s","category":"c","#),
         (.bodyKey, #"{"alert":{"title-loc-key":"TITLE","loc-key":"a \"b\""},"sound":"s","category":"c","#),
@@ -17,7 +18,7 @@ import Testing
         (.category, #"{"alert":{"title-loc-key":"TITLE","loc-key":"BODY"},"sound":"s","category":"a \"b\"","#),
         (.thread, #""category":"c","thread-id":"a \"b\"","interruption-level":"active","mutable-content":1}"#),
         (.interruptionLevel, #""thread-id":"t","interruption-level":"a \"b\"","mutable-content":1}"#),
-        // Only Android has channels.
+        // Only Android has channels, so the message to Apple contains none.
         (.channel, #"{"alert":{"title-loc-key":"TITLE","loc-key":"BODY"},"sound":"s","category":"c","thread-id":"t","#),
     ])
     func anAlertOverridesSingleDefaults(member: AlertMember, part: String) {
@@ -42,11 +43,11 @@ import Testing
         #expect(AlertPlaceholder().aps(AlertSamples.badge) == #"{"badge":3}"#)
         let counted = #"{"alert":{"loc-key":"New notification"},"badge":7,"sound":"default","mutable-content":1}"#
         #expect(AlertPlaceholder().aps(nil, unread: 7) == counted)
-        // The publisher's number takes precedence.
+        // The publisher's number takes precedence over the number of unread notifications.
         #expect(AlertPlaceholder().aps(AlertSamples.badge, unread: 7) == #"{"badge":3}"#)
     }
 
-    /// A critical alert has a sound even if the sender is silent.
+    /// A critical alert has a sound even if the sender's configuration has no sound.
     @Test(arguments: [
         ("ping.caf", 100, #"{"critical":1,"name":"ping.caf","volume":1}"#),
         (nil, 50, #"{"critical":1,"name":"default","volume":0.50}"#),
@@ -87,7 +88,8 @@ import Testing
                     + #""tag":"8c2f9f437d2d4d8b9a550c1e8e6c2a11"}"#
             ]
         )
-        // Android would show a text in place of the resource with that name.
+        // If the message also contained a text, Android would show the text and not the resource
+        // with this key.
         let chosen = AndroidPlaceholder().notification(AlertSamples.text("KEY", as: .bodyKey), tag: "t")
         #expect(chosen == #"{"body_loc_key":"KEY","sound":"default","tag":"t"}"#)
     }
@@ -117,7 +119,7 @@ import Testing
         #expect(WebPushContent(AlertPolicy()).paddedSize == 127)
     }
 
-    /// The longest value of a member may come from a template or from a list.
+    /// The longest value of a member may come from a template or from a list of allowed values.
     @Test func paddingCountsTheLongestValueOfEachMember() {
         var policy = AlertSamples.policy
         let before = WebPushContent(policy).paddedSize
@@ -135,8 +137,8 @@ import Testing
         var policy = AlertPolicy()
         for member in AlertMember.allCases { policy.allowed[member] = [String(repeating: "\\", count: 100)] }
         policy.largestBadge = 9999
-        // RFC 8291 section 4: a push service accepts 4096 bytes. The head takes 86, and the
-        // delimiter and the tag 17.
+        // RFC 8291 section 4: a push service accepts 4096 bytes. Of these, the header takes 86,
+        // and the delimiter and the authentication tag take 17.
         #expect(WebPushContent(policy).paddedSize <= 4096 - 86 - 17)
     }
 

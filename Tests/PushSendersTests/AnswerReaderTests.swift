@@ -5,7 +5,8 @@ import Testing
 
 @testable import PushSenders
 
-/// The largest answers of the worst shapes, which a host that a device has named may send.
+/// A host that a device has named may send large answers of the worst shapes. The readers must be
+/// fast even for these.
 @Suite(.timeLimit(.minutes(5))) struct AnswerReaderTests {
     enum Reader: String, CaseIterable {
         case apns, fcm, wns, webpush, webhook, token
@@ -17,13 +18,14 @@ import Testing
             case .wns: _ = WNSResponse.outcome(response, now: Samples.now)
             case .webpush: _ = WebPushResponse.outcome(response, now: Samples.now)
             case .webhook: _ = WebhookResponse.outcome(response, now: Samples.now)
-            // An invalid token is refused.
+            // The reader may refuse the token: only the time counts.
             case .token: _ = try? AccessToken(response, now: Samples.now)
             }
         }
     }
 
-    /// Texts that a search reads again and again if it restarts at each byte.
+    /// Repeated texts that a careless search reads again and again, because it restarts at each
+    /// byte.
     private static let units = ["a", "a ", " ", ":/", "://", "a://", "9", ",", ";", "%", "\\", "é", "e\u{301}"]
     /// Header fields that the readers look for.
     private static let fields = [
@@ -46,7 +48,7 @@ import Testing
                 } _: {
                     reader.read($0)
                 }
-                // Another reading may take minutes.
+                // After a failure, the test ends, because another slow reading may take minutes.
                 #expect(isInProportion, "\(unit) with \(status)")
                 if !isInProportion { return }
             }

@@ -46,7 +46,7 @@ import Testing
         #expect((difference?.isRefused ?? false) == isRefused)
     }
 
-    /// Only the reasons of refused tokens name the clock.
+    /// Only the reason for a refused token mentions a wrong clock of this machine.
     @Test func refusedTokensAreExplainedByTheClock() {
         func response(_ status: Int, _ body: String) -> OutboundResponse {
             Samples.response(status, body, ["date": "Fri, 15 Jan 2027 06:45:00 GMT"])
@@ -142,8 +142,8 @@ import Testing
         #expect(SendFailure(error) == .unavailable(reason: error.description))
     }
 
-    /// With a wildcard in the allowed hosts, a device can name any host: a failure there delays no
-    /// other device.
+    /// With a wildcard in the allowed hosts, a device can name any host. A failure of such a host
+    /// must not delay other devices.
     @Test(arguments: [OutboundError.timedOut, .couldNotConnect("x"), .tls("x"), .interrupted("x"), .responseTooLarge])
     func aFailingHostNamedByADeviceDelaysOnlyThatDevice(error: OutboundError) throws {
         let (named, own) = (try #require(HostPattern("*.push.example")), try #require(HostPattern("push.example")))
@@ -284,7 +284,7 @@ private final class Endpoint: Sendable {
             for _ in 0..<200 { await Task.yield() }
             open.finish()
         }
-        // A task that asks after the end of the first fetch starts a fetch of its own.
+        // A task that asks after the end of the first fetch starts a new fetch.
         #expect(endpoint.fetches < 50)
         endpoint.state.withLock { $0.failure = nil }
         #expect(try await cache.token().exposed == "t\(endpoint.fetches)")

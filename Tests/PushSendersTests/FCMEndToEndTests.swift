@@ -54,7 +54,7 @@ import Testing
         #expect(outcome == .failure(.deviceGone(reason: "UNREGISTERED")))
     }
 
-    /// A reason why Google refuses a push, in addition to an answer that a test has set.
+    /// A reason why Google refuses a push, in addition to the answers that a test can set.
     enum Circumstance: CaseIterable {
         case otherProject, noKeyForApple, quota
 

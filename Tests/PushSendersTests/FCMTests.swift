@@ -74,7 +74,8 @@ import Testing
     @Test func anInstallationIDHasAFieldOfItsOwn() throws {
         let body = try self.request(Samples.push(handle: "fid:cXyZ0123456789abcdef-_")).bodyText
         #expect(body.hasPrefix(#"{"message":{"fid":"cXyZ0123456789abcdef-_","data""#))
-        // Registration tokens begin like this today: the prefix decides, and not the form.
+        // Today's registration tokens begin in the same way as installation ids. Only the prefix
+        // `fid:` shows which of the two a handle is.
         let token = try self.request(Samples.push(handle: "cXyZ0123456789abcdef-_:APA91b")).bodyText
         #expect(token.hasPrefix(#"{"message":{"token":"cXyZ0123456789abcdef-_:APA91b","data""#))
     }
@@ -168,7 +169,7 @@ import Testing
         #expect(FCMResponse.outcome(response, now: Samples.now) == expected)
     }
 
-    /// A lane that obeyed such a field would call the provider again at once.
+    /// If the server obeyed such a `Retry-After`, it would call the provider again at once.
     @Test(arguments: ["0", "Fri, 15 Jan 2027 08:00:00 GMT"])
     func retryAfterOfZeroLeavesTheBackoffToTheLane(retryAfter: String) {
         let response = Samples.response(503, "", ["retry-after": retryAfter])

@@ -7,7 +7,8 @@ import Testing
 @testable import PushSenders
 
 @Suite(.timeLimit(.minutes(5))) struct ExternalAccountTests {
-    /// What `gcloud iam workload-identity-pools create-cred-config` writes.
+    /// A credential configuration as `gcloud iam workload-identity-pools create-cred-config`
+    /// writes it.
     private static let good = """
         {"universe_domain":"googleapis.com","type":"external_account",
          "audience":"//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/a/providers/b",

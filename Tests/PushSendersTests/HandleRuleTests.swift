@@ -2,8 +2,8 @@ import PushCore
 import PushSenders
 import Testing
 
-/// The rules for handles at registration; each provider's own tests cover the addresses to which
-/// it sends.
+/// The rules for handles at registration; the tests of each sender check to which address it sends
+/// for a handle.
 @Suite(.timeLimit(.minutes(5))) struct HandleRuleTests {
     @Test(arguments: try Self.refusals())
     func aRefusalSaysWhy(rule: any HandleRule, handle: String, flaw: HandleFlaw) {
@@ -16,7 +16,8 @@ import Testing
         #expect(try rule.part(of: handle) == part)
     }
 
-    /// The user of a guessable handle must prove that pushes arrive there.
+    /// If others can guess a handle, its user must prove that pushes to the handle arrive. This
+    /// must be so only for webhooks.
     @Test func onlyWebhookHandlesAreGuessable() throws {
         let rules: [any HandleRule] = [
             APNsHandleRule(), FCMHandleRule(), StreamHandleRule(), WebhookHandleRule(), try Self.wns(),

@@ -5,7 +5,7 @@ import PushSenders
 import Reactor
 import Testing
 
-/// The server never calls its own network, whatever address a device names.
+/// The server must never call an address of its own network, whatever endpoint a device names.
 @Suite(.timeLimit(.minutes(5))) struct HostileEndpointTests {
     private static let count = 10_000
 
@@ -27,8 +27,8 @@ import Testing
         }
     }
 
-    /// Acts as if every host were allowed. The client checks the address when the socket is
-    /// opened, however libcurl and libc read its spelling.
+    /// The test skips the check at registration. The client must also check the address when it
+    /// opens the socket, however libcurl and libc read the spelling.
     @Test func hostileEndpointsAreRefusedWhenCalled() async throws {
         let loop = try EventLoop(index: 0)
         defer { loop.stop() }
@@ -37,12 +37,12 @@ import Testing
         var refused = 0
         for _ in 0..<Self.count {
             let host = endpoints.host()
-            // A text that our parser refuses is not called. Digits with a dot after them are a
-            // name, which the client would resolve by DNS.
+            // The server does not call a URL that its parser refuses. Digits with a dot after them
+            // are a name, which the client would resolve by DNS.
             guard let url = OutboundURL("https://\(host)/"), !host.hasSuffix(".") else { continue }
             switch await Self.outcome(of: url, by: client) {
             case .refusedAddress: refused += 1
-            // libcurl refuses some spellings that our parser accepts.
+            // libcurl refuses some spellings that the server's parser accepts.
             case .badRequest: break
             case let outcome: Issue.record("\(host): \(String(describing: outcome))")
             }
@@ -51,7 +51,8 @@ import Testing
         #expect(refused > Self.count / 2)
     }
 
-    /// The control: the test above would notice a connection.
+    /// A control for the test above: if the loopback address is allowed, the same spellings lead
+    /// to a connection.
     @Test func theSameSpellingsReachAnAllowedLoopback() async throws {
         let loop = try EventLoop(index: 0)
         defer { loop.stop() }
@@ -63,7 +64,8 @@ import Testing
         let client = try HTTPClient(HTTPClientSettings(addresses: .any), on: loop)
         for host in ["127.0.0.1", "2130706433", "0x7f000001", "017700000001", "0x7f.0.0.1", "0177.0.0.01", "127.1"] {
             let url = try #require(OutboundURL("https://\(host):\(port)/"))
-            // No server accepts, so the client connects and then waits.
+            // Nobody accepts the connection from the listener, so the client connects and then
+            // waits for an answer.
             #expect(await Self.outcome(of: url, by: client, within: .milliseconds(300)) == .timedOut, "\(host)")
         }
         await client.close()

@@ -1,7 +1,7 @@
 /// Addresses that no client may call, in every spelling that some parser accepts, with additions
-/// that confuse other parsers. The same seed gives the same addresses.
+/// that may confuse parsers. A seed always gives the same addresses.
 struct HostileEndpoints {
-    /// SplitMix64.
+    /// The random number generator SplitMix64.
     private struct Random: RandomNumberGenerator {
         var state: UInt64
 
@@ -30,7 +30,8 @@ struct HostileEndpoints {
         (0xA9FE_A9FE, 32), (0x6464_64C8, 32), (0x7F00_0001, 32), (0, 32),
     ]
 
-    /// The same for IPv6, by the first 32 bits, and addresses that are not global unicast.
+    /// The ranges of IPv6 addresses that are not globally reachable or not global unicast, by
+    /// their first 32 bits.
     private static let v6Ranges: [(network: UInt32, bits: UInt32)] = [
         (0x0100_0000, 32), (0x2001_0000, 24), (0x2001_0DB8, 32), (0x2002_0000, 16), (0x3FFF_0000, 20),
         (0x5F00_0000, 16), (0xFC00_0000, 7), (0xFE80_0000, 10), (0xFEC0_0000, 10), (0xFF00_0000, 8), (0x0064_FF9B, 32),
@@ -42,7 +43,7 @@ struct HostileEndpoints {
         Int.random(in: 0..<10, using: &self.random) < 7 ? self.v4Host() : "[\(self.v6Address())]"
     }
 
-    /// Returns a whole URL; some are invalid.
+    /// Returns an endpoint as a device could name it. Some endpoints are not valid URLs.
     mutating func endpoint() -> String {
         let (host, friend) = (self.host(), "fcm.googleapis.com")
         let wide = String(
@@ -89,7 +90,8 @@ struct HostileEndpoints {
             bytes.map { "000" + String($0, radix: 8) }.joined(separator: "."),
             "\(bytes[0]).0x\(String(bytes[1], radix: 16)).0\(String(bytes[2], radix: 8)).\(bytes[3])",
             "\(bytes[0]).\(address & 0xFF_FFFF)", "0x\(String(bytes[0], radix: 16)).\(bytes[1]).\(address & 0xFFFF)",
-            // IPv4 inside IPv6: mapped, compatible, NAT64 of both kinds, 6to4, Teredo.
+            // The IPv4 address inside an IPv6 address: mapped, compatible, NAT64 of both kinds,
+            // 6to4 and Teredo.
             "[::ffff:\(dotted)]", "[::ffff:\(pairs)]", "[0:0:0:0:0:ffff:\(pairs)]", "[::FFFF:\(dotted)]",
             "[::\(dotted)]",
             "[64:ff9b::\(pairs)]", "[64:ff9b::\(dotted)]", "[64:ff9b:1::\(pairs)]", "[2002:\(pairs)::]",
@@ -103,7 +105,8 @@ struct HostileEndpoints {
         for index in 1...3 where Bool.random(using: &self.random) {
             words[index] = .random(in: 0 ... .max, using: &self.random)
         }
-        // NAT64 of a public address leads to the Internet.
+        // A NAT64 address of a public IPv4 address would lead to the Internet, so this takes one
+        // of the local-use range 64:ff9b:1::/48.
         if words[0] == 0x0064_FF9B { words[1] = 0x0001_0000 }
         let groups = words.flatMap { [$0 >> 16, $0 & 0xFFFF] }.map { String($0, radix: 16) }
         return Bool.random(using: &self.random)

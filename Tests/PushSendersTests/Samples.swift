@@ -5,7 +5,7 @@ import PushCore
 import PushSenders
 import Testing
 
-/// Values that are made in each run: no key is ever stored.
+/// Values that tests share. The keys are made in each run, so that no key is ever stored.
 enum Samples {
     static let now = Date(timeIntervalSince1970: 1_800_000_000)
     static let key = P256.Signing.PrivateKey()
@@ -71,9 +71,9 @@ extension OutboundRequest {
     var bodyText: String { String(decoding: self.body, as: UTF8.self) }
 }
 
-/// The parts of a JWT, without a check of its signature.
+/// The decoded parts of a JWT. The signature is not checked.
 struct DecodedToken {
-    /// JSON, to the byte.
+    /// The JSON text of the header, byte for byte.
     let header: String
     let claims: String
     let signedText: Data

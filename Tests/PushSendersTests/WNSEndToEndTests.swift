@@ -122,8 +122,8 @@ import Testing
         #expect(received.isEmpty)
     }
 
-    /// With a wildcard in the allowed hosts, anybody can name a host that never existed: only that
-    /// device is delayed.
+    /// With a wildcard in the allowed hosts, anybody can name a host that does not exist. Only the
+    /// device that named it may be delayed.
     @Test func anUnreachableHostNamedByADeviceDelaysOnlyThatDevice() async throws {
         let outcomes = try await self.withWNS { settings, _ in
             settings.allowedHosts += ["*.does-not-exist.invalid", "does-not-exist.invalid"]
@@ -154,8 +154,9 @@ import Testing
         #expect(fetched == 1)
     }
 
-    /// With a wildcard in the allowed hosts, a device can name any host of that domain. None of
-    /// these hosts can pause the lane, or reject our credentials.
+    /// With a wildcard in the allowed hosts, a device can name any host of that domain. No such
+    /// host may make the server pause the pushes to others, or believe that its credentials are
+    /// refused.
     @Test(arguments: [
         (503, "Retry-After", "3600"), (429, "Retry-After", "3600"), (406, "X-Any", "x"), (500, "X-Any", "x"),
         (401, "X-Any", "x"), (410, "X-WNS-Error-Description", "The domain is blocked."),
@@ -164,7 +165,8 @@ import Testing
         let outcome = try await self.withWNS { settings, _ in
             settings.allowedHosts = settings.allowedHosts.map { "*.services.\($0)" }
         } _: { sender, wns in
-            // After a 401 the sender asks again with a new token.
+            // The host answers twice, because after a 401 the sender tries again with a new access
+            // token.
             for _ in 0..<2 { wns.pushes.answerNext(status: status, headers: [HeaderField(header, value)]) }
             let channel = wns.makeChannel(host: SimulatorOptions.namedHost)
             return await sender.outcome(of: try Samples.push(handle: channel))

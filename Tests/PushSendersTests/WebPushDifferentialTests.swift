@@ -5,8 +5,8 @@ import PushSimulators
 import PushTesting
 import Testing
 
-/// The bytes that our sender really sends, read by http_ece and py_vapid, which share no code
-/// with us.
+/// The Python libraries http_ece and py_vapid read the bytes that the sender really sends. They
+/// share no code with this project.
 @Suite(.timeLimit(.minutes(5))) struct WebPushDifferentialTests {
     private struct Message: Encodable {
         let body: String

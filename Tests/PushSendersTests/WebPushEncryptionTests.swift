@@ -5,9 +5,9 @@ import Testing
 
 @testable import PushSenders
 
-/// The examples of the RFCs, to the byte.
+/// The sender's encryption gives the bytes of the examples in the RFCs.
 @Suite(.timeLimit(.minutes(5))) struct WebPushEncryptionTests {
-    /// RFC 8291 section 5 and appendix A.
+    /// The example of RFC 8291 section 5 and appendix A.
     private enum Example {
         static let plaintext = "V2hlbiBJIGdyb3cgdXAsIEkgd2FudCB0byBiZSBhIHdhdGVybWVsb24"
         static let secret = "BTBZMqHH6r4Tts7J_aSIgg"

@@ -110,8 +110,8 @@ import Testing
         #expect(outcome == .failure(.rejected(reason: "the push service's host is not in allowedHosts")))
     }
 
-    /// With a wildcard in the allowed hosts, anybody can name a host that never existed: only that
-    /// device is delayed.
+    /// With a wildcard in the allowed hosts, anybody can name a host that does not exist. Only the
+    /// device that named it may be delayed.
     @Test func anUnreachableHostNamedByADeviceDelaysOnlyThatDevice() async throws {
         let outcomes = try await withWebPush {
             $0.allowedHosts += ["*.does-not-exist.invalid", "does-not-exist.invalid"]
@@ -132,8 +132,8 @@ import Testing
         }
     }
 
-    /// With a wildcard in the allowed hosts, a device can name any host of that domain. None of
-    /// these hosts can pause the lane, or reject our key.
+    /// With a wildcard in the allowed hosts, a device can name any host of that domain. No such
+    /// host may make the server pause the pushes to others, or believe that its key is refused.
     @Test(arguments: [(503, "3600", ""), (408, "3600", ""), (500, "x", ""), (401, "x", #"{"errno":109}"#)])
     func aFailureOfANamedHostAffectsItsDeviceOnly(status: Int, retryAfter: String, body: String) async throws {
         let outcome = try await withWebPush {
@@ -151,7 +151,8 @@ import Testing
     }
 
     /// With a wildcard in the allowed hosts, a device can name a host that accepts requests and
-    /// never answers. Most calls stay free for the others.
+    /// never answers. Such a host may occupy only few calls, so that most stay free for other
+    /// hosts.
     @Test func aSilentNamedHostOccupiesFewCalls() async throws {
         let (busy, received, others) = try await withWebPush {
             $0.allowedHosts = $0.allowedHosts.map { "*.services.\($0)" }
@@ -178,7 +179,8 @@ import Testing
             return (busy, received, others)
         }
         #expect(busy == 40)
-        // Half of 8 × 2 connections.
+        // At most half of the calls that the client can make at once may go to a host that has not
+        // answered yet.
         #expect((1...8).contains(received), "\(received)")
         #expect(others == 20)
     }

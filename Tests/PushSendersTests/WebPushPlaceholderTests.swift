@@ -13,7 +13,7 @@ import Testing
         String(decoding: WebPushContent(alerts, placeholder: try self.placeholder()).text(of: push), as: UTF8.self)
     }
 
-    /// W3C Push API, declarative push message.
+    /// A declarative push message, as the W3C Push API defines it.
     @Test func aMessageHasConstantsAndTheIDAndNothingElse() throws {
         #expect(
             try self.text(Samples.push())
@@ -46,8 +46,8 @@ import Testing
         )
         let text = content.text(of: longest)
         #expect(String(decoding: text, as: UTF8.self).contains("APPOINTMENT_BODY") == (alerts != AlertPolicy()))
-        // The size has room for the name of an alert, also if none is allowed. The sample's badge
-        // has one digit, and one of the policy may have four; both come twice.
+        // The padded size includes the name of the alert member, even if no alert is allowed. The
+        // sample's badge has one digit, and the policy allows four. Both occur twice.
         let room = alerts == AlertPolicy() ? 2 * #","alert":"#.utf8.count : 2 * 3
         #expect(content.paddedSize - text.count == room)
     }

@@ -5,9 +5,9 @@ import Testing
 
 @testable import PushSimulators
 
-/// The simulator's verdict on a correct message, and on the same message with one error.
+/// What the simulator answers to a correct message, and to the same message with one error.
 @Suite(.timeLimit(.minutes(5))) struct WebPushSimulatorTests {
-    /// Returns the simulator's status for the bytes that the sender sent, after `change`.
+    /// Returns the simulator's status for a message of the sender that `change` has changed.
     private func status(_ change: @Sendable (inout SimulatedRequest) -> Void) async throws -> Int {
         try await withWebPush { sender, service, key in
             let subscription = try service.makeSubscription(applicationServerKey: key.publicText)
@@ -33,7 +33,8 @@ import Testing
         #expect(answered == status)
     }
 
-    /// Byte 16 is the first of the record size. Its change makes the size larger, which is valid.
+    /// Byte 16 is the first byte of the record size. The change makes this size larger, which is
+    /// valid.
     @Test(arguments: [(0, 400), (15, 400), (16, 201), (20, 400), (21, 400), (30, 400), (86, 400), (229, 400)])
     func aChangedByteIsDetected(index: Int, status: Int) async throws {
         #expect(try await self.status { $0.body[index] ^= 0x10 } == status)

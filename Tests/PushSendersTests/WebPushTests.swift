@@ -49,7 +49,7 @@ private func subscription(
         (subscription(#"https://fcm.googleapis.com/\u000d\u000aX: y"#), .badEndpoint),
         (subscription(key: ""), .badKey), (subscription(key: "!" + point.dropFirst()), .badKey),
         (subscription(key: String(point.dropLast(2))), .badKey),
-        // A compressed point, and one whose Y is not on the curve.
+        // A key with a wrong first byte, and a point that is not on the curve.
         (subscription(key: "A" + point.dropFirst()), .badKey), (subscription(key: point.dropLast() + "8"), .badKey),
         (subscription(auth: ""), .badSecret), (subscription(auth: secret + "AA"), .badSecret),
         (subscription(auth: String(secret.dropLast(2))), .badSecret),
@@ -81,8 +81,8 @@ private func subscription(
         #expect(publicKey.isValidSignature(signature, for: token.signedText))
     }
 
-    /// The header has the form of RFC 8292's example: only the values of the claims and the
-    /// signature differ.
+    /// The field `Authorization` has the form of the example in RFC 8292. Only the values of the
+    /// claims and the signature differ.
     @Test func anAuthorizationIsSignedAndNamesItsKey() throws {
         let key = try VAPIDKey(Secret(VAPIDKey.generateText()))
         let text = try self.tokens(key).authorization(for: "https://push.example.net", now: Samples.now).exposed
@@ -109,8 +109,8 @@ private func subscription(
         #expect(try token("https://b", after: 0) != first)
         let second = try token("https://a", after: 11 * 3600 + 1)
         #expect(second != first)
-        // The clock was wrong and has been set back: the second token would be valid for longer
-        // than a service allows.
+        // The clock was wrong and has been set back. By the right clock, the second token would be
+        // valid for longer than a push service allows, so the sender makes another.
         #expect(try token("https://a", after: -3600) != second)
     }
 
@@ -130,7 +130,7 @@ private func subscription(
         let pem = key.pemRepresentation
         let lines = pem.split(separator: "\n")
         let body = lines.dropFirst().dropLast().joined()
-        // OpenSSL reads these forms, too.
+        // Other forms of the key file that OpenSSL can read, so the server must read them, too.
         let others = [
             "Bag Attributes\n  friendlyName: push\n\(pem)", lines.joined(separator: "\r\n") + "\r\n",
             lines.map { "\($0) \n" }.joined(), "\(lines[0])\n\(body)\n\(lines[lines.count - 1])\n",
@@ -298,7 +298,8 @@ private func subscription(
         }
     }
 
-    /// Some services repeat the endpoint in their answers.
+    /// Some push services repeat the endpoint, which is secret, in their answers. A reason must
+    /// not contain it.
     @Test func reasonsLeaveOutTextChosenByTheDevice() {
         let body = #"{"reason":"https://a/ secret","message":"/secret","errno":5}"#
         let outcome = WebPushResponse.outcome(Samples.response(400, body), now: Samples.now)

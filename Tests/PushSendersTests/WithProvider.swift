@@ -13,15 +13,15 @@ func withProvider<Result: Sendable>(
     let path = FileManager.default.temporaryDirectory.path + "/sealpost-\(UUID().uuidString).crt"
     let authority = try TestAuthority()
     try authority.write(to: path)
-    // No other code depends on the removal.
+    // A failed removal of the file harms nothing.
     defer { try? FileManager.default.removeItem(atPath: path) }
     let loop = try EventLoop(index: 0)
     defer { loop.stop() }
     return try await body(authority, ConnectionSettings(caFile: path, connections: 2, timeout: .seconds(10)), loop)
 }
 
-/// A simulator that also has names under `*.services.localhost`, which libcurl resolves to this
-/// machine.
+/// Options of a simulator that also has names under `*.services.localhost`. libcurl resolves these
+/// names to this machine.
 extension SimulatorOptions {
     static let namedHost = "a.services.localhost"
     static let otherNamedHost = "b.services.localhost"
@@ -34,7 +34,7 @@ extension SimulatorOptions {
 }
 
 extension PushSender {
-    /// Sends `count` pushes at once. Returns how many were accepted.
+    /// Sends `count` pushes at once. Returns the number of accepted pushes.
     func accepted(_ count: Int, _ push: @Sendable @escaping (Int) throws -> Push) async throws -> Int {
         try await withThrowingTaskGroup(of: Bool.self) { group in
             for index in 1...count {

@@ -10,7 +10,7 @@ import Testing
 @testable import PushServer
 
 /// Calls every route as each kind of caller, for resources of the caller, of another user and of
-/// nobody. The cases are generated from the route table.
+/// nobody. The route table provides the routes.
 @Suite(.timeLimit(.minutes(5))) struct AccessMatrixTests {
     private enum Owner: CaseIterable {
         // `caller` comes last, because the other requests may need the caller's own resource.
@@ -23,7 +23,7 @@ import Testing
         #expect(Set(Self.routes) == Set(AccessRow.all.keys))
     }
 
-    /// `scripts/routes` is the list that the search for secrets uses.
+    /// The program that searches answers for secrets reads the routes from `scripts/routes`.
     @Test func everyRouteIsInTheListOfTheScripts() throws {
         let lines = try Repository.text(of: "scripts/routes").split(separator: "\n").map(String.init)
         #expect(lines == Self.routes.sorted())
@@ -42,16 +42,16 @@ import Testing
             #expect(answer.status.code == expected, "\(owner): \(answer.text)")
             answers[owner] = answer
         }
-        // Header fields and body must be equal to the byte. A caller must not learn whether a
-        // resource of another user exists.
+        // The answers about another user's resource and about a missing one must have the same
+        // bytes. Otherwise a caller would learn whether a resource of another user exists.
         if let foreign = answers[.another], let missing = answers[.nobody], foreign.status == missing.status {
             #expect(foreign.body == missing.body)
             #expect(foreign.fields == missing.fields)
         }
     }
 
-    /// Every route must declare who may call it. An undeclared route does not exist for any
-    /// caller.
+    /// Every route must declare who may call it. The server answers a request to an undeclared
+    /// route as if the route did not exist.
     @Test(arguments: AccessCaller.all)
     func anUndeclaredRouteDoesNotExist(caller: AccessCaller) async throws {
         let fixture = try await ServerFixture()
@@ -64,8 +64,8 @@ import Testing
 
     // MARK: - Private
 
-    /// One server per caller for requests that change nothing. Making a server takes longer than
-    /// all these requests.
+    /// One server per caller for requests that change nothing. All these requests together take
+    /// less time than starting one server.
     private static let readServers = Dictionary(
         uniqueKeysWithValues: AccessCaller.all.map { caller in
             (caller.testDescription, Task.detached { try await ServerFixture(settings: Self.settings) })
@@ -79,7 +79,7 @@ import Testing
         return try await server.value
     }
 
-    /// Settings with the kinds of platforms that some routes need.
+    /// Settings with a platform of each kind, because some routes need a platform of one kind.
     private static let settings = ServerSettings(
         platforms: [
             Platform("apns"): .init(SampleHandleRule()),
@@ -141,7 +141,8 @@ import Testing
         caller: AccessCaller,
         in fixture: ServerFixture
     ) async throws -> String {
-        // For a caller without credentials, alice's resources take the place of its own.
+        // For a caller without credentials, alice's resources take the place of the caller's own
+        // resources.
         let owner: String? =
             switch owner {
             case .nobody: nil
@@ -152,7 +153,8 @@ import Testing
         switch row.resource {
         case .nothing: return route
         case .notification:
-            // Every user may send to itself, and is then also the sender.
+            // Each user posts a notification to itself, so the notification's recipient is also
+            // its sender.
             id = try await owner.asyncMap { try await fixture.post(#"{"Payload":1}"#, user: $0) } ?? "/1"
         case .registration:
             id = try await owner.asyncMap { try await fixture.requestRegistration(user: $0) } ?? "none"
@@ -167,7 +169,7 @@ import Testing
         // No user with this name exists.
         case .file: id = owner == nil ? "nothing.js" : "console.js"
         }
-        // The id is the last segment of the path.
+        // The resource's id is the last segment of its path.
         let name = String(id.split(separator: "/").last ?? "")
         return row.resource == .streamDevice ? "\(route)?device=\(name)" : route.filled(with: name)
     }
@@ -180,8 +182,8 @@ import Testing
         ).description
     }
 
-    /// Sends a request while a simulated provider accepts every push. The test of a device waits
-    /// for that.
+    /// Sends a request while a simulated provider accepts every push. A request that tests a
+    /// device waits until its push is accepted.
     private static func send(
         _ target: String,
         _ body: String,
@@ -197,7 +199,7 @@ import Testing
             }
             if words[1].hasSuffix("/test") {
                 group.addTask {
-                    // Runs until the task group cancels it.
+                    // Accepts pushes until the task group cancels this task.
                     try await eventually {
                         for delivery in try await fixture.storage.lease() {
                             try await fixture.storage.settle(delivery, as: .accepted(providerID: nil))

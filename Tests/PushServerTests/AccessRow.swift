@@ -1,30 +1,33 @@
 import PushCore
 import Testing
 
-/// The answers of a route to callers who may use it. `AuthorisationTests.least` says who may.
+/// The statuses of a route's answers to callers who may use the route. `AuthorisationTests.least`
+/// says who may use it.
 struct AccessRow: Sendable {
-    /// The kind of resource that `{id}` names or, for the event stream, its parameter `device`.
+    /// The kind of resource that `{id}` in the path names. For the event stream, it is the kind
+    /// that the parameter `device` names.
     enum Resource: Sendable {
         case nothing, notification, registration, device, streamDevice, token, user, file
     }
 
     let resource: Resource
     let own: Int
-    /// The answer to a caller with a password; `nil`: the same as with a token.
+    /// The status for the caller's own resource if the caller signs in by password; `nil` if it is
+    /// the same as with a token.
     var ownByPassword: Int?
     var foreign: Int?
-    /// The answer about another user's resource to administrators with the scope for it, and to
-    /// viewers who may see the resource; `nil`: the same as to others.
+    /// The status for another user's resource if the caller is an administrator with the needed
+    /// scope, or a viewer who may see the resource. `nil` if other callers get the same status.
     var foreignToAdministrator: Int?
-    /// The answer to a publisher about itself; `nil`: the same as to others.
+    /// The status for a publisher's own resource; `nil` if other owners get the same status.
     var ownToPublisher: Int?
-    /// The answer to a publisher; `nil`: the same as to others.
+    /// The status for a publisher; `nil` if other callers get the same status.
     var toPublisher: Int?
     var missing: Int?
     var body = ""
 
-    /// Every route. Add each new route here. A foreign and a missing resource must get the same
-    /// answer.
+    /// Every route. Add each new route here. The answers about another user's resource and about a
+    /// missing resource must be the same.
     static let all: [String: AccessRow] = [
         "POST /api/register": AccessRow(resource: .nothing, own: 200),
         "GET /api/register": AccessRow(resource: .nothing, own: 200),
@@ -84,7 +87,7 @@ struct AccessRow: Sendable {
             foreignToAdministrator: 200,
             missing: 404
         ),
-        // The notification exists and has no push to that device.
+        // The notification exists, but has no push to the device in the path.
         "DELETE /api/notifications/{id}/deliveries/{device}": AccessRow(
             resource: .notification,
             own: 404,
@@ -216,7 +219,7 @@ struct AccessCaller: Sendable, CustomTestStringConvertible {
 }
 
 extension String {
-    /// A route's path with an id, and with a topic or a device if it has one.
+    /// A route's path in which an id, a topic and a device replace the placeholders.
     func filled(with id: String) -> String {
         self.replacing("{id}", with: id).replacing("{topic}", with: "news").replacing("{device}", with: "d-1")
     }

@@ -9,7 +9,7 @@ import Testing
 
 @testable import PushServer
 
-/// `Sealpost-Account`: each answer to a known caller identifies the caller's account.
+/// Every answer to a known caller identifies the caller's account in the field `Sealpost-Account`.
 @Suite(.eachReader, .timeLimit(.minutes(5))) struct AccountIDTests {
     private static func account(of user: String, _ fixture: ServerFixture) async throws -> String {
         let session = try await fixture.send(.get, Paths.currentSession, user: user)
@@ -26,7 +26,7 @@ import Testing
         let fields = response.fields.lines.filter { $0.name.rawName == "Sealpost-Account" }.map(\.value)
         let caller: String? =
             switch sample {
-            // No caller has signed in, or the route is open and checks no credentials.
+            // The request has no valid credentials, or its route is open and checks none.
             case .unauthorized, .serviceUnavailable: nil
             case .forbidden: "alice"
             case .notModified: "paul"
@@ -83,8 +83,8 @@ import Testing
         #expect(current.fields[.account] == session["Account"]?.text)
     }
 
-    /// All servers of a database give a user the same identifier, also after a restart. Another
-    /// database gives another identifier.
+    /// All servers of one database send the same account identifier for a user, also after a
+    /// restart. A server of another database sends another identifier.
     @Test func serversOfOneDatabaseGiveAUserTheSameIdentifier() async throws {
         let fixture = try await ServerFixture()
         let second = try await ServerFixture(storage: fixture.storage)

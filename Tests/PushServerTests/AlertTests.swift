@@ -9,9 +9,11 @@ import Testing
 
 @testable import PushServer
 
-/// The alert members that a sender may use: the values that the operator lists, and no others.
+/// A sender may use only those values of alert members that the operator lists in the
+/// configuration.
 @Suite(.timeLimit(.minutes(5))) struct AlertTests {
-    /// Each list has one value; the template has others.
+    /// Each list of allowed values has one value. The template uses values that the lists do not
+    /// contain.
     private static let policy: AlertPolicy = {
         var policy = AlertPolicy()
         policy.allowed = [
@@ -47,7 +49,7 @@ import Testing
 
     // MARK: Taken
 
-    /// The alert in a request, the member of its answer, and the pushed alert.
+    /// The alert in a request, the member `Alert` of the answer, and the pushed alert.
     @Test(arguments: [
         (
             #"{"titlekey":"TITLE","BodyKey":"BODY","Category":"LETTER","Thread":"letters","Sound":"ping.caf","#
@@ -105,8 +107,8 @@ import Testing
         #expect(try await fixture.storage.lease().count == 1)
     }
 
-    /// Values, templates, and members that replace a template's. Only a listed sender may use
-    /// them.
+    /// A critical alert by a value, by a template, and by a member that replaces the template's
+    /// value. Only a sender that the configuration lists may use them.
     @Test(arguments: [
         #"{"InterruptionLevel":"critical"}"#, #""alarm""#, #"{"Template":"visit","InterruptionLevel":"critical"}"#,
     ])
@@ -125,14 +127,15 @@ import Testing
         #expect(try await Self.post(alert, fixture).status == .created)
         let push = try #require(try await fixture.storage.lease().first).push
         #expect(push.alert?[.interruptionLevel] == "critical")
-        // The list does not allow values that the other keys leave out.
+        // A sender that `alerts.criticalPublishers` does not list may still use the other allowed
+        // values.
         #expect(try await Self.post(#"{"InterruptionLevel":"passive"}"#, user: "alice", fixture).status == .created)
     }
 
     // MARK: Refused
 
-    /// Every member refuses values that the configuration does not list. The error names the
-    /// member's key.
+    /// The server refuses a value of a member that the configuration does not list. The error
+    /// names the configuration key that lists the member's values.
     @Test(arguments: [
         (#"{"TitleKey":"title"}"#, "Alert.TitleKey has a value that alerts.allowed.titleKeys does not list"),
         (#"{"BodyKey":"TITLE"}"#, "alerts.allowed.bodyKeys"), (#"{"Category":""}"#, "alerts.allowed.categories"),
@@ -140,7 +143,7 @@ import Testing
         (#"{"Channel":"urgent "}"#, "alerts.allowed.channels"),
         (#"{"InterruptionLevel":"active"}"#, "alerts.allowed.interruptionLevels"),
         (#"{"InterruptionLevel":"critical"}"#, "alerts.allowed.interruptionLevels"),
-        // A template's values are allowed only in the template.
+        // Only the template may use its values; a request may not use them directly.
         (#"{"TitleKey":"VISIT_TITLE"}"#, "alerts.allowed.titleKeys"),
         (#"{"Badge":100}"#, "Alert.Badge is larger than alerts.allowed.badge"),
         (#""Visit""#, "alerts.templates"), (#"{"Template":"a secret"}"#, "alerts.templates"),

@@ -8,13 +8,14 @@ import Testing
 
 @testable import PushServer
 
-/// Users, devices and notifications of two apps on one server: neither app can reach the other's.
+/// Users, devices and notifications of two apps on one server: a sender of one app cannot reach
+/// the other app's users and devices.
 @Suite(.timeLimit(.minutes(5))) struct AppTests {
     private static let bank = AppName("bank") ?? .usual
 
     private let fixture: ServerFixture
 
-    /// Alice belongs to both apps, Bob and the publisher Paul to the default one, and the
+    /// Alice belongs to both apps, Bob and the publisher Paul to the default app, and the
     /// publisher Tess to the bank.
     init() async throws {
         let rules = [
@@ -60,7 +61,8 @@ import Testing
         #expect(list.text.contains(#""App":"\#(words)","Platform":"apns""#), "\(list.text)")
     }
 
-    /// Clients never use the database's form of a platform's name.
+    /// Only the database writes a platform's name with its app before it. The server refuses this
+    /// form from clients.
     @Test func aPlatformNameWithAnAppPrefixIsRefused() async throws {
         let id = try await self.fixture.requestRegistration(user: "bob")
         let body = #"{"Platform":"bank:apns","Handle":"aa"}"#
@@ -100,7 +102,7 @@ import Testing
         try response.expectProblem(code)
     }
 
-    /// To others, a user of another app does not exist.
+    /// For a caller who is no administrator, a user of another app does not exist.
     @Test(arguments: [
         ("ada", "bank", "bob", "user bob does not belong to the app bank; the user's apps are default"),
         ("ada", "default", "tess", "user tess does not belong to the app default; the user's apps are bank"),

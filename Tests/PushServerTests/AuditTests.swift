@@ -10,8 +10,8 @@ import Testing
 @testable import PushServer
 
 @Suite(.timeLimit(.minutes(5))) struct AuditTests {
-    /// The audit actions of each route that changes something; `nil` if the audit records nothing
-    /// for it.
+    /// The audit actions of each route that changes stored data; `nil` if the audit records
+    /// nothing for the route.
     private static let actions: [String: [AuditRecord.Action]?] = [
         "POST /api/register": nil, "PUT /api/register/{id}": [.registerDevice, .claimDevice, .moveDevice],
         "POST /api/register/{id}/confirmation": [.registerDevice, .moveDevice],

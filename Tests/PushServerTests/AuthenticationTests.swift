@@ -9,8 +9,8 @@ import Testing
 @testable import PushServer
 
 @Suite(.eachReader, .timeLimit(.minutes(5))) struct AuthenticationTests {
-    /// Invalid values of `Authorization`, each for a different reason; `nil` stands for a missing
-    /// field.
+    /// Invalid values of `Authorization`, each invalid for a different reason. `nil` stands for a
+    /// request without the field.
     static let wrong: [String?] = [
         nil, "", "Basic", "Basic ", "Basic !!!!", "Basic \(encoded("alice"))", "Basic \(encoded("alice:wrong"))",
         "Basic \(encoded("alice:"))", "Basic \(encoded(":\(ServerFixture.password)"))", "Basic \(encoded(":"))",
@@ -109,8 +109,9 @@ import Testing
         }
         #expect(statuses[200] == 25)
         #expect(statuses.values.reduce(0, +) == 50)
-        // The limiter refuses the other attempts without checking their password. While a check
-        // runs, its attempt counts as failed; a successful check restarts the count.
+        // The limiter refuses the attempts with status 429 without checking their passwords. While
+        // the server checks a password, that attempt counts as failed. A correct password resets
+        // the number of failures.
         #expect((1...11).contains(statuses[401] ?? 0))
         #expect(Set(statuses.keys) == [200, 401, 429])
     }
@@ -145,14 +146,14 @@ import Testing
     }
 }
 
-/// Reading the credentials of Basic authentication (RFC 7617).
+/// The server reads the credentials of Basic authentication (RFC 7617).
 @Suite(.timeLimit(.minutes(5))) struct BasicCredentialsTests {
     @Test(arguments: [
         ("Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==", "Aladdin", "open sesame"),
         ("Basic dGVzdDoxMjPCow==", "test", "123£"),
         ("basic YTpiOmM6", "a", "b:c:"), ("Basic YTo=", "a", ""),
-        // The password begins with a combining character, which together with the colon before it
-        // is one `Character`.
+        // The password begins with a combining character, which forms one `Character` with the
+        // colon before the password.
         ("Basic YTrMgWI6Yw==", "a", "\u{301}b:c"),
     ])
     func theFirstColonSeparatesNameAndPassword(field: String, username: String, password: String) throws {

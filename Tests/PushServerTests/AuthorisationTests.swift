@@ -10,8 +10,8 @@ import Testing
 @testable import PushServer
 
 @Suite(.timeLimit(.minutes(5))) struct AuthorisationTests {
-    /// Every route with the lowest role and the scopes that may use it; `nil` stands for any
-    /// caller.
+    /// For every route, the lowest role and the scopes that may use it; `nil` if any caller may
+    /// use the route.
     static let least: [String: (role: Role, scopes: Scopes)?] = [
         "POST /api/register": (.device, .register), "GET /api/register": (.device, .register),
         "PUT /api/register/{id}": (.device, .register), "DELETE /api/register/{id}": (.device, .register),
@@ -48,8 +48,8 @@ import Testing
         "GET /metrics": (.admin, .manage), "GET /api/audit": (.admin, .manage),
     ]
 
-    /// The routes that viewers may use, too. A viewer's or an administrator's token with this
-    /// scope is enough.
+    /// The routes that viewers may use, too. For a token of a viewer or an administrator, the
+    /// given scope is enough.
     static let seeing: [String: Scopes] = [
         "GET /api/users": .view, "GET /api/users/{id}": .view, "GET /api/devices": .view, "GET /api/audit": .view,
         "GET /api/status": .view, "GET /api/events": .view, "GET /api/deliveries": .view,
@@ -58,10 +58,10 @@ import Testing
         "GET /metrics": .metrics,
     ]
 
-    /// The reason for a 403.
+    /// Why the server answers with status 403.
     enum Refusal: Equatable {
         case role
-        /// The scopes that the token would need.
+        /// The token lacks some of these scopes, which the route needs.
         case scopes(Scopes)
     }
 
@@ -92,8 +92,8 @@ import Testing
     @Test(arguments: users, (Array(UInt8(0)...15) + [16, 32, 48, 63]).map(Scopes.init(rawValue:)))
     func aTokenAllowsItsScopesWithinItsUsersRole(user: String, tokens: Scopes) async throws {
         let role = try #require(ServerFixture.roles[user])
-        // The token may have scopes beyond the role, as if the role had been higher when the token
-        // was made.
+        // The token may have scopes that the user's role does not allow. Such tokens exist if the
+        // user had a higher role when the token was created.
         let token = try await self.fixture.storage.store.addToken(
             for: #require(Username(user)),
             scopes: tokens,
@@ -101,12 +101,12 @@ import Testing
             now: self.fixture.clock.now
         )
         let headers = [("Authorization", "Bearer \(try #require(token).text.exposed)")]
-        // This route comes last, because it ends the token itself.
+        // This route comes last, because it ends the session of the token that the test uses.
         let ending = "DELETE /api/sessions/current"
         for route in Self.least.keys.filter({ $0 != ending }) + [ending] {
             let response = try await self.send(route, user: nil, headers: headers)
             let refusal = try Self.refusal(of: route, to: role, tokens)
-            // Only a password can begin a session, whatever the token's scopes are.
+            // A token cannot begin a session, whatever its scopes are: only a password can.
             let isOpen = refusal == nil && route != "POST /api/sessions"
             #expect((response.status.code == 403) == !isOpen, "\(route): \(response.status)")
             #expect(response.status.code != 401, "\(route)")
@@ -118,7 +118,8 @@ import Testing
         }
     }
 
-    /// The other routes that need no scope concern only the token itself and its user.
+    /// Apart from the metrics, the token may use only routes without a scope. They concern only
+    /// the token itself and its user.
     @Test(arguments: ["vic", "ada"])
     func aTokenForMetricsReadsTheMetricsAndNothingElse(user: String) async throws {
         let token = try await self.fixture.storage.store.addToken(
@@ -135,7 +136,7 @@ import Testing
         #expect(open == ["GET /metrics", "GET /api/sessions/current", "PUT /api/users/current/password"])
     }
 
-    /// Changes of a viewer's own devices and notifications are in `AccessMatrixTests`.
+    /// `AccessMatrixTests` tests a viewer's changes of its own devices and notifications.
     @Test func aViewerMakesNoChangeThatADeviceMayNotMake() throws {
         for route in Self.least.keys where !route.hasPrefix("GET ") {
             #expect(
@@ -227,8 +228,8 @@ import Testing
 
     // MARK: - Private
 
-    /// Returns why the tables above refuse the caller; `nil` if the route is open to it. `scopes`
-    /// is `nil` for a caller with a password.
+    /// Returns why the tables `least` and `seeing` refuse the caller; `nil` if they allow the
+    /// route to the caller. `scopes` is `nil` for a caller with a password.
     static func refusal(of route: String, to role: Role, _ scopes: Scopes?) throws -> Refusal? {
         guard let least = try #require(Self.least[route]) else { return nil }
         let seeing = [.viewer, .admin].contains(role) ? Self.seeing[route] : nil
@@ -275,8 +276,8 @@ import Testing
         #expect(try await ServerFixture().send(.get, target).status == .ok)
     }
 
-    /// Proxies compare paths with their case: `/CONSOLE/` would get around a proxy's rule for
-    /// `/console/`.
+    /// Proxies compare paths case-sensitively. If the server accepted `/CONSOLE/`, a client could
+    /// bypass a proxy's rule for `/console/`.
     @Test(arguments: Set(ServerFixture.routes.map(\.path)).subtracting(Route.tutorialPaths).sorted())
     func pathsOutsideTheTutorialAreCaseSensitive(path: String) async throws {
         let fixture = try await ServerFixture()

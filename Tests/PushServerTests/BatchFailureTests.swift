@@ -9,14 +9,16 @@ import Testing
 
 @testable import PushServer
 
-/// Batches at a store that fails for some elements, or for all from some moment on.
+/// Batches on a server whose store fails for some elements, or for all elements after a certain
+/// one.
 @Suite(.timeLimit(.minutes(5))) struct BatchFailureTests {
     private static let body = Array(
         #"{"Notifications":[\#((0..<300).map { #"{"Payload":\#($0),"ExpiresIn":\#($0 + 1)}"# }.joined(separator: ","))]}"#
             .utf8
     )
 
-    /// The statuses of a batch of 300, and how many notifications are stored afterwards.
+    /// Posts a batch of 300 notifications. Returns the status of each element, and the number of
+    /// notifications that are stored afterwards.
     private func post(_ failure: @escaping @Sendable ([NewNotification]) -> StoreError?) async throws -> ([Int], Int) {
         let storage = try StoreFixture()
         let paul = try await storage.addUser("paul", role: .publisher)
@@ -60,7 +62,7 @@ import Testing
     }
 
     private static func number(_ post: NewNotification) -> Int {
-        // Each post has its own lifetime.
+        // Each notification has a different lifetime, which identifies its place in the batch.
         Int(post.expiresAt.timeIntervalSince(post.createdAt)) - 1
     }
 

@@ -38,7 +38,7 @@ import Testing
 
     private struct Missing: Error {}
 
-    /// The status and the problem's code of each outcome.
+    /// Returns, for each outcome of a batch, its status and the code of its problem.
     private func words(_ response: Response) throws -> [String] {
         try self.outcomes(response).map { outcome in
             let status = try #require(outcome["Status"]?.integer)
@@ -118,7 +118,7 @@ import Testing
         #expect(listed.compactMap { $0["Payload"]?.text } == (0..<500).map { "payload \($0)" })
     }
 
-    /// Among 1000 random ids below 65,536 some occur twice.
+    /// Among 1000 random ids below 65,536, some are almost certainly equal.
     @Test func aCollidingIDIsReplaced() async throws {
         let fixture = try await ServerFixture(settings: .forTests(\.idBits, 16))
         for _ in 0..<2 {
@@ -253,7 +253,8 @@ import Testing
         }
         let list = try await fixture.send(.get, Paths.notifications, user: "paul")
         #expect(list.text.split(separator: #""Id":"#).count == 3)
-        // If a batch stored nothing, its idempotency key can be used again.
+        // After a batch that stored no notification, a client may use the same idempotency key
+        // again.
         let other = [("Idempotency-Key", "other")]
         let refused = try await self.send(fixture, Self.body(["1"]), headers: other)
         #expect(try self.words(refused) == ["400 invalid-member"])
@@ -270,8 +271,8 @@ import Testing
         let ids = try self.outcomes(response).compactMap { $0["Id"]?.integer }.map(String.init)
         try #require(ids.count == 4)
         let entries = try await fixture.storage.reader.auditEntries(before: nil, limit: 10)
-        // Neighbouring posts share an audit entry if their entries would differ only in the
-        // notification's id.
+        // Consecutive notifications of a batch share an audit entry if their entries would differ
+        // only in the notification's id.
         #expect(
             entries.filter { $0.action == "notification.send" }.map(\.subject)
                 == [ids[3], ids[2], "\(ids[0]) \(ids[1])"]

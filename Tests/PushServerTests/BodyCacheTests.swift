@@ -40,7 +40,8 @@ import Testing
         )
     }
 
-    /// Fetches a notification several times. Returns how often the cache asked for a decryption.
+    /// Fetches a notification `times` times from the cache. Returns the number of decryptions that
+    /// the cache requested.
     private func decryptions(
         _ notification: StoredNotification,
         times: Int,

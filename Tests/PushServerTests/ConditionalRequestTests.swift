@@ -49,7 +49,7 @@ import Testing
         #expect(Set(tags).count == 6)
     }
 
-    /// Covers also the body that a caller without an account gets.
+    /// The test includes a caller without an account, for which `account` is `nil`.
     @Test func theEntityTagDependsOnIDTimeReadStateAndAccountID() throws {
         func tag(_ id: Int64, isRead: Bool = false, at time: Int64, account: AccountID? = nil) throws -> String {
             let (id, date) = (try #require(NotificationID(rawValue: id)), Date(milliseconds: time))
@@ -115,15 +115,15 @@ import Testing
 
     // MARK: If-Modified-Since
 
-    /// The seconds after the notification's creation.
+    /// The date of `If-Modified-Since` is these seconds after the notification's creation.
     @Test(arguments: [-1000, -1, 0, 1, 1000], DateForm.allCases)
     func aDateAfterTheLastChangeGetsNotModified(seconds: Int, form: DateForm) async throws {
         let path = try await self.post()
         let date = form.text(self.fixture.clock.now + TimeInterval(seconds))
         self.fixture.clock.advance(by: 2)
         let response = try await self.get(path, [("If-Modified-Since", date)])
-        // A date in the second of the notification's creation proves nothing: the notification
-        // could have changed later in that second.
+        // A date in the second of the notification's creation does not prove that the client has
+        // the newest version. The notification could have changed later in that second.
         #expect(response.status == (seconds >= 1 ? .notModified : .ok), "\(date)")
     }
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PushServer
 
-/// The files of the console's page.
+/// The files of the web page of the administrators' console, and how the server sends them.
 @Suite(.timeLimit(.minutes(5))) struct ConsoleTests {
     private static let folder = Repository.root.appending(path: "Sources/PushServer/Console/page")
 
@@ -34,7 +34,8 @@ import Testing
         }
     }
 
-    /// The page can run only scripts from its own files, and can contact no other host.
+    /// The console's page can run only scripts from its own files, and can contact only its own
+    /// server.
     @Test func thePolicyForbidsAllButItsOwnFiles() async throws {
         let fixture = try await ServerFixture()
         let response = try await fixture.send(.get, "/console/", user: nil)
@@ -55,7 +56,7 @@ import Testing
         }
     }
 
-    /// The page must also load over slow links.
+    /// The console's page must also load quickly over a slow connection.
     @Test func theConsoleHasAtMost104Kibibytes() {
         #expect(ConsoleFile.all.values.reduce(0) { $0 + $1.bytes.count } <= 104 << 10)
     }

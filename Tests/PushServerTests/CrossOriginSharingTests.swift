@@ -7,8 +7,8 @@ import Testing
 
 @testable import PushServer
 
-/// The answers that pages of allowed origins may read (the CORS protocol of the Fetch standard),
-/// and how browsers treat them.
+/// Which answers a web page of an allowed origin may read, by the CORS protocol of the Fetch
+/// standard.
 @Suite(.timeLimit(.minutes(5))) struct CrossOriginSharingTests {
     private static let app = [("Origin", "https://app.example"), ("Sec-Fetch-Site", "cross-site")]
 
@@ -23,7 +23,7 @@ import Testing
         response.fields.lines.filter { $0.name == name }.map(\.value)
     }
 
-    /// The fields by which a browser lets a page read an answer.
+    /// The response fields that tell a browser whether a page may read the response.
     private static let sharing: [HTTPField.Name] = [
         .accessControlAllowOrigin, .accessControlAllowCredentials, .accessControlExposeHeaders,
         .accessControlAllowMethods, .accessControlAllowHeaders, .accessControlMaxAge,
@@ -52,8 +52,8 @@ import Testing
         #expect(Self.values(.vary, response).count { $0 == "Origin" } == 1)
     }
 
-    /// A cache must not give one origin's answer to another. `Vary` is set as soon as the answer
-    /// can depend on the origin.
+    /// A cache must not give one origin's answer to another. The server therefore sends `Vary` if
+    /// answers can depend on the origin, also to a request without one.
     @Test(arguments: EnvelopeTests.Sample.allCases)
     func aRequestWithoutAnOriginGetsOnlyVary(sample: EnvelopeTests.Sample) async throws {
         for (settings, vary) in [(CrossOriginTests.settings, 1), (.forTests, 0)] {
@@ -122,8 +122,8 @@ import Testing
         }
     }
 
-    /// Requests that are not preflights of an allowed origin's page get the same answer as
-    /// without this feature.
+    /// Requests that are not preflights of an allowed origin's page get the same answer as if no
+    /// origin were allowed.
     @Test(arguments: [
         asking("PUT", origin: "https://evil.example"), asking("PUT", origin: "null"), asking("PUT", origin: "*"),
         Array(asking("PUT").dropFirst()), [("Origin", "https://app.example")], [],

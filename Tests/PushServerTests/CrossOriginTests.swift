@@ -10,11 +10,11 @@ import Testing
 
 @testable import PushServer
 
-/// Requests of browsers that the server refuses, without any effect. `scripts/e2e run browsers`
-/// tests a real browser.
+/// Browsers' requests that the server refuses because of their origin. They change nothing.
+/// `scripts/e2e run browsers` tests a real browser.
 @Suite(.timeLimit(.minutes(5))) struct CrossOriginTests {
-    /// The fields of a request to `sealpost.test`, and whether a foreign page sent it.
-    /// `app.example` is allowed.
+    /// The fields of a request to `sealpost.test`, and whether a foreign page sent the request.
+    /// Pages of `app.example` are allowed.
     struct Row: Sendable {
         let fields: [(String, String)]
         let isForeign: Bool
@@ -28,7 +28,7 @@ import Testing
     static let rows = [
         // A client that is not a browser.
         Row(false),
-        // A browser that sends only `Origin`, as all do without TLS.
+        // A browser that sends only `Origin`. Without TLS, no browser sends `Sec-Fetch-Site`.
         Row(false, origin: "https://sealpost.test"), Row(false, origin: "http://sealpost.test"),
         Row(true, origin: "https://sealpost.test:8443"), Row(true, origin: "https://evil.example"),
         Row(true, origin: "https://sealpost.test.evil.example"), Row(true, origin: "https://evil.sealpost.test"),
@@ -75,8 +75,8 @@ import Testing
         #expect(response.fields[.accessControlAllowOrigin] == nil)
     }
 
-    /// Any route, caller and body gets a 403, because the server checks the origin before all of
-    /// them.
+    /// The server checks the origin before the route, the caller and the body. A foreign page
+    /// therefore gets status 403, whatever its request contains.
     @Test(arguments: ServerFixture.routes.map { "\($0.method.rawValue) \($0.path)" })
     func everyRouteButOpenReadsRefusesForeignPages(name: String) async throws {
         let fixture = try await ServerFixture()
@@ -155,8 +155,8 @@ import Testing
 
     // MARK: The server's own origin
 
-    /// A kind of connection, a proxy's statement about its client's connection, and the origins
-    /// that belong to the server.
+    /// A request's connection, its `X-Forwarded-Proto`, its `Host` and its `Origin`, and whether
+    /// that origin is the server's own.
     struct Way: Sendable {
         let isEncrypted: Bool
         let forwarded: String?
@@ -174,17 +174,17 @@ import Testing
     }
 
     static let ways = [
-        // The server ends TLS itself: the scheme is certain.
+        // The server itself terminates TLS, so it knows that the scheme is `https`.
         Way(true, nil, "h", "https://h", true), Way(true, nil, "h", "http://h", false),
         Way(true, nil, "h:8443", "https://h:8443", true),
         Way(true, "http", "h", "https://h", true), Way(true, nil, "H:443", "https://h", true),
         Way(true, nil, "h:80", "https://h", false),
-        // The server has no TLS. A proxy that sends no `X-Forwarded-Proto` may have ended TLS, so
-        // both schemes are possible.
+        // The server has no TLS. A proxy that sends no `X-Forwarded-Proto` may have terminated
+        // TLS, so both schemes are possible.
         Way(false, nil, "h", "https://h", true), Way(false, nil, "h", "http://h", true),
         Way(false, nil, "h:80", "http://h", true),
         Way(false, nil, "h:443", "http://h", false), Way(false, nil, "h:8080", "http://h", false),
-        // A proxy that sends `X-Forwarded-Proto`.
+        // The server has no TLS, and the proxy sends `X-Forwarded-Proto`.
         Way(false, "https", "h", "https://h", true), Way(false, "https", "h", "http://h", false),
         Way(false, "http", "h", "http://h", true), Way(false, "http", "h", "https://h", false),
         Way(false, "HTTPS", "[::1]:1", "https://[::1]:1", true), Way(false, "https, http", "h", "http://h", true),
@@ -199,7 +199,8 @@ import Testing
             "POST /api/register HTTP/1.1\r\nHost: \(way.host)\r\nOrigin: \(way.origin)\r\n\(proto)",
             isEncrypted: way.isEncrypted
         )
-        // For a request that passes the origin check, the server asks for credentials.
+        // The request has no credentials. If it passes the check of its origin, the server
+        // therefore answers with status 401.
         try response.expectProblem(way.isOwn ? .unauthorized : .crossOrigin)
     }
 
@@ -231,7 +232,7 @@ import Testing
     }
 
     /// Reads everything that administrators see of users, tokens, devices and the audit, and the
-    /// receipts of their notifications.
+    /// receipts of the notifications at `paths`.
     private func state(of fixture: ServerFixture, _ paths: [String]) async throws -> [String] {
         try await fixture.storage.store.writeReceipts()
         var state: [String] = []

@@ -50,7 +50,8 @@ import Testing
         #expect(try self.count("accepted", before) == 1)
         #expect(try self.count("queued", before) == 2)
         #expect(try await self.fixture.send(.get, path, user: "alice").status == .ok)
-        // The server writes the receipt after the answer; `writeReceipts` waits for it.
+        // The server stores the receipt of a fetch after its answer. `writeReceipts` waits until
+        // all receipts are stored.
         try await self.fixture.storage.store.writeReceipts()
         let after = try await self.deliveries(path)
         for (state, count) in [
@@ -119,7 +120,8 @@ import Testing
 
     // MARK: Testing a device
 
-    /// Tests alice's first device. Its push ends with the given settlement.
+    /// Tests alice's first device. The push of the test ends with the settlement that `end`
+    /// returns.
     private func test(
         by user: String = "alice",
         _ end: @escaping @Sendable (Date) -> Settlement
@@ -154,10 +156,11 @@ import Testing
         #expect(self.fixture.wakeUps.count == 1)
     }
 
-    /// The store notifies the waiting request; the request does not poll.
+    /// The store wakes the waiting request when the push is settled. The request does not poll the
+    /// store.
     @Test func aTestIsAnsweredAsSoonAsItsPushIsSettled() async throws {
         let clock = ContinuousClock()
-        // The time that other requests take on this machine now.
+        // The time that requests without a wait take on this machine at present.
         let usual = try await clock.measure {
             for _ in 0..<3 { try await self.fixture.send(.get, Paths.devices) }
         }
@@ -179,7 +182,8 @@ import Testing
         #expect(answer["Reason"]?.text == "no event stream is open")
     }
 
-    /// Nobody sends the push, so a test that waits for an answer ends only at its deadline.
+    /// No sender runs here. The request for a test therefore waits for the result of its push
+    /// until its deadline.
     @Test(arguments: [
         (
             "apns", "ada",

@@ -5,12 +5,14 @@ import Testing
 
 @testable import PushServer
 
-/// How often the server counts the pushes of a notification.
+/// The server counts a notification's pushes page by page, and keeps the counts for later
+/// requests.
 @Suite(.timeLimit(.minutes(5))) struct DeliveryCountsTests {
     private static let start = Date(timeIntervalSince1970: 1_800_000_000)
     private let counts = DeliveryCounts()
 
-    /// Counts `pages` pages, and increments `counted` for each.
+    /// Requests the counts of a notification with `pages` pages of pushes. Increments `counted`
+    /// for each page that is really counted.
     private func count(_ pages: Int64, _ counted: Counter, at now: Date) async throws -> [DeliveryStage: Int] {
         try await self.counts.counts(of: #require(NotificationID(rawValue: 1)), now: now) { device in
             counted.increment()
@@ -18,8 +20,8 @@ import Testing
         }.counts
     }
 
-    /// Returns the number of pages that a partial request has counted, and whether the count is
-    /// complete.
+    /// Makes a request that may count only a part of the pages. Returns the number of pages
+    /// counted so far, and whether the count is complete.
     private func part(_ pages: Int64, _ counted: Counter, at now: Date) async throws -> (Int?, Bool) {
         let id = try #require(NotificationID(rawValue: 1))
         let (counts, isComplete) = try await self.counts.counts(of: id, steps: 2, now: now) { device in

@@ -9,7 +9,7 @@ import Testing
 
 @testable import PushServer
 
-/// Administrators see the devices of all users, and unregister them.
+/// Administrators list and unregister the devices of all users.
 @Suite(.timeLimit(.minutes(5))) struct DeviceAdministrationTests {
     private let fixture: ServerFixture
 
@@ -99,7 +99,8 @@ import Testing
         #expect(report["Counts"]?["queued"] == .number(1))
         #expect(try await self.fixture.storage.lease().map(\.push.handle) == ["a2"])
         try await self.fixture.send(.delete, Paths.device(id.description), user: "ada").expectProblem(.notFound)
-        // The user is not locked out: the client asks for a new id.
+        // The user can register the device again, because the client may request a new
+        // registration id.
         let body = #"{"Platform":"apns","Handle":"a1"}"#
         try await self.fixture.send(.put, Paths.registration(id.description), body: body)
             .expectProblem(.registrationGone)

@@ -2,11 +2,11 @@ import Bytes
 import Cryptography
 import Foundation
 
-/// The text of a device key with parts that tests may replace.
+/// Makes the text of a device key. A test may replace each part of the text.
 struct DeviceKeyFixture {
     private static let pair = P256.Signing.PrivateKey()
     static let point = Base64.url.text(of: pair.publicKey.x963Representation)
-    /// Empty, which no test accepts, if libcrypto does not sign.
+    /// A valid key. If libcrypto cannot sign it, the text is empty, and each test with it fails.
     static let text = (try? Self().signed()) ?? ""
 
     var start = "sealpost-key.1"
@@ -16,7 +16,7 @@ struct DeviceKeyFixture {
     var time = "1795000000"
     var approvals = ""
 
-    /// The text with the device's own signature.
+    /// Returns the key's text, signed with the device's own private key.
     func signed() throws -> String {
         let body = [self.start, self.account, self.signing, self.agreement, self.time].joined(separator: ".")
         let signature = try Self.pair.signature(for: Data("sealpost-own\n\(body)".utf8)).rawRepresentation

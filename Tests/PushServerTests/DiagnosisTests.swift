@@ -171,7 +171,8 @@ import Testing
         }
     }
 
-    /// A pause may have ended while no push was due.
+    /// In seconds from now, the end of the pause and the time when the push is due; then the words
+    /// about the next attempt. The pause may have ended while no push was due.
     @Test(
         arguments: [
             (-1, -5, "due now"), (-1, 30, "at 2023-11-14T22:13:50Z"), (60, 30, "at 2023-11-14T22:14:20Z"),
@@ -218,11 +219,12 @@ import Testing
         let sentences = diagnosis.explain(self.alice, [self.entry(.requested)], nil)
         #expect(sentences.map(\.cause) == [.unconfirmed, .noNotification])
         #expect(sentences.first?.text == text)
-        // A registered device has claimed another handle, and has its old one until then.
+        // A registered device has claimed another handle. It keeps its old handle until it
+        // confirms the claim.
         let again = diagnosis.explain(self.alice, [self.entry(try self.registered())], nil)
         #expect(again.map(\.cause) == [.unconfirmed, .noNotification])
         #expect(again.first?.text == text.replacing("he device d1 ", with: "he new handle of the device d1 "))
-        // Another device's code.
+        // The waiting confirmation code belongs to another device.
         diagnosis.codes = [2: self.push(state, "hook")]
         let other = diagnosis.explain(self.alice, [self.entry(.requested)], nil)
         #expect(other.map(\.cause) == [.notRegistered, .noNotification])
@@ -398,7 +400,7 @@ import Testing
             ),
             (later, [], [.registeredLater]), (self.entry(try self.registered()), [], [.tagsDiffer]),
             (self.entry(try self.registered(for: "wns")), [self.push(.queued, "wns")], [.noSender, .noSender]),
-            // Another device's push.
+            // The notification's only push is to another device.
             (self.entry(try self.registered()), [self.push(.failed, number: 2)], [.tagsDiffer]),
         ]
         for (device, pushes, causes) in table {

@@ -9,12 +9,13 @@ import Testing
 
 @testable import PushServer
 
-/// Payloads that the server cannot read: each device gets its own wrapped key.
+/// Payloads that are encrypted for the recipients' devices, so that the server cannot read them.
+/// Each device gets the wrapped key that was made for it.
 @Suite(.timeLimit(.minutes(5))) struct EndToEndPayloadTests {
     private static let sender = String(repeating: "s", count: 22)
     private static let front = "sealpost-e2e.1.1.\(Self.sender).\(Self.sender).1795000000.Y29udGVudA"
 
-    /// The id of the key of a device.
+    /// Returns the key id of the device with this number.
     private static func id(_ number: Int) -> String {
         let digits = String(number)
         return String(repeating: "0", count: 22 - digits.count) + digits
@@ -46,7 +47,7 @@ import Testing
     @Test func eachDeviceGetsItsOwnWrappedKeyOnly() async throws {
         let fixture = try await ServerFixture()
         let path = try await fixture.post(Self.order(Self.payload(1...1000)))
-        // An event loop may answer its second fetch from the cache.
+        // An event loop may answer its second fetch of a notification from its cache.
         for number in [1, 2, 500, 999, 1000, 500, 500] {
             #expect(
                 try await self.fetch("\(path)?key=\(Self.id(number))", fixture) == Self.payload([number]),
@@ -62,7 +63,8 @@ import Testing
         #expect(marked["Payload"]?.text == Self.payload([7]))
     }
 
-    /// A cache that compares tags only must not give a device the wrapped key of another.
+    /// A cache compares only the entity tags of answers. It must not give a device the wrapped key
+    /// of another device.
     @Test func theEntityTagDiffersByDeviceKey() async throws {
         let fixture = try await ServerFixture()
         let path = try await fixture.post(Self.order(Self.payload(1...2)))
@@ -74,7 +76,8 @@ import Testing
                 let response = try await fixture.send(.get, target, user: "bob")
                 tags.append(try #require(response.fields[.eTag], "\(response.text)"))
             }
-            // A text that is not a key's id gets the answer without wrapped keys.
+            // Without the parameter `key`, or with a value that is not a key id, the answer
+            // contains no wrapped key.
             #expect(Set(tags).count == 3 && tags[2] == tags[3], "\(tags)")
             for (index, target) in targets.enumerated() {
                 for (other, tag) in tags.enumerated() {
@@ -118,7 +121,8 @@ import Testing
         #expect(try await self.fetch("\(once)?key=\(Self.id(1))", fixture) == Self.payload([1]))
     }
 
-    /// Such a device cannot read the payload, which a lease would delete at its end.
+    /// A device without a wrapped key cannot read the payload. A lease to it would therefore lose
+    /// the payload, because the end of a lease deletes the payload.
     @Test func aDeviceWithoutAWrappedKeyLeasesNoReadOncePayload() async throws {
         let fixture = try await ServerFixture()
         let path = try await fixture.post(Self.order(Self.payload([1]), #","ReadOnce":true"#))
@@ -233,7 +237,7 @@ import Testing
         #expect(try await fixture.send(.get, Paths.register).text.contains(#""Key":"\#(key)""#))
     }
 
-    /// Puts a key to a device of alice.
+    /// Adds a device of alice, and sends `body` as this device's key.
     private func put(_ body: String, _ fixture: ServerFixture) async throws -> Response {
         let device = try await fixture.storage.addDevice(of: fixture.storage.user("alice"), handle: "aa")
         return try await fixture.send(.put, Paths.deviceKey(device.description), body: body)
@@ -248,11 +252,11 @@ import Testing
         try await self.put(body, fixture).expectProblem(.invalidMember, "Key")
     }
 
-    /// Malformed keys. Each is signed, so that only the named part is wrong.
+    /// Malformed device keys. Each has a valid signature, so that only the named part is wrong.
     private static let malformed: [(part: String, key: DeviceKeyFixture, fault: String)] = {
         let point = DeviceKeyFixture.point
         let spare = "\(point.dropLast())B"
-        // The last digits of a coordinate.
+        // A point that is not on the curve: one of its last characters is changed.
         let off = "\(point.prefix(85))\(point.dropFirst(85).first == "A" ? "B" : "A")\(point.suffix(1))"
         let zeros = String(repeating: "A", count: 87)
         let form = "form"

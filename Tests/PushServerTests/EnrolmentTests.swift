@@ -9,7 +9,7 @@ import Testing
 
 @testable import PushServer
 
-/// Users without a password, whose devices enrol with a code.
+/// Users without a password. Their devices sign in for the first time with an enrolment code.
 @Suite(.eachReader, .timeLimit(.minutes(5))) struct EnrolmentTests {
     private let fixture: ServerFixture
 

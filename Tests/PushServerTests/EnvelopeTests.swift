@@ -9,10 +9,11 @@ import Testing
 
 @testable import PushServer
 
-/// The fields that every answer has. The fixture checks most of them on every request of every
-/// test.
+/// The header fields that every answer has. `ServerFixture` checks most of them in every answer of
+/// every test.
 @Suite(.timeLimit(.minutes(5))) struct EnvelopeTests {
-    /// One request for each status that a test can provoke without breaking something first.
+    /// One request for each status that a test can provoke without damaging the server or its
+    /// store.
     enum Sample: Int, CaseIterable, Sendable {
         case ok = 200
         case created = 201
@@ -33,7 +34,7 @@ import Testing
         try await self.send(sample, headers: headers, signingKeys: SigningKeys(.random())).response
     }
 
-    /// Returns the sample's answer, and the fixture that got the last request.
+    /// Returns the answer to the sample's request, and the server that sent this answer.
     func send(
         _ sample: Sample,
         headers: [(String, String)],
@@ -179,7 +180,8 @@ import Testing
         return try await send(.put, Paths.registration("one"), body)
     }
 
-    /// Makes a notification whose payload was encrypted for another row.
+    /// Fetches a notification whose payload cannot be decrypted, because it was encrypted for
+    /// another row.
     private func unreadableNotification(
         _ fixture: ServerFixture,
         headers: [(String, String)]

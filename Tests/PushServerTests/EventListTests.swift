@@ -27,7 +27,7 @@ import Testing
         return entries
     }
 
-    /// Posts a notification and settles its push; returns the path.
+    /// Posts a notification and settles its pushes. Returns the notification's path.
     private func post(user: String = "paul", as settlement: Settlement) async throws -> String {
         let path = try await self.fixture.post(#"{"Payload":"canary","To":["all"]}"#, user: user)
         for delivery in try await self.fixture.storage.lease() {
@@ -106,7 +106,7 @@ import Testing
         let late = try await self.events("?cursor=\(first)")
         #expect(try late.json["Truncated"] == .bool(true))
         #expect(try self.list(late).count == 1)
-        // A request without a number cannot have missed events.
+        // A request without the number of its last event cannot have missed events.
         #expect(try await self.events().json["Truncated"] == .bool(false))
     }
 

@@ -10,7 +10,7 @@ import Testing
 
 @testable import PushServer
 
-/// The failed pushes of all notifications, and the recipients of one.
+/// The list of failed pushes of all notifications, and the list of one notification's recipients.
 @Suite(.timeLimit(.minutes(5))) struct FailedPushListTests {
     private let fixture: ServerFixture
 
@@ -22,7 +22,8 @@ import Testing
         }
     }
 
-    /// Lets a push to a user's devices of the default app fail, a minute after the last one.
+    /// Advances the clock by a minute, posts a notification to a user of the default app, and
+    /// makes its pushes fail. Returns the notification's id.
     private func fail(_ user: String, reason: String = "BadDeviceToken") async throws -> Int {
         self.fixture.clock.advance(by: 60)
         let path = try await self.fixture.post(#"{"Payload":"canary","To":["username:\#(user)"]}"#)
@@ -76,7 +77,7 @@ import Testing
         #expect(try self.notifications(await self.list("?since=\(time)")) == [second])
     }
 
-    /// A request examines few pushes at a time, so that some pages are empty.
+    /// Each request examines only a few pushes, so some pages of the list are empty.
     @Test(arguments: [("", 1), ("", 2), ("?user=alice", 1), ("?user=alice", 3)])
     func pagesTogetherFormTheWholeList(query: String, limit: Int) async throws {
         for user in ["alice", "bob", "bob", "bob", "alice", "bob", "alice"] { _ = try await self.fail(user) }

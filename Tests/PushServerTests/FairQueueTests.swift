@@ -2,7 +2,7 @@ import Testing
 
 @testable import PushServer
 
-/// The order of the queue's jobs.
+/// The order in which the queue starts the jobs of different owners.
 @Suite(.timeLimit(.minutes(5))) struct FairQueueTests {
     @Test func anIdleWorkerStartsWithTheNextJob() {
         var queue = FairQueue<Int>(workers: 2)

@@ -104,7 +104,8 @@ import Testing
         }
     }
 
-    /// The rule holds for list items too: signed answers are `no-store` whatever they contain.
+    /// The same rule holds for an item of a list. This request is unsigned, because all signed
+    /// answers are `no-store` anyway.
     @Test(
         arguments: [
             (#""Store":"never""#, #","Store":"never"}"#), (#""ReadOnce":true"#, #","ReadOnce":true}"#),

@@ -8,10 +8,10 @@ import Testing
 
 @testable import PushServer
 
-/// Every route that a publisher may call, with users outside of its apps: the answers are the
-/// same as for an unknown name.
+/// Every route that a publisher may call, with users outside of the publisher's apps. The answers
+/// are the same as for a name that does not exist.
 @Suite(.timeLimit(.minutes(5))) struct ForeignUserTests {
-    /// A request that names a user; `NAME` stands for the name.
+    /// A request that names a user. `NAME` stands for the user's name.
     private struct Naming: Sendable {
         var query = ""
         var body = ""
@@ -59,7 +59,7 @@ import Testing
     private let fixture: ServerFixture
 
     /// Vera, a device without a password, the publisher Tess and the administrator Boss belong
-    /// only to the bank. Dual belongs to both apps, and Dora, like Paul, to the default one.
+    /// only to the bank. Dual belongs to both apps, and Dora, like Paul, only to the default app.
     init() async throws {
         self.fixture = try await ServerFixture()
         let (storage, none) = (self.fixture.storage, PasswordHash.none(.usual))
@@ -112,7 +112,7 @@ import Testing
 
     private static let managing = namingRoutes.filter { $0.contains("/users/{id}/") }
 
-    /// A publisher that sets a user's tags or codes also affects the user's other apps, or gets
+    /// By setting a user's tags or codes, a publisher could affect the user's other apps, or get
     /// the rights of a higher role.
     @Test(arguments: managing, ["dual", "paul", "ada"])
     func aPublisherManagesOnlyDeviceUsersWithinItsApps(route: String, name: String) async throws {

@@ -12,12 +12,12 @@ import Testing
     /// sets a larger power.
     private static let bits = ProcessInfo.processInfo.environment["SEALPOST_TEST_ID_BITS"].flatMap { Int($0) } ?? 12
     private static let headers = [("X-Request-Id", "same"), ("MyToken", "7")]
-    /// The path of a notification that cannot exist: its number has one bit too many.
+    /// The path of a notification that cannot exist: its id has one bit more than ids may have.
     private static let missing = Paths.notification(1 << Self.bits)
 
-    /// By route, the users who may not use it for alice's notifications. Every second notification
-    /// is read-once. Administrators may delete notifications and read their deliveries, but may
-    /// neither read nor mark them.
+    /// For each route, the users who may not use it for alice's notifications. Every second
+    /// notification is read-once. Administrators may delete notifications and read their
+    /// deliveries, but may neither read nor mark them.
     private static let strangers = [
         "GET /api/notifications/{id}": ["bob", "ada"],
         "PATCH /api/notifications/{id}": ["bob", "ada"],
@@ -72,7 +72,7 @@ import Testing
                 }
             }
         }
-        // The notifications still exist for alice.
+        // No request of the strangers has deleted a notification: alice still gets all of them.
         for path in self.paths { #expect(try await self.ask(.get, path, user: "alice").status == .ok) }
     }
 

@@ -9,7 +9,7 @@ import Testing
 
 @testable import PushServer
 
-/// A registration does not reveal whether another account has the handle or the id.
+/// The answers to a registration do not reveal whether another account has the same handle or id.
 @Suite(.timeLimit(.minutes(5))) struct HandleOracleTests {
     /// The owner of a handle or an id at the time when bob registers with it.
     enum Owner: String, CaseIterable {
@@ -48,7 +48,8 @@ import Testing
         try await self.fixture.storage.lease("hook").compactMap { $0.push.confirmation?.exposed }
     }
 
-    /// Registers a handle, and confirms it if the server requires that.
+    /// Registers a handle for a user, and confirms the registration if the platform requires
+    /// confirmation.
     private func hold(_ platform: String, _ handle: String, user: String) async throws -> String {
         let id = try await self.fixture.requestRegistration(user: user)
         _ = try await self.codes()
@@ -85,7 +86,7 @@ import Testing
             let own = try #require(answers[idOwner])
             #expect(own.map(\.status.code) == [status, status, status], "\(idOwner)")
         }
-        // The answers are equal to the byte, also between ids of another account and unknown ids.
+        // The answers for another account's ids and for unknown ids have the same bytes.
         for group in [answers[.caller] ?? [], (answers[.another] ?? []) + (answers[.nobody] ?? [])] {
             let first = try #require(group.first)
             for answer in group {
@@ -105,7 +106,8 @@ import Testing
         #expect(retired.body == none.body)
     }
 
-    /// The list, a test push and a notification to oneself reveal no more than the answer does.
+    /// Bob's list of devices, a test push and a notification to himself do not reveal whether the
+    /// handle is taken.
     @Test(arguments: ["free", "taken"])
     func anUnconfirmedClaimIsNotADevice(handle: String) async throws {
         let old = try await self.hold("hook", "taken", user: "alice")

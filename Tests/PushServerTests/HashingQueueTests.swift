@@ -6,7 +6,7 @@ import Testing
 @testable import PushServer
 
 @Suite(.timeLimit(.minutes(5))) struct HashingQueueTests {
-    /// The queue has one worker, which is busy.
+    /// A queue whose only worker is busy.
     private var queue = HashingQueue<Int>(workers: 1)
 
     init() {
@@ -107,8 +107,8 @@ import Testing
                             return true
                         }
                     } catch {
-                        // The gate opens when the first caller is refused, so at least one must
-                        // be refused.
+                        // The gate opens when the first caller is refused, so the queue must
+                        // refuse at least one caller.
                         gate.withLock {
                             isOpen.value = true
                             gate.broadcast()

@@ -9,7 +9,8 @@ import Testing
 
 @testable import PushServer
 
-/// Accounts of an issuer's users, and the rights that their claims give them.
+/// Accounts of users who sign in with tokens of an issuer, and the rights that the tokens' claims
+/// give.
 @Suite(.timeLimit(.minutes(5))) struct IssuerAccountTests {
     private let issuer: TestIssuer
     private let storage: StoreFixture
@@ -19,7 +20,8 @@ import Testing
         self.issuer = try TestIssuer(self.storage.clock)
     }
 
-    /// Makes a server with the fixture's users and these rules.
+    /// Makes a server with the users of `ServerFixture`. `change` changes its rules for the
+    /// issuer.
     private func server(_ change: (inout IssuerRules) -> Void = { _ in }) async throws -> ServerFixture {
         var rules = TestIssuer.rules
         change(&rules)
@@ -36,7 +38,8 @@ import Testing
         #expect(try await fixture.send(bearing: self.issuer.token()).json["Role"] == .string("publisher"))
     }
 
-    /// Dex encodes `sub` as base64url: each of these values is a different person.
+    /// Dex encodes `sub` as base64url, so values that differ only in case belong to different
+    /// persons.
     @Test(arguments: ["CgRIb3NzEgRsZGFw", "cgrib3nzegrszgfw", "CGRIB3NZEGRSZGFW"])
     func aNameThatDiffersOnlyInCaseIsRefused(other: String) async throws {
         let fixture = try await self.server()
@@ -150,8 +153,8 @@ import Testing
         #expect(try await fixture.send(bearing: self.issuer.token()).json["Role"] == .string("device"))
     }
 
-    /// The claims of an old and a new token, and whether the server still accepts the old one
-    /// afterwards.
+    /// The claims of an old and a new token, and whether the server still accepts the old token
+    /// after the new one.
     struct Pair: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let old: [String: JSONValue?]
@@ -227,7 +230,7 @@ import Testing
         let new = try self.issuer.token(pair.new)
         let hasScopes = pair.new["scope"] != .some(.string("none"))
         #expect(try await fixture.send(bearing: new).status == (hasScopes ? .ok : .forbidden))
-        // `again` is another server, or this one after a restart.
+        // `again` is another server of the same store, or the first server after a restart.
         let again = try await ServerFixture(storage: self.storage, issuer: self.issuer.issuer(self.rules(Self.mapped)))
         for (fixture, token) in [(fixture, old), (again, unseen), (again, old)] {
             let answer = try await fixture.send(bearing: token)
@@ -255,7 +258,7 @@ import Testing
         try await fixture.send(bearing: old).expectProblem(.invalidBearerToken, "later token")
     }
 
-    /// Otherwise each request would write to the store.
+    /// If the server stored the account at every request, each request would write to the store.
     @Test func aTokenIsStoredOnceAndOnlyNewRightsAreInTheAudit() async throws {
         let fixture = try await self.server(Self.mapped)
         let changes = { () async throws -> Int in
@@ -340,8 +343,8 @@ import Testing
         #expect(try await fixture.send(bearing: token).json["Role"] == .string("device"))
         try await fixture.send(.get, Paths.users, bearing: token).expectProblem(.forbidden)
         #expect(try await self.storage.user("alina").role == .admin)
-        // The older token gives a higher role than the newest one, though the account still has
-        // that role.
+        // The account still has the role of the first token. The server refuses this token
+        // nevertheless, because a later token gave a lower role.
         try await fixture.send(bearing: first).expectProblem(.invalidBearerToken, "later token")
     }
 

@@ -10,20 +10,23 @@ import Testing
 @testable import PushServer
 
 /// Tokens with the claims that the documentation of each issuer shows, under the rules of
-/// docs/operate/issuers.md. The keys are made here, and rotated between the tokens.
+/// docs/operate/issuers.md. The test makes the issuer's keys, and rotates them between the tokens.
 @Suite(.timeLimit(.minutes(5))) struct IssuerExampleTests {
     typealias Claims = [String: JSONValue?]
 
-    /// An issuer with three accepted and three refused tokens.
+    /// An issuer's rules and claims, with three tokens that the server accepts and three that it
+    /// refuses.
     struct Shape: Sendable, CustomTestStringConvertible {
         let testDescription: String
         var algorithms: (old: TokenAlgorithm, new: TokenAlgorithm) = (.rs256, .rs256)
         var header: Claims = ["typ": .string("JWT")]
         var rules: IssuerRules
         let claims: Claims
-        /// Changes of the claims, and the user's name and role.
+        /// The changes of the issuer's usual claims, and the name and role of the user that
+        /// result.
         let accepted: [(Claims, name: String, role: String)]
-        /// Changes of the claims, the problem, and a part of its reason.
+        /// The changes of the issuer's usual claims, the code of the problem, and a part of its
+        /// reason.
         let refused: [(Claims, ProblemCode, reason: String)]
 
         init(
@@ -66,7 +69,7 @@ import Testing
         let fixture = try await ServerFixture(storage: storage, issuer: known)
         let oldKey = old.key(shape.algorithms.old, ["kid": .string("old")])
         let newKey = new.key(shape.algorithms.new, ["kid": .string("new")])
-        // Keycloak publishes such a key by default.
+        // A key for encryption, which Keycloak publishes by default.
         let other = old.key(.rs256, ["kid": .string("enc"), "use": .string("enc"), "alg": .string("RSA-OAEP")])
         func publish(_ keys: [JSONValue]) throws {
             known.keys.end(known.keys.begin(), with: try TestIssuer.keySet(keys + [other]), now: storage.clock.now)
@@ -80,7 +83,8 @@ import Testing
             )
         }
         #expect(shape.accepted.count == 3 && shape.refused.count == 3)
-        // Before the rotation, with both keys, and after it.
+        // The published keys before the rotation, during it and after it, and whether the token is
+        // signed with the new key.
         let stages = [([oldKey], false), ([oldKey, newKey], true), ([newKey], true)]
         for (stage, (keys, isNew)) in stages.enumerated() {
             storage.clock.advance(by: 1)
@@ -106,7 +110,8 @@ import Testing
 
     private static let shapes = [keycloak, auth0, entra, okta, cognito, google, dex, logto]
 
-    /// The audience comes from a mapper, and `account` from the roles.
+    /// A mapper in Keycloak adds the audience `sealpost`. Keycloak adds the audience `account`
+    /// because of the user's roles.
     private static let keycloak = Shape(
         "Keycloak",
         issuer: "https://id.example.com/realms/staff",
@@ -136,12 +141,13 @@ import Testing
         refused: [
             (["aud": .string("account")], .invalidBearerToken, "aud is not for this server"),
             (["azp": .string("another-app")], .invalidBearerToken, "authorizedParties"),
-            // A client without the scope `basic`.
+            // A token for a client without the scope `basic`.
             (["sub": nil], .invalidBearerToken, "sub is missing"),
         ]
     )
 
-    /// With the scope `openid`, the token is for the issuer's own service, too.
+    /// If the client requests the scope `openid`, the token has the issuer's own service as a
+    /// second audience.
     private static let auth0 = Shape(
         "Auth0",
         issuer: "https://my-domain.auth0.com/",
@@ -158,7 +164,8 @@ import Testing
                 ["sub": .string("google-oauth2|104527383012345678901")],
                 "google-oauth2#7c104527383012345678901", "device"
             ),
-            // An application that signs in by its own credentials, in the profile of RFC 9068.
+            // A token of an application that signs in by its own credentials, in the profile of
+            // RFC 9068.
             (
                 ["azp": nil, "client_id": .string("my_client_id"), "sub": .string("my_client_id@clients")],
                 "my_client_id@clients", "device"
@@ -171,7 +178,8 @@ import Testing
         ]
     )
 
-    /// `sub` differs for each application; `oid` is the user's.
+    /// Microsoft Entra gives a user a different `sub` in each application, but the same `oid` in
+    /// all of them.
     private static let entra = Shape(
         "Microsoft Entra",
         issuer: "https://login.microsoftonline.com/aaaabbbb-0000-cccc-1111-dddd2222eeee/v2.0",
@@ -192,7 +200,7 @@ import Testing
         accepted: [
             ([:], "22223333-cccc-4444-dddd-5555eeee6666", "device"),
             (["roles": list("Push.Send", "Other")], "22223333-cccc-4444-dddd-5555eeee6666", "publisher"),
-            // An application that signs in by its own credentials.
+            // A token of an application that signs in by its own credentials.
             (
                 [
                     "scp": nil, "roles": list("Push.Send"), "preferred_username": nil, "azpacr": .string("1"),
@@ -202,7 +210,7 @@ import Testing
             ),
         ],
         refused: [
-            // A token of version 1.0, which an application gets until its manifest asks for
+            // A token of version 1.0, which an application gets unless its manifest requests
             // version 2.
             (
                 ["iss": .string("https://sts.windows.net/aaaabbbb-0000-cccc-1111-dddd2222eeee/")], .invalidBearerToken,
@@ -213,7 +221,7 @@ import Testing
         ]
     )
 
-    /// `sub` is the user's login.
+    /// In Okta's tokens, `sub` is the user's login.
     private static let okta = Shape(
         "Okta",
         issuer: "https://dev-123456.okta.com/oauth2/default",
@@ -234,7 +242,7 @@ import Testing
                 ["sub": .string("o'brien+push@example.com"), "uid": .string("00ub0oNGTSWTBKOLGLNS")],
                 "o#27brien#2bpush@example.com", "device"
             ),
-            // Names of groups have blanks; in a list they stay whole.
+            // Names of groups may contain blanks. The elements of a list are not split at them.
             (["groups": list("Everyone", "Push operators")], "alina@example.com", "admin"),
         ],
         refused: [
@@ -248,7 +256,7 @@ import Testing
         ]
     )
 
-    /// An access token has the client in place of an audience.
+    /// An access token of Amazon Cognito has no audience; its `client_id` takes the place of one.
     private static let cognito = Shape(
         "Amazon Cognito",
         issuer: "https://cognito-idp.eu-central-1.amazonaws.com/eu-central-1_EXAMPLE",
@@ -267,7 +275,7 @@ import Testing
         accepted: [
             ([:], "aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee", "device"),
             (["cognito:groups": list("push-senders")], "aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee", "publisher"),
-            // An ID token.
+            // An ID token in place of an access token.
             (
                 [
                     "aud": .string("1example23456789"), "client_id": nil, "token_use": .string("id"), "username": nil,
@@ -278,12 +286,12 @@ import Testing
         refused: [
             (["client_id": .string("2example23456789")], .invalidBearerToken, "client_id is not"),
             (["client_id": nil], .invalidBearerToken, "aud is missing, and so is client_id"),
-            // A token that is bound to another resource server.
+            // A token that the issuer made for another resource server.
             (["aud": .string("https://other.example.com")], .invalidBearerToken, "aud is not"),
         ]
     )
 
-    /// ID tokens only: access tokens are not signed.
+    /// The server accepts only Google's ID tokens, because Google's access tokens are not signed.
     private static let google = Shape(
         "Google",
         issuer: "https://accounts.google.com",
@@ -296,7 +304,7 @@ import Testing
         ],
         accepted: [
             ([:], "google.110169484474386276334", "device"),
-            // An app for Android asks for a token for the backend.
+            // A token that an Android app requested for the backend.
             (
                 ["azp": .string("1234987819200-android.apps.googleusercontent.com")], "google.110169484474386276334",
                 "device"
@@ -316,7 +324,7 @@ import Testing
         ]
     )
 
-    /// `sub` is base64url of the user and the connector.
+    /// Dex encodes the ids of the user and the connector as base64url in `sub`.
     private static let dex = Shape(
         "Dex",
         algorithms: (.rs256, .es256),
@@ -333,7 +341,7 @@ import Testing
         ],
         accepted: [
             ([:], "CgcyMzQyNzQ5EgZnaXRodWI", "device"),
-            // Another client asks for a token on behalf of this one.
+            // A token that another client requested for the server's audience.
             (["azp": .string("cli")], "CgcyMzQyNzQ5EgZnaXRodWI", "device"),
             (["groups": list("acme:senders", "acme")], "CgcyMzQyNzQ5EgZnaXRodWI", "publisher"),
         ],
@@ -344,7 +352,7 @@ import Testing
         ]
     )
 
-    /// Keys are on P-384 by default; an operator rotates to RSA.
+    /// Logto's keys are on the curve P-384 by default. Here an operator rotates to an RSA key.
     private static let logto = Shape(
         "Logto",
         algorithms: (.es384, .rs256),
@@ -359,11 +367,11 @@ import Testing
         accepted: [
             ([:], "rkxl21ri2gps", "device"),
             (["sub": .string("qa3n5l8mp0zt")], "qa3n5l8mp0zt", "device"),
-            // An application that signs in by its own credentials.
+            // A token of an application that signs in by its own credentials.
             (["sub": .string("s6BhdRkqt3")], "s6BhdRkqt3", "device"),
         ],
         refused: [
-            // An ID token is for the client.
+            // An ID token, whose audience is the client.
             (["aud": .string("s6BhdRkqt3")], .invalidBearerToken, "aud is not"),
             (["iss": .string("https://tenant-id.logto.app")], .invalidBearerToken, "iss"),
             (["sub": .string("another"), "scope": .string("")], .accountRefused, "no scope"),

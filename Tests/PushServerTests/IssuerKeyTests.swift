@@ -9,7 +9,7 @@ import Testing
 
 @testable import PushServer
 
-/// The keys of an issuer: which the server accepts, adds and removes.
+/// Which of an issuer's published keys the server accepts, and when it adds and removes keys.
 @Suite(.timeLimit(.minutes(5))) struct IssuerKeyTests {
     private let fixture: ServerFixture
     private let issuer: TestIssuer
@@ -46,7 +46,7 @@ import Testing
         #expect(try await answers == [200, 200, 200])
     }
 
-    /// The issuer may have published the key after that reading began.
+    /// The issuer may have published the wanted key after the earlier read began.
     @Test func aReadThatBeganBeforeTheWaitDoesNotCount() async throws {
         let keys = self.known.keys
         let early = keys.begin()
@@ -86,7 +86,8 @@ import Testing
         let token = try self.issuer.token(.es256)
         #expect(try await self.fixture.send(bearing: token).status == .ok)
         #expect(try self.isRemembered(token))
-        // Additional keys change nothing.
+        // If the issuer publishes additional keys, the server keeps the tokens that it has
+        // verified.
         try self.issuer.publish(in: self.known)
         #expect(try self.isRemembered(token))
         try self.issuer.publish([.edDSA], in: self.known)
@@ -131,7 +132,7 @@ import Testing
         }
     }
 
-    /// Changes of a key, and the reason why it is skipped.
+    /// Changes of a key, and the member because of which the server skips the key.
     private static let unusable: [([String: JSONValue?], String)] = [
         (["kty": .string("AKP")], "kty"), (["kty": nil], "kty"), (["kty": .string("EC")], "crv"),
         (["kty": .string("EC"), "crv": .string("secp256k1")], "crv"),
@@ -152,7 +153,7 @@ import Testing
         #expect(description.hasPrefix("odd: ") && description.contains(reason), "\(description)")
     }
 
-    /// The server reads keys of its issuer only, so it needs no certificate.
+    /// The server reads the keys from the issuer itself, so it ignores the certificates in them.
     @Test func keyWithABrokenCertificateIsUsed() throws {
         let key = self.issuer.key(.es384, ["x5c": .array([.string("!")]), "x5t": .number(1)])
         let keys = try TestIssuer.keySet([key])
@@ -181,7 +182,7 @@ import Testing
         }
     }
 
-    /// A key without `alg` may sign with each algorithm of its kind.
+    /// A key without `alg` verifies tokens of each algorithm for its type of key.
     @Test func keyWithoutAnAlgorithmVerifiesAllOfItsKind() throws {
         for algorithm in TokenAlgorithm.allCases {
             let keys = try TestIssuer.keySet([self.issuer.key(algorithm, ["alg": nil])])

@@ -2,8 +2,8 @@ import PushServer
 import PushTesting
 import Testing
 
-/// The largest documents of the worst shapes that an issuer, or an attacker in its place, may
-/// send.
+/// The reader must be fast even for the largest documents of the worst shapes that an issuer, or
+/// an attacker in its place, may send.
 @Suite(.timeLimit(.minutes(5))) struct IssuerReaderTests {
     private static let frames = [
         ("", ""), (#"{"issuer":""#, #""}"#), (#"{"issuer":"https://id.example","jwks_uri":""#, #""}"#),
@@ -21,7 +21,7 @@ import Testing
             let isInProportion = ComputingTime.isInProportion(to: 262_000 / unit.utf8.count) { count in
                 Array((start + String(repeating: unit, count: count) + end).utf8)
             } _: { bytes in
-                // Invalid documents are refused.
+                // The reader may refuse the document: only the time counts.
                 _ = try? IssuerDocument(bytes, of: "https://id.example")
                 _ = try? IssuerKeySet(bytes)
             }

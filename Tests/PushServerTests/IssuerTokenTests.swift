@@ -10,7 +10,7 @@ import Testing
 
 @testable import PushServer
 
-/// The issuer's tokens that the server accepts.
+/// Which tokens of the issuer the server accepts.
 @Suite(.timeLimit(.minutes(5))) struct IssuerTokenTests {
     private let fixture: ServerFixture
     private let issuer: TestIssuer
@@ -52,7 +52,8 @@ import Testing
         #expect(response.status == .ok, "\(response.text)")
     }
 
-    /// A refused header, and a word of the reason.
+    /// Changes of a token's header because of which the server refuses the token, and a word of
+    /// the reason.
     @Test(
         arguments: [
             (["alg": .string("none")], "algorithm"), (["alg": .string("HS256")], "algorithm"),
@@ -71,8 +72,8 @@ import Testing
         ] as [([String: JSONValue?], String)]
     )
     func invalidHeadersAreRefused(header: [String: JSONValue?], reason: String) async throws {
-        // The key `RS256` is for another algorithm than the issuer's default; the server finds it
-        // only by its own key id.
+        // The key `RS256` is for another algorithm than the issuer's default; the server finds
+        // this key only by its own key id.
         var header = header
         if header["alg"] == .some(.string("RS256")) { header["kid"] = .some(.string("RS256")) }
         let token = try self.issuer.token(header: header)
@@ -81,7 +82,7 @@ import Testing
         try await answer.expectProblem(.invalidBearerToken, reason)
     }
 
-    /// Reads the keys once a request waits for them.
+    /// Waits until a request waits for the issuer's keys, and then makes the server read them.
     private func readAgain() async throws {
         let issuer = try #require(self.fixture.authenticator.issuer)
         await issuer.keys.wanted.wait(atMost: .seconds(60))
@@ -168,7 +169,8 @@ import Testing
 
     @Test func noByteOfATokenMayChange() async throws {
         let text = try self.issuer.token(.edDSA)
-        // A thousand sign-ins would be slow, and each would count as a guess.
+        // The test verifies the tokens without signing in. A thousand sign-ins would be slow, and
+        // each would count as a failed attempt.
         let rules = TestIssuer.rules
         let keys = try self.issuer.keySet()
         for index in text.indices {
@@ -224,8 +226,8 @@ import Testing
         }
     }
 
-    /// The configured claim gives the audience only of a token without `aud`. A token whose `aud`
-    /// names another service stays refused, whoever got it.
+    /// The server takes the audience from the configured claim only if the token has no `aud`. It
+    /// refuses a token whose `aud` names another service, whatever that claim contains.
     @Test(arguments: ["client_id", "azp"])
     func audienceClaimStandsForAMissingAudience(claim: String) async throws {
         var rules = TestIssuer.rules
@@ -253,7 +255,7 @@ import Testing
         }
     }
 
-    /// A change of the header or the claims, and parts of the log's line.
+    /// A change of the token's header or claims, and parts of the line that the server logs.
     @Test(
         arguments: [
             (

@@ -8,7 +8,8 @@ import Testing
 
 @testable import PushServer
 
-/// The server's answers to bodies that are not JSON, or not the expected JSON.
+/// The server's answers to request bodies that are not JSON, or not the JSON that the route
+/// expects.
 @Suite(.timeLimit(.minutes(5))) struct JSONBodyTests {
     static let routes: [(method: HTTPRequest.Method, target: String)] = [
         (.put, "/api/register/one"), (.post, "/api/notifications"), (.post, "/api/users"),
@@ -20,7 +21,7 @@ import Testing
         self.fixture = try await ServerFixture()
     }
 
-    /// Sends the body to each route that reads JSON.
+    /// Sends the body to each route in `routes`, and checks the answer.
     private func each(_ body: String, _ check: (Response) throws -> Void) async throws {
         for (method, target) in Self.routes {
             try check(try await self.fixture.send(method, target, user: "ada", body: body))
@@ -71,7 +72,7 @@ import Testing
     }
 
     @Test func nestingIsAcceptedUpToItsLimit() async throws {
-        // The body itself counts as the first level.
+        // The outermost value counts as the first level.
         let (deepest, tooDeep) = (Self.nested(63), Self.nested(64))
         #expect(try await self.fixture.send(.post, "/api/notifications", body: deepest).status == .created)
         try await self.fixture.send(.post, "/api/notifications", body: tooDeep)

@@ -13,7 +13,8 @@ struct JSONSample: Sendable, CustomTestStringConvertible {
     /// The text that the server returns for an accepted document, if it differs from the input;
     /// `nil` if the server refuses it.
     let given: String?
-    /// Whether CPython decides otherwise, for the reason in the name.
+    /// Whether CPython and the server disagree on accepting the document. The document's name says
+    /// why.
     let differsFromPython: Bool
 
     var testDescription: String { "\(self.kind)_\(self.name)" }

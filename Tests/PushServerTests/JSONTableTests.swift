@@ -7,14 +7,16 @@ import Testing
 
 @testable import PushServer
 
-/// Valid and invalid documents as bodies, and their form after the server has processed them.
+/// The server accepts or refuses the JSON documents of the table, and returns the accepted ones in
+/// the expected form.
 @Suite(.timeLimit(.minutes(5))) struct JSONTableTests {
     private struct Question: Encodable {
         let document: Data
     }
 
     private struct Verdict: Decodable {
-        /// CPython's reading in a canonical spelling; `nil` if CPython refuses the document.
+        /// The value that CPython read, in a canonical spelling; `nil` if CPython refuses the
+        /// document.
         let value: String?
     }
 
@@ -25,7 +27,7 @@ import Testing
         for sample in JSONSample.all { #expect((sample.kind == .n) <= (sample.given == nil)) }
     }
 
-    /// Sends each document as the body itself and as the payload in an object.
+    /// Sends each document twice: as the whole body, and as the member `Payload` of an object.
     @Test func validJSONIsReturnedAndInvalidJSONIsRefused() async throws {
         let fixture = try await ServerFixture()
         for sample in JSONSample.all {
@@ -55,7 +57,7 @@ import Testing
         }
     }
 
-    /// A `null` member counts as missing, and an empty body as a request without a body.
+    /// A member with the value `null` counts as missing. An empty body counts as no body.
     @Test func nullCountsAsAMissingPayload() async throws {
         let fixture = try await ServerFixture()
         try await self.post(fixture, Array(#"{"Payload":null}"#.utf8)).expectProblem(.invalidMember, "Payload")
@@ -91,12 +93,13 @@ import Testing
 }
 
 extension Bool {
-    /// Whether `other` follows from `one`.
+    /// Whether `one` implies `other`.
     fileprivate static func <= (one: Bool, other: Bool) -> Bool { !one || other }
 }
 
 extension JSONValue {
-    /// The value with strings in hexadecimal, so that each value has only one spelling.
+    /// The value as a text with its strings in hexadecimal, so that each value has only one
+    /// spelling.
     fileprivate var plain: String {
         switch self {
         case .null: "null"

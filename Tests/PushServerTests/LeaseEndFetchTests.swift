@@ -7,10 +7,10 @@ import PushTesting
 import SocketHTTP
 import Testing
 
-/// Fetches that share a statement while the server's lease ends.
+/// Fetches whose reads share one SQL statement while the server's lease of the database ends.
 @Suite(.timeLimit(.minutes(5))) struct LeaseEndFetchTests {
-    /// A fetch that reads for other waiting fetches must still read, even if its own answer is
-    /// refused by then.
+    /// One fetch reads for all fetches that wait. It must do this even if the server already
+    /// refuses the fetch itself.
     @Test func aRefusedFetchStillReadsForOthers() async throws {
         let storage = try StoreFixture(.postgreSQL)
         let fixture = try await ServerFixture(storage: storage)
@@ -31,7 +31,7 @@ import Testing
             return try await fixture.send(.get, "\(Paths.notifications)/1", user: nil, headers: [field]).status
         }
         #expect(try await fetch() == .ok)
-        // In each round, the fetches that are reading when the lease ends may fail.
+        // In each round, those fetches may fail whose reads have begun before the lease ends.
         for _ in 0..<2 {
             let lock = try storage.lock("recipient")
             try await withThrowingTaskGroup { group in

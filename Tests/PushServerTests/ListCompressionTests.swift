@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    /// Unpacks the bytes with another decoder.
+    /// Decompresses the bytes with Python's decoder.
     private func unpacked(_ bytes: [UInt8]) async throws -> String {
         let folder = try TemporaryFolder()
         let file = folder.file("list.gz")

@@ -11,7 +11,7 @@ import Testing
 
 /// Lists stay correct after any sequence of changes to a user's notifications.
 @Suite(.timeLimit(.minutes(5))) struct ListHistoryTests {
-    /// A device's copy of the list, made from the pages that it got.
+    /// A device's copy of the list, made from the pages that the device has fetched.
     private struct Copy {
         var items: [Int: JSONValue] = [:]
         var cursor: String?
@@ -24,7 +24,7 @@ import Testing
             self.cursor = try page.listed.cursor
         }
 
-        /// Clients remove expired notifications by themselves.
+        /// Returns the items that a client shows: it removes expired notifications itself.
         func shown(at now: Date) -> [Int: JSONValue] {
             self.items.filter { item in
                 item.value["ExpiresAt"]?.text.flatMap { Date(rfc3339: $0) }.map { $0 > now } ?? false
@@ -50,8 +50,8 @@ import Testing
                         let page = try await self.page(query, limit, copy.cursor, user)
                         try copy.apply(page)
                         if try !page.listed.hasMore { break }
-                        // Changes may also happen between pages; the client then asks for more
-                        // until the list is complete.
+                        // The list may also change while a client fetches its pages. The client
+                        // then fetches more pages until its copy is complete.
                         if Bool.random(using: &history.random) { try await history.step() }
                     }
                     copies[user] = copy
@@ -69,7 +69,7 @@ import Testing
     @Test(arguments: 0..<6) func theEntityTagChangesExactlyWithTheBytes(seed: Int) async throws {
         var history = History(self.fixture, seed: UInt64(seed))
         var cursors: [String] = []
-        // The bodies of each list by their entity tag, and the entity tags by their body.
+        // For each list, its bodies by entity tag, and its entity tags by body.
         var bodies: [String: [String: String]] = [:]
         var tags: [String: [String: String]] = [:]
         for step in 0..<40 {
@@ -83,8 +83,8 @@ import Testing
                 let response = try await self.fixture.send(.get, target)
                 let tag = try #require(response.fields[.eTag])
                 #expect(bodies[query, default: [:]][tag] ?? response.text == response.text, "\(query): \(history.log)")
-                // A notification that was marked and unmarked has another tag but, without a
-                // cursor, the same bytes.
+                // A notification that was marked and unmarked has a new entity tag, but the list
+                // without a cursor has the same bytes.
                 let isNamed = query.hasPrefix("?ids=")
                 let earlier = isNamed ? tag : tags[query, default: [:]][response.text]
                 #expect(earlier ?? tag == tag, "\(query): \(history.log)")
@@ -97,7 +97,8 @@ import Testing
         #expect(bodies.values.map(\.count).reduce(0, +) > 40)
     }
 
-    /// A client that returns with the time of the last change gets a correct answer.
+    /// A client that sends an earlier `Last-Modified` as `If-Modified-Since` gets 304 only if the
+    /// list is unchanged.
     @Test(arguments: 0..<6) func lastModifiedNeverHidesAChange(seed: Int) async throws {
         var history = History(self.fixture, seed: UInt64(seed))
         var known: [String: (date: String, body: String)] = [:]
@@ -126,7 +127,7 @@ import Testing
 
     // MARK: - Private
 
-    /// Fetches one by one the notifications of which the user is a recipient.
+    /// Fetches, one by one, the notifications whose recipient the user is.
     private func there(
         for user: String,
         in history: History,
@@ -135,7 +136,7 @@ import Testing
         var items: [Int: JSONValue] = [:]
         for (id, recipients) in history.recipients where recipients.contains(user) {
             let path = Paths.notification(Int64(id))
-            // A HEAD request does not lease the payload.
+            // A GET would lease a read-once payload, and a HEAD request does not.
             let head = try await self.fixture.send(.head, path, user: user)
             guard head.status == .ok else { continue }
             guard head.fields[.cacheControl] == "no-store" else {
@@ -165,7 +166,7 @@ import Testing
     }
 }
 
-/// A random sequence of changes, the same for the same seed.
+/// A random sequence of changes. Each seed always gives the same sequence.
 private struct History {
     let fixture: ServerFixture
     var random: SplitMix
@@ -191,15 +192,15 @@ private struct History {
         case 9: try await self.fixture.send(.delete, path, user: user)
         case 10: try await self.fixture.send(.delete, path, user: "paul")
         case 11:
-            // The recall acts as if there were too many recipients to notify each: with a page
-            // size of 0.
+            // With a page size of 0, the recall acts as if the notification had too many
+            // recipients to notify each of them.
             guard let id = NotificationID(rawValue: Int64(id)) else { break }
             let store = self.fixture.storage.store
             _ = try await store.recall(id, by: .administrator, recording: nil, page: 0, now: self.fixture.clock.now)
         case 12: try await self.fixture.send(.get, path, user: user)
         case 13, 14:
             self.fixture.clock.advance(by: [0.3, 0.7, 1, 5, 60].randomElement(using: &self.random) ?? 1)
-            // The service does this at the current time.
+            // A running server ends leases in this way, at the current time.
             _ = try await self.fixture.storage.store.endLeases(now: self.fixture.clock.now, limit: 100)
         case 15: try await self.fixture.send(.post, "\(path)/taken", user: user)
         default: _ = try await self.fixture.storage.store.deleteExpired(now: self.fixture.clock.now, page: 3)
@@ -218,7 +219,8 @@ private struct History {
     }
 }
 
-/// Steele, Lea and Flood: "Fast splittable pseudorandom number generators" (2014).
+/// The generator SplitMix64 from Steele, Lea and Flood: "Fast splittable pseudorandom number
+/// generators" (2014).
 private struct SplitMix: RandomNumberGenerator {
     var state: UInt64
 

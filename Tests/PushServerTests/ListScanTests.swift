@@ -6,11 +6,11 @@ import Testing
 @testable import PushServer
 @testable import PushStore
 
-/// A search goes through a list, here the audit, in bounded steps, so that it does not block other
-/// work.
+/// A search reads a list, here the audit, in bounded steps. A long list therefore does not block
+/// other work.
 @Suite(.timeLimit(.minutes(5))) struct ListScanTests {
-    /// Makes entries numbered from `count` down to 1. Every hundredth is about bob; the others
-    /// are about `subject`.
+    /// Makes entries numbered from `count` down to 1. Every hundredth entry is about bob; the
+    /// other entries are about `subject`.
     private func audit(_ count: Int, subject: String = "7") -> [AuditEntry] {
         (1...count).reversed().map { number in
             AuditEntry(
@@ -33,8 +33,8 @@ import Testing
         try #require(try AuditFilter(Query(query))).scan(before: before, limit: limit)
     }
 
-    /// Goes through `audit` to the end of one request. Returns the number of entries of each
-    /// read.
+    /// Runs one request's scan over `audit`. Returns the number of entries that each of its reads
+    /// got.
     private func run(_ scan: inout Scan, _ audit: [AuditEntry]) async throws -> [Int] {
         var reads: [Int] = []
         try await scan.run { last, count in
@@ -78,8 +78,8 @@ import Testing
         #expect(found == audit.map(\.number).filter { $0.isMultiple(of: 100) })
     }
 
-    /// Covers audits from empty to slightly more than two reads, and each position of the last
-    /// match.
+    /// The cases include an empty audit, audits of slightly more than two reads, and matches at
+    /// the end of a read.
     @Test(arguments: [0, 1, 99, 100, 101, 499, 500, 501, 1000, 1001], [1, 2, 5])
     func pagesNeitherRepeatNorMissAnEntry(count: Int, limit: Int) async throws {
         let audit = count == 0 ? [] : self.audit(count)
@@ -89,7 +89,8 @@ import Testing
             _ = try await self.run(&scan, audit)
             found += scan.found.map(\.number)
             #expect(scan.found.count <= limit)
-            // The scan knows whether there are more matches even if a read ended exactly there.
+            // The scan knows whether there are more matches even if a read ended exactly at the
+            // last match.
             #expect(scan.hasMore == (scan.last ?? 0 > 1))
             rounds += 1
             guard scan.hasMore, rounds < 20 else { break }

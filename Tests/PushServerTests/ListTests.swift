@@ -10,7 +10,8 @@ import Testing
 
 @testable import PushServer
 
-/// `GET /api/notifications`: which notifications it shows to which user, and from which position.
+/// Which notifications `GET /api/notifications` lists for which user, and at which position the
+/// list begins.
 @Suite(.eachReader, .timeLimit(.minutes(5))) struct ListTests {
     private let fixture: ServerFixture
 
@@ -97,7 +98,8 @@ import Testing
             try await self.fixture.storage.settle(delivery, as: .accepted(providerID: nil))
         }
         func fetched(_ path: String) async throws -> Int? {
-            // The server writes the receipt after the answer; `writeReceipts` waits for it.
+            // The server stores the receipt of a fetch after its answer. `writeReceipts` waits
+            // until all receipts are stored.
             try await self.fixture.storage.store.writeReceipts()
             let report = try await self.fixture.send(.get, "\(path)/deliveries", user: "paul")
             return try report.json["Counts"]?["fetched"]?.integer
@@ -186,7 +188,8 @@ import Testing
     @Test func aCursorHasOneSpelling() async throws {
         let cursor = try await self.cursor()
         let last = try #require(cursor.last)
-        // Four bits of the last character belong to no byte.
+        // Four bits of the cursor's last character encode no byte. They must be zero, so only one
+        // spelling of a cursor is valid.
         for other in "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_" where other != last {
             try await self.list("?since=\(cursor.dropLast())\(other)").expectProblem(.invalidCursor)
         }
@@ -333,7 +336,7 @@ import Testing
     }
 }
 
-/// The content of a list, without the items' other members.
+/// The content of a list of notifications. Of each item, it has only the id.
 struct Listed: Hashable {
     var items: [Int] = []
     var deleted: [Int] = []
@@ -342,7 +345,7 @@ struct Listed: Hashable {
 }
 
 extension Response {
-    /// The body, read as a list of notifications.
+    /// The content of the body, which must be a list of notifications.
     var listed: Listed {
         get throws {
             let json = try self.json

@@ -10,7 +10,8 @@ import Testing
 
 @testable import PushServer
 
-/// The answers of the local admin socket to each kind of caller.
+/// The answers of the local admin socket, which serves commands of the same machine, to each kind
+/// of caller.
 @Suite(.timeLimit(.minutes(5))) struct LocalAdministrationTests {
     private let fixture: ServerFixture
     private let administration: LocalAdministration
@@ -65,8 +66,8 @@ import Testing
         #expect(self.fixture.log.lines.contains { $0.contains("local request refused") })
     }
 
-    /// A proxy that runs as root and by mistake forwards requests to the socket makes nobody an
-    /// administrator.
+    /// A proxy that runs as root may forward requests to the socket by mistake. It must not make
+    /// its clients administrators.
     @Test(arguments: [
         "X-Forwarded-For: 192.0.2.1", "X-Forwarded-Host: push.example", "X-Forwarded-Proto: https",
         "X-Real-IP: 192.0.2.1", "Forwarded: for=192.0.2.1", "Via: 1.1 proxy", "Origin: http://sealpost.local",
@@ -103,7 +104,8 @@ import Testing
             #expect(try await self.fixture.send(.delete, "\(LocalPaths.keyring)/1", user: "ada").status == .notFound)
             #expect(!ServerFixture.routes.contains { $0.path.hasPrefix("/local") })
         }
-        // The kernel's statement about the process counts for nothing on the public interface.
+        // On the public interface, the server ignores the user id that the kernel gives for the
+        // client's process.
         let answer = try await self.fixture.send(.get, Paths.users, user: nil, bytes: [], client: .process(user: 0))
         #expect(answer.status == .unauthorized)
     }
@@ -146,7 +148,8 @@ import Testing
         #expect(self.fixture.wakeUps.count == 2)
     }
 
-    /// The operator is no user to whom a notification without `To` could go.
+    /// A notification without `To` goes to its sender. The operator at the socket is no user, so
+    /// the operator must name the recipients.
     @Test(arguments: [
         (#"{"Payload":1}"#, ProblemCode.invalidMember), (#"{"Payload":1,"To":[]}"#, .invalidMember),
         (#""text""#, .invalidJSON),
@@ -173,7 +176,7 @@ import Testing
         let alice = try await self.fixture.storage.user("alice")
         try await self.fixture.storage.addDevice(of: alice, handle: "a1")
         let response = try await self.send("GET", Paths.why(subject))
-        // A viewer gets the same answer.
+        // A viewer gets the same explanation over the public interface.
         let seen = try await self.fixture.send(.get, Paths.why(subject), user: "vic")
         guard let kind else {
             try seen.expectProblem(.notFound, "there is no user")
@@ -197,7 +200,7 @@ import Testing
         let ids = try [first, second].map { try #require($0.split(separator: "/").last) }
         for subject in ["alice", device.description] {
             let newest = try await self.send("GET", Paths.why(subject)).json
-            // The fixture's lane of APNs is paused.
+            // In the fixture, pushes to APNs are paused.
             #expect(self.causes(newest) == ["paused"], "\(newest)")
             #expect("\(newest)".contains("InvalidProviderToken") && "\(newest)".contains(ids[1]), "\(newest)")
             let given = try await self.send("GET", "\(Paths.why(subject))?notification=\(ids[0])").json
@@ -209,8 +212,8 @@ import Testing
         try bad.expectProblem(.invalidParameter, "notification")
     }
 
-    /// No device is registered under the id of a claim, but lists of failed pushes contain this
-    /// id.
+    /// No device is registered under the id of an unconfirmed registration. Lists of failed pushes
+    /// contain this id nevertheless.
     @Test func aDeviceIsExplainedByThePushOfItsCode() async throws {
         let bob = try await self.fixture.storage.user("bob")
         let id = try #require(RegistrationID("d1"))
@@ -249,14 +252,15 @@ import Testing
         return sentences.compactMap { $0["Cause"]?.text }
     }
 
-    /// A count that was made before the last devices were found could report that all pushes have
-    /// ended.
+    /// If the server reused an early count after it has found the last devices, the report could
+    /// say that all pushes have ended.
     @Test func aCountMadeDuringFanOutIsNotReusedAfterIt() async throws {
         let storage = self.fixture.storage
         let (paul, alice) = (try await storage.user("paul"), try await storage.user("alice"))
         for number in 0..<4 { try await storage.addDevice(of: alice, handle: "a-\(number)", tags: ["news"]) }
         try await storage.post(1, from: paul, to: "news", page: 2)
-        // With a limit of one push, two pushes are a long count, which the handler caches.
+        // The handler caches counts of more pushes than its limit. With a limit of one push, it
+        // caches a count of two.
         let handler = LocalDeliveryHandler(reports: self.fixture.reports, limit: 1)
         let growing = try await self.counts(by: handler)
         #expect(growing["FanningOut"] == .bool(true) && growing["Counts"]?["queued"]?.integer == 2)
@@ -265,7 +269,7 @@ import Testing
         #expect(settled["FanningOut"] == .bool(false) && settled["Counts"]?["queued"]?.integer == 4)
     }
 
-    /// Returns the answer for notification 1.
+    /// Returns the handler's answer about the pushes of notification 1.
     private func counts(by handler: LocalDeliveryHandler) async throws -> JSONValue {
         let head = try #require(RequestHead("GET /local/deliveries/1 HTTP/1.1\r\nHost: a\r\n\r\n"))
         let context = RequestContext(

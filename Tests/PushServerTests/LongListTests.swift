@@ -9,9 +9,9 @@ import Testing
 
 @testable import PushServer
 
-/// A pool of threads makes the lists that would block an event loop for long.
+/// A pool of threads makes the long lists, because they would block an event loop.
 @Suite(.timeLimit(.minutes(5))) struct LongListTests {
-    /// The property that makes a list long.
+    /// Why the pool makes the list: because of its rows, its compression, its ids or its bytes.
     enum Reason: Sendable, CaseIterable {
         case rows, gzip, ids, bytes
     }
@@ -32,7 +32,7 @@ import Testing
         return try await self.fixture.send(.get, "/api/notifications\(query)", headers: headers)
     }
 
-    /// Returns the items of all pages, as an event loop makes them.
+    /// Returns the items of all pages. The pages are so short that the event loop makes them.
     private func items(inPagesOf limit: Int) async throws -> [JSONValue] {
         var (items, query) = ([JSONValue](), "?limit=\(limit)")
         while true {
@@ -43,10 +43,10 @@ import Testing
         }
     }
 
-    /// Occupies the pool's only thread until `body` ends it.
+    /// Occupies the pool's only thread until `body` calls `end`.
     private func whilePoolIsBusy(_ body: (_ end: () -> Void) async throws -> Void) async throws {
         let (started, start) = AsyncStream.makeStream(of: Void.self)
-        // The semaphore blocks a thread of the pool, which is the purpose of this test.
+        // The semaphore blocks a thread of the pool on purpose: the test needs a busy pool.
         let gate = DispatchSemaphore(value: 0)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
@@ -56,7 +56,7 @@ import Testing
                 }
             }
             for await _ in started {}
-            // A second signal does no harm.
+            // If `body` has called `end` already, a second signal changes nothing.
             defer { gate.signal() }
             try await body { gate.signal() }
         }
@@ -85,8 +85,8 @@ import Testing
         let items = try await self.items(inPagesOf: reason == .bytes ? 1 : 50)
         let ids = try items.map { String(try #require($0["Id"]?.integer)) }.joined(separator: ",")
         let query = reason == .ids ? "?ids=\(ids)" : "?limit=500"
-        // The pool refuses one of these requests, since more than its limit wait. If another place
-        // made the lists, no request would be refused.
+        // The pool refuses one of these requests, because more requests wait than its limit
+        // allows. If an event loop made the lists, no request would be refused.
         let count = FairQueue<Int>.limitPerUser + 1
         try await withThrowingTaskGroup(of: Response.self) { group in
             try await self.whilePoolIsBusy { end in

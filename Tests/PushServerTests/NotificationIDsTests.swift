@@ -21,7 +21,7 @@ import Testing
         #expect(Set(moment).count > 95)
         let moments = (0..<100).compactMap { ids.draw(at: Date(timeIntervalSince1970: Double($0))) }
         #expect(Set(moments.map { $0.rawValue >> 16 }).count > 90)
-        // The ids are not in the order of time.
+        // The ids do not show the order in which they were drawn.
         #expect(zip(moments, moments.dropFirst()).count { $0.rawValue < $1.rawValue } < 80)
     }
 

@@ -9,7 +9,7 @@ import Testing
 
 @testable import PushServer
 
-/// The members of the full form, each at its limits.
+/// The members of a posted notification in its full form, each with values at its limits.
 @Suite(.timeLimit(.minutes(5))) struct NotificationOrderTests {
     static let longest = 2_592_000
 
@@ -107,7 +107,7 @@ import Testing
         #expect(push.expiresAt == now + 60)
     }
 
-    /// The newest notification with a key replaces only those of the same sender.
+    /// A notification with a collapse key replaces only earlier notifications of the same sender.
     @Test func collapseKeysOfDifferentSendersAreSeparate() async throws {
         try await self.fixture.storage.addDevice(of: self.fixture.storage.user("bob"), handle: "b1")
         let body = #"{"Payload":1,"To":["username:bob"],"CollapseKey":"inbox"}"#

@@ -28,7 +28,7 @@ import Testing
         try await self.fixture.send(.post, Paths.notifications + query, user: user, body: body)
     }
 
-    /// Returns the handles with a queued push, sorted.
+    /// Returns, in order, the handles of the devices that have a queued push.
     private func waiting() async throws -> [String] {
         var handles: [String] = []
         for platform in ["apns", "fcm", "wns"] {
@@ -175,7 +175,8 @@ import Testing
         var ids: Set<Int> = []
         for _ in 0..<40 {
             ids.insert(try #require(try await fixture.send(.post, Paths.notifications).json["Id"]?.integer))
-            // Without the second between posts, the ids would be close to each other.
+            // Ids depend on the time. If the clock stood still between the posts, the ids would be
+            // close to each other.
             fixture.clock.advance(by: 1)
         }
         #expect(ids.count == 40)

@@ -8,7 +8,8 @@ import Testing
 
 @testable import PushServer
 
-/// The server's answers match its OpenAPI document, as jsonschema validates it.
+/// The server's answers match the schemas of its OpenAPI document. The Python library jsonschema
+/// validates them.
 @Suite(.timeLimit(.minutes(5))) struct OpenAPIDifferentialTests {
     private struct Question: Encodable {
         let route: String
@@ -54,7 +55,7 @@ import Testing
 
     // MARK: - Private
 
-    /// Sends every row of the access matrix as each kind of caller.
+    /// Sends the request of every row in `AccessRow` as each kind of caller.
     private func tour() async throws -> [Question] {
         let fixture = try await ServerFixture(quotas: [.device: try #require(Quota(requests: 1000, window: 60))])
         var questions: [Question] = []
@@ -182,7 +183,7 @@ import Testing
         _ = try await send("DELETE /api/sessions/current", Paths.currentSession, user: nil, bearer)
         _ = try await send("GET /api/users/{id}", Paths.user("alice"), user: "ada")
         _ = try await send("GET /openapi.json", Paths.openAPI, user: nil, [("If-None-Match", "*")])
-        // This request comes last, because it invalidates the old password.
+        // This request comes last, because it changes the password that the other requests use.
         _ = try await send(ownPassword, Paths.ownPassword, user: "ada", body: AccessRow.all[ownPassword]?.body ?? "")
         return questions
     }

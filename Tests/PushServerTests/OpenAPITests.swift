@@ -7,10 +7,10 @@ import Testing
 
 @testable import PushServer
 
-/// The published document describes every route, and nothing else.
+/// The OpenAPI document that the server publishes describes every route, and nothing else.
 @Suite(.timeLimit(.minutes(5))) struct OpenAPITests {
     private static let document = (try? JSONValue(reading: OpenAPIDocument.bytes)) ?? .null
-    /// Each operation by its method and path.
+    /// Each operation of the document by its method and path.
     private static let operations = paths.reduce(into: [String: JSONValue]()) { operations, path in
         for method in path.value.members { operations["\(method.name.uppercased()) \(path.name)"] = method.value }
     }
@@ -35,7 +35,7 @@ import Testing
             #expect(operation["security"] == .array([]))
             #expect(description.hasSuffix("For anybody, without credentials."))
         case .atLeast(let role, let scopes, let seeing):
-            // The document's default applies: a password or a token.
+            // Without `security`, the document's default applies: a password or a token.
             #expect(operation["security"] == nil)
             #expect(description.contains(role == .device ? "For every user" : "`\(role.rawValue)`"))
             #expect(description.contains("a token needs the scope `\(scopes)`") == !scopes.isEmpty)
@@ -71,7 +71,7 @@ import Testing
             #expect(values.contains(value))
             #expect(name == "status" || values.count == ProblemCode.allCases.count)
         }
-        // The code is also in the schema of its status, and in no other.
+        // The code is also in the schema of the problems with its status, and in no other schema.
         let schemas = (Self.document["components"]?["schemas"] ?? .null).members.filter {
             $0.name != "Problem" && String(decoding: $0.value.bytes, as: UTF8.self).contains("\"\(code.type)\"")
         }
@@ -123,7 +123,7 @@ import Testing
 }
 
 extension JSONValue {
-    /// The members of an object; empty for other values.
+    /// The members of an object. For other JSON values, the array is empty.
     fileprivate var members: [Member] {
         if case .object(let members) = self { members } else { [] }
     }

@@ -9,7 +9,7 @@ import Testing
 
 @testable import PushServer
 
-/// Users change their own password if they know it.
+/// Users may change their own password if they know the present one.
 @Suite(.timeLimit(.minutes(5))) struct OwnPasswordTests {
     private func change(
         _ fixture: ServerFixture,
@@ -54,8 +54,8 @@ import Testing
         #expect(fixture.authenticator.samples == before)
     }
 
-    /// In an earlier version, new passwords were hashed before those of all sign-ins, without a
-    /// limit.
+    /// In an earlier version, the server hashed any number of new passwords before the passwords
+    /// of sign-ins.
     @Test func hashesOfNewPasswordsAreLimited() async throws {
         let authenticator = try await ServerFixture().authenticator
         let alice = try #require(Username("alice"))

@@ -8,7 +8,8 @@ import Testing
 
 @testable import PushServer
 
-/// Sessions of the console's page: a cookie, and a value that a page of another site cannot send.
+/// Sessions of the console's web page. Each needs a cookie and the field `Page-Token`, which a
+/// page of another site cannot send.
 @Suite(.timeLimit(.minutes(5))) struct PageSessionTests {
     private let fixture: ServerFixture
 
@@ -16,7 +17,7 @@ import Testing
         self.fixture = try await ServerFixture()
     }
 
-    /// A session as a browser holds it.
+    /// The parts of a session that the browser stores.
     private struct Session {
         let cookie: String
         let pageToken: String
@@ -84,7 +85,8 @@ import Testing
         #expect(try await self.status([("Cookie", cookies), ("Page-Token", session.pageToken)]) == 200)
     }
 
-    /// Otherwise a form on another site, which sends the browser's cookies, could delete a user.
+    /// If the cookie were enough, a form on another site could delete a user, because the browser
+    /// adds the cookie.
     @Test func theCookieAloneChangesNothing() async throws {
         let session = try await self.signIn()
         let forged = try await self.fixture.send(

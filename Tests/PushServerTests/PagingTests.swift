@@ -15,7 +15,7 @@ import Testing
         let path: String
         let entries: String
         let user: String
-        /// The earlier name of the cursor parameter.
+        /// The name that the parameter `cursor` had in earlier versions.
         var older: String?
         var badCursor = ProblemCode.invalidCursor
 
@@ -40,7 +40,7 @@ import Testing
         ),
     ]
 
-    /// A server with entries in each list, and one of its notifications.
+    /// A server with entries in each list, and the id of one of its notifications.
     private struct Filled {
         let fixture: ServerFixture
         let notification: String
@@ -56,18 +56,19 @@ import Testing
                 try await fixture.storage.addDevice(of: user, handle: "\(name)-\(number)", tags: ["all"])
                 try await fixture.send(.post, Paths.sessions, user: name)
             }
-            // Some entries have the same time as others.
+            // The clock advances only every second time, so some entries have the same time.
             if number.isMultiple(of: 2) { fixture.clock.advance(by: 1) }
             last = try await fixture.post(#"{"Payload":1,"To":["all"]}"#)
         }
         for delivery in try await fixture.storage.lease(limit: 5) {
             try await fixture.storage.settle(delivery, as: .accepted(providerID: nil))
         }
-        // This request puts ada's password into the server's cache, which has the other users'
-        // already. Of many simultaneous first sign-ins, the server would refuse some.
+        // This request puts ada's password into the server's cache, which already has the other
+        // users' passwords. Without it, many tests would sign in for the first time at once, and
+        // the server would refuse some.
         #expect(try await fixture.send(.get, Paths.users, user: "ada").status == .ok)
-        // The first fetch appears in the lists of devices and deliveries; later fetches change
-        // nothing.
+        // The first fetch appears in the lists of devices and deliveries; later fetches do not
+        // change these lists.
         #expect(try await fixture.send(.get, Paths.notifications, user: "alice").status == .ok)
         try await fixture.storage.store.writeReceipts()
         return Filled(fixture: fixture, notification: String(last.split(separator: "/").last ?? ""))
@@ -87,7 +88,7 @@ import Testing
         return try await self.fixture.send(.get, path + separator + query, user: list.user)
     }
 
-    /// Returns all entries, read in pages of this size.
+    /// Returns all entries of the list, read in pages of `size` entries.
     private func walk(_ list: List, by size: Int, _ parameter: String) async throws -> [JSONValue] {
         var (entries, query) = ([JSONValue](), "limit=\(size)")
         for _ in 0..<100 {
@@ -122,9 +123,9 @@ import Testing
 
     @Test(arguments: Self.lists, ["", "%20", "a%20b", "%C3%A4", "-1", "1.", "1.0", "x.1", "9223372036854775808"])
     func anInvalidCursorIsRefused(list: List, cursor: String) async throws {
-        // A user name may look like this.
+        // For the list of users, the cursor is a user name, and this text may be one.
         if list.path == Paths.users, !cursor.contains("%"), !cursor.isEmpty { return }
-        // The cursor is a valid entry number.
+        // For the audit, the cursor is the number of an entry, and this text is a valid number.
         if list.path == Paths.audit, Int64(cursor) ?? 0 > 0 { return }
         try await self.get(list, "cursor=\(cursor)").expectProblem(list.badCursor, "cursor")
     }

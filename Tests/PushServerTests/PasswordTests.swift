@@ -9,7 +9,8 @@ import Testing
 
 @testable import PushServer
 
-/// How password hashes change, and the hashes that stand in for missing ones.
+/// When the server hashes a password again, and which hash it computes for a user that does not
+/// exist.
 @Suite(.timeLimit(.minutes(5))) struct PasswordTests {
     private static let weak = PasswordParameters(memory: 8, passes: 1, lanes: 1)
     private static let strong = PasswordParameters(memory: 16, passes: 2, lanes: 2)
@@ -69,7 +70,8 @@ import Testing
         let (authenticator, reader) = (fixture.authenticator, fixture.storage.reader)
         let names = try (0..<400).map { try #require(Username("nobody\($0)")) }
         let costs = try await Self.costs(of: names, authenticator, reader)
-        // Four users have each cost, so each of the two occurs about equally often.
+        // About as many users have the strong parameters as the weak ones. Both costs therefore
+        // occur about equally often for unknown names.
         #expect((120...280).contains(costs.count { $0 == Self.strong }))
         #expect(costs.allSatisfy { $0 == Self.strong || $0 == Self.weak })
         #expect(try await Self.costs(of: names, authenticator, reader) == costs)
@@ -96,7 +98,8 @@ import Testing
         let hash = PasswordHash.decoy(try #require(Self.strong))
         try await first.storage.addUser("strong", role: .device, hash)
         let second = try await ServerFixture(storage: first.storage, parameters: Self.strong)
-        // Other fixtures have copies of one database.
+        // By default, all fixtures have copies of one database, with the same keyring. This one
+        // has a keyring of its own.
         let other = try await ServerFixture(keyring: Keyring.generateText(), parameters: Self.strong)
         try await other.storage.addUser("strong", role: .device, hash)
         let names = try (0..<400).map { try #require(Username("nobody\($0)")) }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PushServer
 
-/// RFC 9110 section 13.2.2, one row for each case.
+/// The order of preconditions in RFC 9110 section 13.2.2, with a row for each case.
 @Suite(.timeLimit(.minutes(5))) struct PreconditionTests {
     struct Row: Sendable, CustomTestStringConvertible {
         enum Expected: Sendable { case proceed, unchanged, failed }
@@ -25,9 +25,10 @@ import Testing
         var testDescription: String { self.fields.joined(separator: " | ") }
     }
 
-    /// The representation is `"a"`, last changed at second 1000. The current time is second 2000.
+    /// The representation has the entity tag `"a"` and last changed at second 1000. The current
+    /// time is second 2000.
     static let rows: [Row] = [
-        // If-Match: strong comparison.
+        // If-Match compares entity tags strongly.
         Row(#"If-Match: "a""#, get: .proceed, delete: .proceed),
         Row("If-Match: *", get: .proceed, delete: .proceed),
         Row(#"If-Match: "b""#, get: .failed, delete: .failed),
@@ -42,7 +43,7 @@ import Testing
         Row(#"If-Match: "a"#, get: .failed, delete: .failed),
         Row(#"If-Match: "aa", "a,a", "a""#, get: .proceed, delete: .proceed),
         Row(#"If-Match: "b", "c""#, get: .failed, delete: .failed),
-        // If-Unmodified-Since, only without If-Match.
+        // If-Unmodified-Since counts only without If-Match.
         Row("If-Unmodified-Since: @1001", get: .proceed, delete: .proceed),
         Row("If-Unmodified-Since: @2000", get: .proceed, delete: .proceed),
         Row("If-Unmodified-Since: @9000", get: .proceed, delete: .proceed),
@@ -55,7 +56,7 @@ import Testing
         Row(#"If-Match: "a""#, "If-Unmodified-Since: @0", get: .proceed, delete: .proceed),
         Row(#"If-Match: "b""#, "If-Unmodified-Since: @2000", get: .failed, delete: .failed),
         Row("If-Match: *", "If-Unmodified-Since: @0", get: .proceed, delete: .proceed),
-        // If-None-Match: weak comparison.
+        // If-None-Match compares entity tags weakly.
         Row(#"If-None-Match: "a""#, get: .unchanged, delete: .failed),
         Row(#"If-None-Match: W/"a""#, get: .unchanged, delete: .failed),
         Row("If-None-Match: *", get: .unchanged, delete: .failed),
@@ -66,7 +67,7 @@ import Testing
         Row("If-None-Match:", get: .proceed, delete: .proceed),
         Row("If-None-Match: a", get: .proceed, delete: .proceed),
         Row(#"If-None-Match: w/"a""#, get: .proceed, delete: .proceed),
-        // If-Modified-Since, only for reads and only without If-None-Match.
+        // If-Modified-Since counts only for reads, and only without If-None-Match.
         Row("If-Modified-Since: @1001", get: .unchanged, delete: .proceed),
         Row("If-Modified-Since: @2000", get: .unchanged, delete: .proceed),
         Row("If-Modified-Since: @9000", get: .unchanged, delete: .proceed),
@@ -77,8 +78,8 @@ import Testing
         Row(#"If-None-Match: "a""#, "If-Modified-Since: @0", get: .unchanged, delete: .failed),
         Row(#"If-None-Match: "b""#, "If-Modified-Since: @2000", get: .proceed, delete: .proceed),
         Row("If-None-Match:", "If-Modified-Since: @2000", get: .proceed, delete: .proceed),
-        // Combinations: the first conditions decide whether the request may run, the others
-        // whether it is necessary.
+        // Combinations. `If-Match` or `If-Unmodified-Since` decides whether the request may run.
+        // The other fields decide whether it is necessary.
         Row(#"If-Match: "a""#, #"If-None-Match: "a""#, get: .unchanged, delete: .failed),
         Row(#"If-Match: "b""#, #"If-None-Match: "a""#, get: .failed, delete: .failed),
         Row(#"If-Match: "a""#, #"If-None-Match: "b""#, get: .proceed, delete: .proceed),
@@ -107,7 +108,7 @@ import Testing
             get: .unchanged,
             delete: .failed
         ),
-        // Fields without a rule.
+        // Fields that are no preconditions for the server.
         Row("If-Range: \"b\"", get: .proceed, delete: .proceed),
         Row("If-Else: \"a\"", get: .proceed, delete: .proceed),
         Row("X-If-Match: \"b\"", get: .proceed, delete: .proceed),
@@ -173,7 +174,7 @@ import Testing
     }
 
     @Test func anEntityTagIsComparedByteForByte() {
-        // `String` compares the KELVIN SIGN as equal to K.
+        // Swift's `String` treats the KELVIN SIGN as equal to K; entity tags must not.
         #expect(EntityTag(description: "\"K\"").isNamed(by: "\"K\""))
         #expect(!EntityTag(description: "\"K\"").isNamed(by: "\"\u{212A}\""))
     }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import PushServer
 
-/// The server reads `Prefer` as RFC 7240 defines it.
+/// How the server reads the field `Prefer` (RFC 7240).
 @Suite(.timeLimit(.minutes(5))) struct PreferencesTests {
     @Test(arguments: [
         "handling=strict", "Handling=Strict", "HANDLING = strict", "handling=\"strict\"", " handling=strict ",

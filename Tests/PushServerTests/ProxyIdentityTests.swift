@@ -69,14 +69,16 @@ import Testing
         ("10.1.2.3", true), ("::ffff:10.1.2.3", true), ("11.1.2.3", false), ("127.0.0.1", false), ("::1", false),
     ])
     func onlyTheConnectionsPeerMayBeATrustedProxy(peer: String, isTrusted: Bool) async throws {
-        // The forwarded client address does not affect the decision.
+        // The server trusts the field because of the peer's own address. The forwarded client
+        // address does not matter.
         let fields = [(Self.field, "alice"), ("X-Forwarded-For", "10.1.2.3")]
         let response = try await self.list(fields, from: try self.address(peer))
         #expect(response.status == (isTrusted ? .ok : .unauthorized))
         #expect(self.identity.ignoredCount == (isTrusted ? 0 : 1))
     }
 
-    /// Such a peer is mostly a reverse proxy whose address differs from what the operator thinks.
+    /// An untrusted peer that forwards an address is usually a reverse proxy whose address the
+    /// operator has configured wrongly.
     @Test func aForwardedAddressOfAnUntrustedPeerIsCountedAndLoggedOnce() async throws {
         let fields = [("X-Forwarded-For", "192.0.2.9")]
         for peer in ["::1", "::1", "192.0.2.1", "10.1.2.3"] {
@@ -200,7 +202,7 @@ import Testing
         }
     }
 
-    /// A token narrows its user's rights, also if a proxy names the user.
+    /// A token limits its user's rights, even if a proxy names the user.
     @Test func aTokenNarrowsTheRightsOfAUserNamedByAProxy() async throws {
         let fetching = try await self.fixture.storage.store.addToken(
             for: #require(Username("alice")),

@@ -169,7 +169,7 @@ import Testing
         let fixture = try await ServerFixture(
             quotas: [.device: Quota(requests: 100, window: 100)].compactMapValues(\.self)
         )
-        // Paul sends these, so they do not count against alice's quota.
+        // Paul posts these notifications to alice, so they do not count against alice's quota.
         for _ in 0..<3 {
             let payload = String(repeating: "x", count: 20_000)
             _ = try await fixture.post(#"{"Payload":"\#(payload)","To":["username:alice"]}"#)

@@ -9,8 +9,8 @@ import Testing
 
 @testable import PushServer
 
-/// Read-once payloads: the first fetch leases the payload for a minute, and `taken` ends the
-/// lease at once.
+/// Read-once payloads: the first fetch leases the payload for a minute. A POST to the path `taken`
+/// confirms it and ends the lease at once.
 @Suite(.eachReader, .timeLimit(.minutes(5))) struct ReadOnceTests {
     private let fixture: ServerFixture
 
@@ -31,7 +31,7 @@ import Testing
         try await self.fixture.send(.post, "\(path)/taken", user: user)
     }
 
-    /// Ends the leases whose time is over, as a service of a running server does.
+    /// Ends the leases whose time is over. In a running server, a background task does this.
     private func endLeases() async throws {
         _ = try await self.fixture.storage.store.endLeases(now: self.fixture.clock.now, limit: 100)
     }
@@ -43,7 +43,8 @@ import Testing
 
     // MARK: The lease
 
-    /// An answer can be lost in transit, and a proxy may repeat a request by itself.
+    /// A recipient may need the answer again, because the first was lost in transit. A proxy, too,
+    /// may repeat a request.
     @Test func aRepeatedFetchWithinAMinuteGetsTheSameAnswer() async throws {
         let path = try await self.post(to: "alice")
         let first = try await self.get(path)
@@ -158,7 +159,7 @@ import Testing
         let path = try await self.post(to: "alice")
         #expect(try await self.get(path).status == .ok)
         let id = [("X-Request-Id", "same")]
-        // The rule includes the sender and administrators.
+        // Nobody but the recipient can confirm, not even the sender or an administrator.
         for user in ["bob", "paul", "ada"] {
             let foreign = try await self.fixture.send(.post, "\(path)/taken", user: user, headers: id)
             let missing = try await self.fixture.send(.post, Paths.taken(1), user: user, headers: id)

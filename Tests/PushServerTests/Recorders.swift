@@ -4,7 +4,7 @@ import Synchronization
 
 @testable import PushServer
 
-/// Counts calls.
+/// Counts the calls of `increment`.
 final class Counter: Sendable {
     private let value = Mutex(0)
 
@@ -15,10 +15,11 @@ final class Counter: Sendable {
     }
 }
 
-/// Two lanes, one of them paused, and a record of the lanes that were retried.
+/// A stand-in for the delivery with two lanes, which are queues of pushes to one provider each. It
+/// records the lanes that were retried.
 final class LaneRecorder: Sendable {
     private let lanes = Mutex<[Lane]>([])
-    /// The end of the pause of APNs' lane.
+    /// The time when the pause of the lane to APNs ends.
     let until = Mutex(Date(timeIntervalSince1970: 1_000_000_060))
 
     var pauses: [Lane: Pause?] {

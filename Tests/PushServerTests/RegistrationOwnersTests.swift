@@ -8,7 +8,8 @@ import Testing
 
 @testable import PushServer
 
-/// The owners of ids and handles, and what happens to other registrations.
+/// Who owns a registration's id and handle, and what a registration does to other registrations
+/// with the same id or handle.
 @Suite(.timeLimit(.minutes(5))) struct RegistrationOwnersTests {
     private let fixture: ServerFixture
 
@@ -16,7 +17,8 @@ import Testing
         self.fixture = try await ServerFixture()
     }
 
-    /// Registers a device under an id that is issued for the user, unless another user has it.
+    /// Registers a device under this id, which is first issued to the user unless another user has
+    /// it.
     private func put(_ id: String, handle: String, user: String = "alice") async throws -> Response {
         try await self.fixture.issue(id, to: user)
         let body = #"{"Platform":"apns","Handle":"\#(handle)"}"#
@@ -27,7 +29,7 @@ import Testing
         try await self.fixture.send(.get, Paths.register, user: user).text
     }
 
-    /// Returns the number of queued pushes.
+    /// Leases all queued pushes, and returns their number.
     private func waitingPushes() async throws -> Int {
         try await self.fixture.storage.lease().count
     }
@@ -38,7 +40,8 @@ import Testing
         #expect(try await self.put("old", handle: "aa").status == .ok)
         #expect(try await self.put("new", handle: "AA").status == .ok)
         try await self.put("old", handle: "aa").expectProblem(.registrationGone, "registered again")
-        // The tutorial's clients then drop the id, ask for another, and register once more.
+        // After this answer, the tutorial's clients drop the id, request another one, and register
+        // again.
         let id = try await self.fixture.requestRegistration(handle: "aa")
         #expect(try await self.put(id, handle: "aa").status == .ok)
         #expect(try await self.list().contains("\"\(id)\""))

@@ -9,7 +9,8 @@ import Testing
 
 @testable import PushServer
 
-/// The tutorial's dialect, on which its published clients rely.
+/// The forms of requests and answers in Microsoft's tutorial, on which the tutorial's clients
+/// rely.
 @Suite(.timeLimit(.minutes(5))) struct RegistrationTests {
     private let fixture: ServerFixture
 
@@ -17,7 +18,7 @@ import Testing
         self.fixture = try await ServerFixture()
     }
 
-    /// Registers a device under an id that is issued for it. Returns the answer.
+    /// Issues the id to the user and registers a device under it. Returns the answer.
     private func put(_ id: String, _ body: String, user: String = "alice") async throws -> Response {
         try await self.fixture.issue(id, to: user)
         return try await self.fixture.send(.put, Paths.registration(id), user: user, body: body)
@@ -45,7 +46,8 @@ import Testing
         #expect(response.status.code == 200, "the clients want exactly this")
         #expect(response.fields[.contentType] == "application/json; charset=utf-8")
         #expect(response.fields[.cacheControl] == "no-store")
-        // The characters are unreserved in a path, where the clients put the id unencoded.
+        // The clients put the id into a path without encoding it, so it has only unreserved
+        // characters.
         #expect(response.text.wholeMatch(of: /"[A-Za-z0-9_-]{16,128}"/) != nil, "\(response.text)")
     }
 
@@ -72,7 +74,8 @@ import Testing
         let id = try await self.fixture.requestRegistration()
         #expect(try await self.put(id, #"{"Platform":"wns","Handle":"\#(handle)"}"#).status == .ok)
         let encoded = "https%3A%2F%2Fwns.example%2F%3Ftoken%3Da%252b"
-        // Encoded slashes and double encodings are suspect only in a path.
+        // The server refuses encoded slashes and double encodings only in a path, and not in a
+        // query.
         #expect(try await self.fixture.requestRegistration(handle: encoded) == id)
     }
 

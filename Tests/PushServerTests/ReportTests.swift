@@ -12,15 +12,16 @@ import Testing
     @Test(arguments: [Paths.users, Paths.tokens, "/api/audit"])
     func aReportWaitsForItsThreadOrIsRefused(path: String) async throws {
         let fixture = try await ServerFixture()
-        // The server now has ada's password in its cache, so that later requests wait only for
-        // the thread.
+        // This request puts ada's password into the server's cache. Later requests therefore wait
+        // only for the thread of the reports.
         #expect(try await fixture.send(.get, path, user: "ada").status == .ok)
         let reports = fixture.reports
-        // The semaphore blocks the thread of the reports, which is the purpose of this test.
+        // The semaphore blocks the thread of the reports on purpose: the test needs a busy thread.
         let gate = DispatchSemaphore(value: 0)
         try await withThrowingTaskGroup(of: Bool.self) { group in
             defer { gate.signal() }
-            // The test sends one request more than may wait; its refusal is the first answer.
+            // The test sends one request more than may wait. The first answer is the refusal of
+            // one of them.
             for _ in 0..<101 {
                 group.addTask {
                     do {

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PushServer
 
-/// Bodies of callers that are not signed in are short, and share a memory limit.
+/// Bodies of callers that are not signed in must be short, and share one memory limit.
 @Suite(.timeLimit(.minutes(5))) struct RequestBodyLimitTests {
     @Test func openRoutesAcceptAtMostFourKibibytes() {
         for route in ServerFixture.routes where route.access == .anybody {
@@ -21,7 +21,7 @@ import Testing
     func anUnauthenticatedBodyIsRefusedAboveItsLimit(path: String, bound: Int) async throws {
         let fixture = try await ServerFixture()
         let method: HTTPRequest.Method = path == "/healthz" ? .get : .post
-        // The server reads the body of a strict request on any route.
+        // With `handling=strict`, the server reads the body on every route.
         let headers = [("Prefer", "handling=strict")]
         let fits = String(repeating: " ", count: bound)
         let answer = try await fixture.send(method, path, user: nil, headers: headers, body: fits)
@@ -30,7 +30,8 @@ import Testing
             .expectProblem(.payloadTooLarge)
     }
 
-    /// The limit has room for four enrolment bodies, each counted twice because arrays grow.
+    /// The memory limit is enough for four enrolment bodies. Each counts twice, because an array
+    /// may reserve twice its size when it grows.
     @Test func stalledUnauthenticatedBodiesDoNotBlockKnownCallers() async throws {
         let fixture = try await ServerFixture(settings: .forTests(\.strangersBodies, 4 * 2 * 1024))
         try await Self.serving(fixture) { address in
@@ -65,7 +66,7 @@ import Testing
         }
     }
 
-    /// Serves the fixture's server on a port of this machine while `body` runs.
+    /// Serves the fixture's server on a TCP port of this machine while `body` runs.
     private static func serving(
         _ fixture: ServerFixture,
         _ body: @escaping @Sendable (SocketAddress) async throws -> Void
@@ -86,7 +87,8 @@ import Testing
     }
 }
 
-/// A connection whose calls block the test's thread. The server has its own loops.
+/// A connection whose calls block the test's thread. The server continues meanwhile, because it
+/// has event loops of its own.
 private final class RawConnection: Sendable {
     private let socket: Int32
 
@@ -105,7 +107,7 @@ private final class RawConnection: Sendable {
         _ = Glibc.send(self.socket, text, text.utf8.count, Int32(MSG_NOSIGNAL))
     }
 
-    /// Returns the status line and the header fields; less if the server sends no more.
+    /// Returns the status line and the header fields, or the part of them that the server sends.
     func head() -> String {
         var bytes: [UInt8] = []
         var byte: UInt8 = 0

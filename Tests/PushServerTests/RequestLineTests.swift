@@ -6,7 +6,7 @@ import Testing
 
 @testable import PushServer
 
-/// The log line of each request.
+/// The line that the server logs for each request, and the trace id in it.
 @Suite(.timeLimit(.minutes(5))) struct RequestLineTests {
     private static let id = "4bf92f3577b34da6a3ce929d0e0e4736"
     private static let field = ("traceparent", "00-\(id)-00f067aa0ba902b7-01")

@@ -30,7 +30,7 @@ import Testing
             #"sealpost_request_duration_seconds_bucket{\#(fetch),le="+Inf"} 4"#,
             #"sealpost_request_duration_seconds_count{\#(fetch)} 4"#,
             #"sealpost_request_duration_seconds_count{method="",route=""} 2"#,
-            // The request for the metrics itself.
+            // The only request in flight is the request for the metrics itself.
             "sealpost_requests_in_flight 1",
         ] {
             #expect(lines.contains(line), "\(line)")
@@ -38,8 +38,8 @@ import Testing
         #expect(!lines.contains { $0.contains(#"route="/api/users""#) }, "nobody has asked for it")
     }
 
-    /// The route that shows the metrics of all routes must not retain them, and with them the
-    /// database.
+    /// The route of the metrics must not retain the other routes. Otherwise the server and its
+    /// database would never be deallocated.
     @Test func aReleasedServerIsDeallocated() async throws {
         weak var server: PushServer?
         weak var store: AnyObject?
@@ -50,7 +50,7 @@ import Testing
             store = fixture.storage.store as AnyObject
             #expect(server != nil && store != nil)
         }
-        // Work of the last request may still hold the server and the store for a moment.
+        // Work of the last request may retain the server and the store for a moment longer.
         try await eventually { server == nil && store == nil }
     }
 

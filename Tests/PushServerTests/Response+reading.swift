@@ -23,10 +23,10 @@ extension Response {
         }
     }
 
-    /// The field names as sent. `HTTPField.Name` would compare them without case.
+    /// The field names with the case in which they were sent. `HTTPField.Name` ignores the case.
     var rawNames: [String] { self.fields.lines.map(\.name.rawName) }
 
-    /// Checks that this is an error with that code, and that its detail contains a word.
+    /// Checks that the response is a problem with this code, and that its detail contains `word`.
     func expectProblem(
         _ code: ProblemCode,
         _ word: String = "",
@@ -48,7 +48,8 @@ extension Response {
             #expect(values(name).count == 1, "\(name)", sourceLocation: sourceLocation)
         }
         #expect(values(.myToken).count <= 1, sourceLocation: sourceLocation)
-        // A response that a device may store belongs to one user; lists are also compressed.
+        // A response that a device may store belongs to one user, so it varies by `Authorization`.
+        // A list may also vary by its compression.
         let isKept = values(.cacheControl).first?.hasPrefix("private") == true
         // If pages of other origins are allowed, all answers vary by `Origin`. Answers to strict
         // requests vary by `Prefer`.

@@ -10,8 +10,8 @@ import Testing
 
 @testable import PushServer
 
-/// Two servers share one database. Tests which credentials the second server accepts after the
-/// first has ended them.
+/// Two servers share one database. The first ends credentials or changes their rights. The tests
+/// check what the second accepts afterwards.
 @Suite(.timeLimit(.minutes(5))) struct RevocationAcrossServersTests {
     /// An operation that ends credentials or changes their rights.
     enum Ending: CaseIterable, Sendable {
@@ -24,7 +24,7 @@ import Testing
 
     private let here: ServerFixture
     private let there: ServerFixture
-    /// Whether the other server exchanges data with the first one. If not, it acts as if it were
+    /// Whether the second server exchanges data with the first one. If not, it acts as if it were
     /// stopped.
     private let gate = Gate()
 
@@ -73,7 +73,7 @@ import Testing
         return Subject(name: name, session: try #require(session?.token), token: try #require(token))
     }
 
-    /// Returns the other server's answer to a request of the publisher.
+    /// Returns the status of the second server's answer to a request of the publisher.
     private func status(_ subject: Subject, _ shown: Shown) async throws -> HTTPResponse.Status {
         try await self.there.send(
             .get,
@@ -129,8 +129,8 @@ import Testing
         #expect(answer.status.kind == .successful, "\(answer.text)")
     }
 
-    /// The credentials that each change concerns, and the other server's answer to the next
-    /// request with them.
+    /// A change, the credentials that it concerns, and the second server's answer to the next
+    /// request with these credentials.
     @Test(
         arguments: [
             (.signingOut, [.session], .unauthorized), (.revoking, [.token], .unauthorized),
@@ -171,8 +171,8 @@ import Testing
             }
             try await group.waitForAll()
         }
-        // The changes waited for longer than a running server needs to answer. A request that
-        // waited for longer than the lease would fail.
+        // The changes waited for the second server, for longer than a running server needs to
+        // answer.
         let waited = ContinuousClock.now - start
         #expect(waited > .milliseconds(500), "\(waited)")
         let expected: [[HTTPResponse.Status]] = [
@@ -184,7 +184,7 @@ import Testing
             if isOpen { try await eventually { self.there.storage.store.lease?.term != nil } }
             for (subject, statuses) in zip(subjects, expected) {
                 for (shown, status) in zip(Shown.allCases, statuses) {
-                    // Credentials that did not end may be cached again.
+                    // The second server may cache credentials again if they are still valid.
                     if !isOpen || status != .ok { #expect(try !self.isRemembered(subject, shown)) }
                     #expect(try await self.status(subject, shown) == status)
                 }
@@ -192,7 +192,7 @@ import Testing
         }
     }
 
-    /// Reads or replaces the tags of a user at the other server.
+    /// Reads or replaces alice's tags at the second server.
     private func tags(_ method: HTTPRequest.Method, _ subject: Subject) async throws -> Response {
         try await self.there.send(
             method,

@@ -9,7 +9,8 @@ import Testing
 
 @testable import PushServer
 
-/// `SendAt`: scheduled notifications, from the view of senders and recipients.
+/// Notifications with `SendAt`, which the server sends later, from the view of senders and
+/// recipients.
 @Suite(.timeLimit(.minutes(5))) struct SchedulingTests {
     private let fixture: ServerFixture
 

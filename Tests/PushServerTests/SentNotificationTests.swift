@@ -9,8 +9,8 @@ import Testing
 
 @testable import PushServer
 
-/// The 201 contains the options in force, and the number of users and devices that the
-/// notification reaches.
+/// The answer 201 to a post contains the notification's options, and the number of users and
+/// devices that it reaches.
 @Suite(.timeLimit(.minutes(5))) struct SentNotificationTests {
     private let fixture: ServerFixture
 
@@ -25,7 +25,7 @@ import Testing
         return try response.json
     }
 
-    /// The members of an answer, as JSON text.
+    /// Returns the named members of an answer as JSON text.
     private static func text(_ json: JSONValue, _ names: String...) -> String {
         names.map { String(decoding: (json[$0] ?? .null).bytes, as: UTF8.self) }.joined(separator: " ")
     }
@@ -34,7 +34,8 @@ import Testing
 
     @Test(arguments: [
         (#"{"Payload":1}"#, #"["username:paul"] null "high" null "cacheable" false"#),
-        // The answer reveals a misspelt member, because its option keeps the default.
+        // The members are misspelt. The answer reveals this, because the options have their
+        // default values.
         (#"{"Payload":1,"ExpireIn":5,"ReadOne":true}"#, #"["username:paul"] null "high" null "cacheable" false"#),
         (
             #"{"Payload":1,"To":["b||a&&c"],"Platforms":["wns","gcm","fcm"],"Priority":"normal","CollapseKey":"k","#
@@ -76,7 +77,8 @@ import Testing
         let storage = self.fixture.storage
         let alice = try await storage.user("alice")
         for first in stride(from: 0, through: 1000, by: 10) {
-            // The server keeps only the last twenty unused ids.
+            // The server keeps only the last twenty unused registration ids of a user, so the test
+            // adds ten devices at a time.
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in first..<first + 10 {
                     group.addTask { try await storage.addDevice(of: alice, handle: "h\(number)", tags: ["all"]) }
@@ -124,7 +126,8 @@ import Testing
         #expect(Self.text(try await self.send(#"{"Payload":1}"#, user: "alice"), "Recipients", "Pushes") == "1 0")
     }
 
-    /// The publisher's immediate answer has the same number of pushes as the report.
+    /// The answer to the publisher's post and the later report of the deliveries give the same
+    /// number of pushes.
     @Test func theAnswerAndTheReportCountTheSamePushes() async throws {
         for (user, handle) in [("alice", "a1"), ("alice", "a2"), ("bob", "b1")] {
             let owner = try await self.fixture.storage.user(user)

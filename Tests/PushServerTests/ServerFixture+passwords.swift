@@ -9,7 +9,7 @@ import Testing
 @testable import PushServer
 
 extension ServerFixture {
-    /// Lists a user's own devices with a password.
+    /// Lists a user's own devices, signed in by password. Returns the status.
     func list(
         _ user: String = "alice",
         password: String = Self.password,

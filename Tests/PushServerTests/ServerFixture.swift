@@ -17,8 +17,8 @@ struct ServerFixture: Sendable {
     /// The password has characters that are easily misread: colons, blanks, and a letter outside
     /// ASCII.
     static let password = "pass: wörd: 123"
-    /// A real hash of the password with the smallest possible parameters, because checking one
-    /// with the usual parameters takes long.
+    /// A real hash of the password with the smallest possible parameters, because a check with the
+    /// usual parameters takes long.
     static let passwordHash = PasswordHash(
         phc: "$argon2id$v=19$m=8,t=1,p=1$c2VhbHBvc3QtdGVzdGluZw$NYTYUry8ig4Rbly189AQQqu+5dCLc7aNovw1CUhckrI"
     )
@@ -26,10 +26,12 @@ struct ServerFixture: Sendable {
         "alice": .device, "bob": .device, "paul": .publisher, "vic": .viewer, "ada": .admin,
     ]
 
-    /// The parameters of that hash, so that a sign-in does not hash the password again.
+    /// The parameters of `passwordHash`. With other parameters, the first sign-in would hash the
+    /// password again.
     static let parameters = PasswordParameters(memory: 8, passes: 1, lanes: 1)
 
-    /// The number of loops, each with its own memory. Requests say which loop they use.
+    /// The number of event loops, each with its own caches. A request may name the loop that
+    /// handles it.
     static let loops = 2
 
     let storage: StoreFixture
@@ -47,8 +49,8 @@ struct ServerFixture: Sendable {
     let setup = SetupCode()
     let traces: RequestTraces
 
-    /// With `storage`, the fixture is a second server on the same store, without new users.
-    /// Without `parameters`, passwords are hashed as usual.
+    /// With `storage`, the fixture is a second server on the same store, without new users. If
+    /// `parameters` is `nil`, passwords are hashed with the usual parameters.
     init(
         settings: ServerSettings = .forTests,
         keyring: String? = nil,
@@ -90,8 +92,8 @@ struct ServerFixture: Sendable {
         let (lanes, history, setup) = (self.lanes, self.history, self.setup)
         let logger = Logger(label: "test") { _ in log }
         self.storage = storage
-        // All readers share one connection: a connection for each would take most of the time to
-        // make a fixture.
+        // All readers share one connection to the database. If each had its own, the connections
+        // would take most of a fixture's start.
         let reader = storage.reader
         self.reports = ReportReader(reader)
         self.lists = ListPool([reader])
@@ -135,7 +137,7 @@ struct ServerFixture: Sendable {
         )
     }
 
-    /// Makes a store with the users.
+    /// Makes a store with the users in `roles`.
     private static func makeStorage(_ keyring: String?) async throws -> StoreFixture {
         if keyring == nil, StoreKind.current.name == StoreKind.sqlite.name { return try await self.filled.value.copy() }
         let storage = try StoreFixture(keyring: keyring ?? Keyring.generateText(), options: .withEvents)
@@ -143,8 +145,8 @@ struct ServerFixture: Sendable {
         return storage
     }
 
-    /// The file of a store with the users, and its keyring. Copying it takes less time than
-    /// adding the users.
+    /// The file of a store with the users in `roles`, and its keyring. A copy of the file takes
+    /// less time than adding the users again.
     private struct Filled {
         let file: Data
         let keyring: String
@@ -166,7 +168,7 @@ struct ServerFixture: Sendable {
         )
     }
 
-    /// The routes of every server, for the tables in tests.
+    /// The routes that every server has, for tests with a case for each route.
     static let routes: [Route] = {
         guard let fixture = try? ServerFixture(on: StoreFixture()) else {
             preconditionFailure("a server starts on a new database")
@@ -176,8 +178,7 @@ struct ServerFixture: Sendable {
 
     var clock: ManualClock { self.storage.clock }
 
-    /// Sends a request, checks that the answer has everything that every answer must have, and
-    /// returns it.
+    /// Sends a request, checks the fields that every answer must have, and returns the answer.
     ///
     /// `user` is one of the fixture's users; `nil` sends no credentials.
     @discardableResult
@@ -252,7 +253,7 @@ struct ServerFixture: Sendable {
         return try #require(response.fields[.location], sourceLocation: sourceLocation)
     }
 
-    /// Asks for a registration id and removes the quotes, as the tutorial's clients do.
+    /// Requests a registration id and removes the quotes, as the tutorial's clients do.
     func requestRegistration(user: String = "alice", handle: String? = nil) async throws -> String {
         let query = handle.map { "?handle=\($0)" } ?? ""
         let response = try await self.send(.post, Paths.register + query, user: user)
@@ -260,21 +261,21 @@ struct ServerFixture: Sendable {
         return String(response.text.dropFirst().dropLast())
     }
 
-    /// Issues a registration id that the test has chosen, unless it was issued before.
+    /// Issues the given registration id to the user, unless it was issued before.
     func issue(_ id: String, to user: String = "alice") async throws {
         try await self.storage.issue(id, to: self.storage.user(user))
     }
 
-    /// The credentials of `Authorization: Basic`.
+    /// Returns the value of `Authorization` for Basic authentication.
     static func basic(_ user: String, password: String = Self.password) -> String {
         "Basic \(Data("\(user):\(password)".utf8).base64EncodedString())"
     }
 }
 
 extension ServerSettings {
-    /// The tutorial's platforms; a handle of WNS must be an address.
+    /// Settings with the tutorial's platforms. A handle of WNS must be an HTTPS address.
     static let forTests = ServerSettings(
-        // On a busy machine the usual timeout may pass.
+        // On a busy machine, a batch may take longer than the usual timeout.
         batchTimeout: .seconds(60),
         platforms: [
             Platform("apns"): .init(SampleHandleRule()), Platform("fcm"): .init(SampleHandleRule()),
@@ -326,7 +327,7 @@ extension StoreFixture {
     }
 }
 
-/// The method and target of the last request.
+/// The method and target of the last request, which some checks of its answer need.
 final class RequestLine: Sendable {
     private let last = Mutex((method: "", target: ""))
 

@@ -6,8 +6,8 @@ import Testing
 
 @testable import PushServer
 
-/// Requests for hosts that are not the server's. A page sends such requests if its name resolves
-/// to the server's address.
+/// Requests whose host name is not one of the server's. A hostile page can send them if its own
+/// name resolves to the server's address.
 @Suite(.timeLimit(.minutes(5))) struct ServerNamesTests {
     private static let names: Set = ["push.example.com", "[2001:db8::1]", "192.0.2.1"]
 
@@ -66,7 +66,8 @@ import Testing
         #expect(try await self.answer(to: "GET /healthz HTTP/1.0", []).status == .ok)
     }
 
-    /// The request's origin and host agree, and the browser calls it same-origin.
+    /// By DNS rebinding, the request's origin and host agree, so the browser calls the request
+    /// same-origin.
     @Test func aRequestByDNSRebindingIsRefused() async throws {
         var settings = ServerSettings.forTests(\.names, Self.names)
         settings.identityField = IdentityField("X-Remote-User")

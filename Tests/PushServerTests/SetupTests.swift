@@ -9,7 +9,8 @@ import Testing
 
 @testable import PushServer
 
-/// The first administrator, created with the code that the server shows at its start.
+/// The first administrator, who is created with the setup code that the server prints at its
+/// start.
 @Suite(.timeLimit(.minutes(5))) struct SetupTests {
     /// Makes a server without users.
     private func fixture() async throws -> ServerFixture {
@@ -38,8 +39,8 @@ import Testing
         #expect(entries.map(\.detail) == ["admin, by the link"])
     }
 
-    /// Otherwise each request would find no user and create one before the other's user is
-    /// stored.
+    /// The requests must not overlap: each would find no user and create one before the other user
+    /// is stored.
     @Test func concurrentSetupRequestsCreateOneAdministrator() async throws {
         let fixture = try await self.fixture()
         let code = fixture.setup.make().exposed
@@ -63,7 +64,8 @@ import Testing
         #expect(try await !fixture.reports.run { try await $0.hasUsers() })
     }
 
-    /// Otherwise anybody who has read an old line of a terminal could become an administrator.
+    /// If the code stayed valid, anybody who reads an old line of the terminal could become an
+    /// administrator.
     @Test func theSetupCodeIsRefusedIfThereAreUsers() async throws {
         let fixture = try await ServerFixture()
         try await self.setUp(fixture, fixture.setup.make().exposed, name: "eve").expectProblem(.forbidden)

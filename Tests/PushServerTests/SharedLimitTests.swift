@@ -7,7 +7,8 @@ import Testing
 
 @testable import PushServer
 
-/// The limits that each server divides by the number of servers.
+/// The limits that apply to all servers together: each server divides them by the number of
+/// servers.
 @Suite(.timeLimit(.minutes(5))) struct SharedLimitTests {
     private static let start = Date(timeIntervalSince1970: 1_800_000_000)
 
@@ -22,7 +23,8 @@ import Testing
 
     // MARK: Quotas
 
-    /// Returns how many requests a server admits in an hour of two requests a second.
+    /// Sends a server two requests a second for an hour. Returns the number of requests that it
+    /// admits.
     private func admitted(_ quota: Quota, _ kind: Quota.Kind) throws -> Int {
         let quotas = Quotas([.device: quota], kind: kind, servers: self.servers)
         let caller = try #require(quotas.quota(ofUser: 7, as: .device, now: Self.start))
@@ -58,7 +60,8 @@ import Testing
 
     // MARK: Sign-ins
 
-    /// Begins an attempt with a wrong password; returns the wait if it is refused.
+    /// Begins an attempt with a wrong password. If the limiter refuses it, returns the seconds to
+    /// wait.
     private func guess(_ limiter: SignInLimiter, now: Date) -> TimeInterval? {
         do {
             _ = try limiter.begin(self.alice, password: Secret("wrong"), from: self.guesser, now: now)
@@ -68,8 +71,8 @@ import Testing
         }
     }
 
-    /// The servers know nothing of each other's guesses, so each counts a guess as if all had got
-    /// one.
+    /// The servers do not know of each other's failed attempts. Each server therefore counts an
+    /// attempt as if every server had got one.
     @Test(arguments: [1, 2, 3, 10]) func guessesAtAllServersAreFewMoreInADayThanAtOne(count: Int) {
         self.servers.record(count)
         let limiter = SignInLimiter(servers: self.servers)
@@ -77,7 +80,7 @@ import Testing
         while now < Self.start + 86_400 {
             if let wait = self.guess(limiter, now: now) { now += wait } else { guesses += 1 }
         }
-        // One server admits 15 within the first minutes, and 4 in each hour.
+        // One server alone admits 15 attempts within the first minutes, and then 4 in each hour.
         #expect((96 + 8 * count...96 + 15 * count).contains(guesses * count), "\(guesses * count)")
     }
 

@@ -8,7 +8,8 @@ import Testing
 
 @testable import PushServer
 
-/// `"Shared": true` over HTTP, and what a hostile user gains from it.
+/// Registrations with `"Shared": true`, by which several accounts share a device, and what a
+/// hostile user gains from them.
 @Suite(.timeLimit(.minutes(5))) struct SharedRegistrationTests {
     private let fixture: ServerFixture
 
@@ -49,8 +50,8 @@ import Testing
         try response.expectProblem(.invalidMember, "Shared must be true or false")
     }
 
-    /// A registration's id is the key of its account hints, and an id that a client chose can be
-    /// guessed.
+    /// The id of a registration is the secret key of the account hints in its pushes. An id that a
+    /// client chose can be guessed, so it is refused.
     @Test func aGuessableIDMustBeReplacedFirst() async throws {
         try await self.fixture.issue("my-phone", to: "alice")
         let body = #"{"Platform":"apns","Handle":"aabb","Shared":true}"#
@@ -62,7 +63,7 @@ import Testing
         let honest = try await self.register("alice", shared: nil)
         let hostile = try await self.register("bob", shared: "true")
         #expect(hostile.response.status == .ok)
-        // Alice's device is unchanged, and a notification for her is pushed once, for her.
+        // Alice's device is unchanged, and a notification for her is pushed once, as hers.
         #expect(try await self.list("alice").contains(honest.id))
         let posted = try await self.fixture.send(
             .post,
@@ -75,16 +76,16 @@ import Testing
         let push = try #require(pushes.first)
         #expect(pushes.count == 1)
         #expect(push.accountHint == nil)
-        // Bob knows the id of alice's push, because the device that he named has received it. He
-        // gets the same answer as for an unknown id.
+        // Bob knows the id of alice's push, because the device whose handle he registered has
+        // received it. He gets the same answer as for an unknown id.
         let path = Paths.notification(push.notification.rawValue)
         let answer = try await self.fixture.send(.get, path, user: "bob")
         try answer.expectProblem(.notFound)
         #expect(!answer.text.contains("for alice alone"))
         #expect(try await !self.fixture.send(.get, Paths.notifications, user: "bob").text.contains("for alice alone"))
         #expect(try await self.fixture.send(.get, path, user: "alice").text.contains("for alice alone"))
-        // Notifications for bob reach the device that he named, with a hint that differs from
-        // alice's.
+        // Notifications for bob reach the device whose handle he registered, with an account hint
+        // that differs from alice's.
         let toBob = "/api/notifications?to_tag=bob"
         _ = try await self.fixture.send(.post, toBob, user: "paul", body: #""for bob""#)
         let own = try #require(try await self.fixture.storage.lease().map(\.push).first)

@@ -9,7 +9,7 @@ import Testing
     private var failures = SignInFailures()
     private var now = Self.start
 
-    /// `password` is 0 for a wrong password.
+    /// Makes an attempt; a wrong password has the number 0.
     private static func attempt(_ account: UInt64, _ address: UInt64?, password: UInt64 = 0) -> SignInAttempt {
         .init(
             account: account,
@@ -19,8 +19,8 @@ import Testing
         )
     }
 
-    /// Tries a wrong password. Returns the seconds to wait, or `nil` if the limiter admitted the
-    /// attempt.
+    /// Attempts to sign in with a wrong password. Returns the seconds to wait, or `nil` if the
+    /// limiter admitted the attempt.
     private mutating func fail(_ account: UInt64, _ address: UInt64?) -> TimeInterval? {
         switch self.failures.begin(Self.attempt(account, address), now: self.now) {
         case .mayTry: nil
@@ -28,8 +28,8 @@ import Testing
         }
     }
 
-    /// Tries the right password. Returns the seconds to wait, or `nil` if the limiter admitted the
-    /// attempt.
+    /// Attempts to sign in with the right password. Returns the seconds to wait, or `nil` if the
+    /// limiter admitted the attempt.
     private mutating func signIn(_ account: UInt64, _ address: UInt64?) -> TimeInterval? {
         switch self.failures.begin(Self.attempt(account, address, password: 1), now: self.now) {
         case .mayTry(let attempt):
@@ -39,14 +39,16 @@ import Testing
         }
     }
 
-    /// Returns how many of the next attempts are free.
+    /// Tries wrong passwords until the limiter refuses an attempt. Returns the number of admitted
+    /// attempts.
     private mutating func freeTries(_ account: UInt64, _ address: UInt64?) -> Int {
         var count = 0
         while count < 1000, self.fail(account, address) == nil { count += 1 }
         return count
     }
 
-    /// Lets strangers fail from as many addresses as make an attack.
+    /// Fails on the account from so many unknown addresses that the limiter takes this for an
+    /// attack.
     private mutating func attack(_ account: UInt64) {
         for address in 0..<UInt64(SignInFailures.attack) { #expect(self.fail(account, 1000 + address) == nil) }
     }
@@ -55,7 +57,8 @@ import Testing
         #expect(self.freeTries(1, 1) == 6)
         for wait in [1.0, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900] {
             let told = self.fail(1, 1)
-            // The delay doubles, or stays half of that if one failure expired meanwhile.
+            // The delay doubles after each failure. If an old failure has expired meanwhile, the
+            // delay stays the same.
             #expect(told == wait || told == wait / 2, "\(told ?? 0) for \(wait)")
             self.now += told ?? 0
             #expect(self.fail(1, 1) == nil, "after the wait there is a try")
@@ -163,8 +166,8 @@ import Testing
 
     // MARK: Networks
 
-    /// Makes an attempt from the /64 with that number. 256 of them are a site, and 65,536 an
-    /// organisation.
+    /// Makes an attempt from the /64 network with this number. 256 such networks form a site, and
+    /// 65,536 form an organisation.
     private static func attempt(_ account: UInt64, subnet: UInt64) -> SignInAttempt {
         let (site, organisation) = (subnet / 256, subnet / 65_536)
         return .init(
@@ -183,8 +186,8 @@ import Testing
         )
     }
 
-    /// Returns how many of ten thousand attempts from subnets `stride` apart are free. `account`
-    /// chooses the account of each.
+    /// Makes up to ten thousand attempts from subnets whose numbers are `stride` apart. Returns
+    /// the number of attempts before the first refusal.
     private mutating func freeTries(stride: UInt64, account: (UInt64) -> UInt64) -> Int {
         for number in 0..<10_000 as Range<UInt64> {
             let attempt = Self.attempt(account(number), subnet: number * stride)
@@ -307,7 +310,7 @@ import Testing
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
         var isKnown = false
-        /// How often the address has failed on the account.
+        /// The number of failed attempts from the address on the account.
         var failures = 0
         let rank: Int
         /// Whether one more failure counts for the account and for the address.
@@ -315,7 +318,7 @@ import Testing
         let countsForAddress: Bool
     }
 
-    /// Begins an attempt on a copy, so that it does not count.
+    /// Begins an attempt on a copy of the limiter, so that the attempt does not count.
     private func probe(_ account: UInt64, _ address: UInt64) throws -> SignInAttempt {
         var failures = self.failures
         guard case .mayTry(let attempt) = failures.begin(Self.attempt(account, address), now: self.now) else {
@@ -353,7 +356,8 @@ import Testing
     mutating func knownAndStrangeAddressesAreRankedAndCountedDifferently(row: Row) throws {
         if row.isKnown { #expect(self.signIn(1, 7) == nil) }
         for _ in 0..<row.failures { #expect(self.fail(1, 7) == nil) }
-        // The account's failures from unknown addresses are one fewer than an attack has.
+        // The account has one failure from unknown addresses fewer than the limiter takes for an
+        // attack.
         let strangers = SignInFailures.attack - 1 - (row.isKnown ? 0 : row.failures)
         for address in 0..<UInt64(strangers) { #expect(self.fail(1, 1000 + address) == nil) }
         let before = try self.probe(2, 7).rank

@@ -8,9 +8,9 @@ import Testing
 
 @testable import PushServer
 
-/// The sign-in limiter over HTTP.
+/// The limiter of failed sign-ins, tested with HTTP requests.
 @Suite(.timeLimit(.minutes(5))) struct SignInLimitTests {
-    /// Wrong credentials of each kind; the number makes each attempt different.
+    /// The kinds of wrong credentials. The number makes the credentials of each attempt different.
     enum Kind: String, CaseIterable, Sendable {
         case password, nobodysPassword, malformed, token, almostToken, certificate
 
@@ -59,7 +59,7 @@ import Testing
         return try await self.fixture.send(.get, "/api/register", user: user, client: client ?? .unknown).status.code
     }
 
-    /// Sends wrong credentials until the limiter refuses them. Returns that answer.
+    /// Sends wrong credentials until the limiter refuses them. Returns the refusal.
     private func exhaust(
         _ kind: Kind,
         to route: (method: HTTPRequest.Method, target: String) = (.get, "/api/register"),
@@ -96,8 +96,8 @@ import Testing
 
     @Test(arguments: Kind.allCases)
     func everyRouteThatTakesCredentialsIsBehindTheLimiter(kind: Kind) async throws {
-        // All routes share one limiter: after another route has exhausted it, no attempt is left
-        // here.
+        // All routes share one limiter: after requests to one route have exhausted it, it admits
+        // no attempt on any other route.
         try self.expectRefusal(try await self.exhaust(kind))
         for (number, target) in Self.targets.enumerated() {
             let route = try Self.route(target)
@@ -179,7 +179,7 @@ import Testing
     func manySubnetsOfOneNetworkAreThrottledTogether(form: String, free: Int) async throws {
         var statuses: [Int] = []
         for number in 0..<45 {
-            // The first form gives each attempt its own /56.
+            // With the first form of address, each attempt comes from a different /56 network.
             let address = String(format: form, form.contains("%02x") ? number : number << 8)
             let client = PeerAddress.ip(try #require(IPAddress(address))).origin
             statuses.append(try await self.send(.password, number, from: client).status.code)

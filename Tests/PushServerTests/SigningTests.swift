@@ -9,8 +9,8 @@ import Testing
 
 @testable import PushServer
 
-/// The signed components, the key, and the cache fields of a signed answer. `SignatureTests`
-/// verifies signatures of bytes on the wire.
+/// The signed components, the key and the cache fields of a signed answer. `SignatureTests`
+/// verifies signatures of answers as they are transmitted.
 @Suite(.timeLimit(.minutes(5))) struct SigningTests {
     private static let asking = [("MyToken", "1000"), ("Accept-Signature", ResponseVerifier.acceptSignature())]
     private static let askingForLess = [
@@ -20,8 +20,8 @@ import Testing
         asking[0], ("Accept-Signature", ResponseVerifier.acceptSignature(coverage: .account)),
     ]
 
-    /// Verifies an answer to the fixture's last request, or to another. Throws the verifier's
-    /// error.
+    /// Verifies the signature of an answer, by default as the answer to the fixture's last
+    /// request. Throws the verifier's error.
     private func verify(
         _ response: Response,
         of fixture: ServerFixture,
@@ -91,7 +91,8 @@ import Testing
         try self.verify(response, of: fixture)
     }
 
-    /// The digest is computed where the list is made, unless the answer has no body.
+    /// The thread that makes a long list also computes the digest of its body. An answer to HEAD
+    /// has no body, so it is tested too.
     @Test func aLongListIsSignedAsAnyOtherAnswer() async throws {
         let fixture = try await ServerFixture()
         for _ in 0..<101 { _ = try await fixture.post(#"{"Payload":1}"#, user: "alice") }
@@ -144,8 +145,8 @@ import Testing
 
     // MARK: The request
 
-    /// The signature covers the bytes as received: the server decodes nothing, and leaves out the
-    /// authority of absolute-form.
+    /// A target, and the path and query that the signature covers. The server does not decode
+    /// them, and leaves out the authority of an absolute target.
     @Test(
         arguments: [
             ("/", "/", nil), ("/?", "/", ""), ("/a%2db/~%7e;c+d?e=%c3%BC&f+g;?/", "/a%2db/~%7e;c+d", "e=%c3%BC&f+g;?/"),
@@ -171,7 +172,7 @@ import Testing
         }
     }
 
-    /// RFC 9110 §7.1: `*` has an empty path.
+    /// RFC 9110 §7.1: the target `*` has an empty path, which is signed as `/`.
     @Test func thePathOfTheAsteriskIsASlash() async throws {
         let fixture = try await ServerFixture()
         let response = try await fixture.send(.options, "*", headers: Self.asking)
@@ -179,8 +180,8 @@ import Testing
         try self.verify(response, of: fixture, to: ("OPTIONS", "/"))
     }
 
-    /// A proxy swallows a registration and returns the answer to another request. The shorter list
-    /// of signed components accepts this answer, and the longer one does not.
+    /// A proxy drops a registration and returns the answer to another request. A client that
+    /// requests few signed components accepts this answer; with all components, it does not.
     @Test func anAnswerToAnotherRequestDoesNotPassForARegistration() async throws {
         let fixture = try await ServerFixture()
         let path = Paths.registration(try await fixture.requestRegistration())
@@ -199,7 +200,7 @@ import Testing
         let strong = try await exchanged(Self.asking)
         try self.verify(strong.right, of: fixture, to: ("PUT", path))
         try self.verify(strong.other, of: fixture, to: ("HEAD", "/healthz"))
-        // The digest is right each time, because none of these answers has content.
+        // The digest of each answer is right, because none of these answers has content.
         for (response, method) in [(strong.other, "HEAD"), (strong.right, "HEAD"), (strong.right, "DELETE")] {
             let error = #expect(throws: SignatureFailure.self) {
                 try self.verify(response, of: fixture, to: (method, path))
@@ -208,7 +209,8 @@ import Testing
         }
     }
 
-    /// A proxy repeats the request with its own credentials: all other signed values are equal.
+    /// A proxy repeats the request with its own credentials. Apart from the account, all signed
+    /// values are equal.
     @Test func anAnswerForAnotherAccountDoesNotPassWithTheOwnAccount() async throws {
         let fixture = try await ServerFixture()
         let path = "\(Paths.notifications)/4711"
@@ -222,8 +224,8 @@ import Testing
         other.fields.remove(.account)
         other.fields.append(.account, try #require(account))
         #expect(throws: SignatureFailure.self) { try self.verify(other, of: fixture, coverage: .account) }
-        // If a proxy removes the field and asks for fewer components, the components in the
-        // signature reveal it.
+        // A proxy may remove the account field and request fewer signed components. The client
+        // notices this by the list of components in the signature.
         #expect(throws: SignatureFailure.self) {
             try self.verify(other, of: fixture, coverage: .exchange)
         }
@@ -245,7 +247,7 @@ import Testing
         try self.verify(refused, of: fixture, to: ("POST", "/"), coverage: .account)
     }
 
-    /// Covers a current client with a server of the previous version, and a client of the previous
+    /// Tests a current client with a server of the previous version, and a client of the previous
     /// version with this server.
     @Test func aClientThatOffersTwoCoveragesGetsTheFirst() async throws {
         let fixture = try await ServerFixture()
@@ -257,7 +259,8 @@ import Testing
         )
         #expect(response.fields[.signature]?.hasPrefix("sig=:") == true)
         try self.verify(response, of: fixture, coverage: .account)
-        // A server of the previous version cannot make the signature `sig`.
+        // A server of the previous version cannot make the first signature, because it does not
+        // know the account component.
         let before = try await fixture.send(
             .get,
             "/api/register",
@@ -267,7 +270,7 @@ import Testing
         try self.verify(before, of: fixture, coverage: .exchange)
     }
 
-    /// Each answer, also a 304 and a refusal, has the nonce of its request.
+    /// The signature of each answer, even of a 304 or a refusal, has the nonce of its request.
     @Test func theSignatureHasTheNonceOfItsRequest() async throws {
         let fixture = try await ServerFixture()
         let asking = [
@@ -292,8 +295,8 @@ import Testing
         try self.verify(refused, of: fixture, coverage: .account, nonce: "a \"b\"", now: .distantPast)
     }
 
-    /// The server refuses such a request before it does anything. It could not sign the answer as
-    /// the request demands, so the client could not trust the answer.
+    /// The server refuses a request with an invalid `Accept-Signature` before it does anything. It
+    /// could not sign the answer as the request demands, so the client could not trust the answer.
     @Test(arguments: [
         [("MyToken", "1"), ("Accept-Signature", "")], [("MyToken", "1"), ("Accept-Signature", "sig")],
         [("MyToken", "1"), ("Accept-Signature", "sig=(\"@method\")")],

@@ -8,11 +8,11 @@ import Testing
 
 @testable import PushServer
 
-/// The sender or an administrator cancels or retries one push of many.
+/// The sender or an administrator cancels or retries one of a notification's pushes.
 @Suite(.eachReader, .timeLimit(.minutes(5))) struct SinglePushTests {
     private let fixture: ServerFixture
     private let devices: [RegistrationID]
-    /// The path of a notification from paul to both devices.
+    /// The path of the deliveries of a notification from paul to both devices.
     private let path: String
 
     init() async throws {
@@ -45,7 +45,7 @@ import Testing
         let audit = try await self.fixture.send(.get, Paths.audit, user: "ada").text
         #expect(audit.matches(of: #/"Action":"notification.cancel"/#).count == 1)
         #expect(audit.contains("device \(self.devices[0])"))
-        // The notification still exists.
+        // Without pushes, the notification still exists.
         let item = String(self.path.dropLast("/deliveries".count))
         #expect(try await self.fixture.send(.get, item, user: "alice").status == .ok)
     }
@@ -58,7 +58,7 @@ import Testing
             for device in self.devices { #expect(try await self.ask(.post, device).status == .noContent) }
         }
         #expect(try await self.fixture.storage.lease(limit: 3).count == 2)
-        // The other push was due anyway.
+        // The audit has one entry, because the other push was due anyway.
         let audit = try await self.fixture.send(.get, Paths.audit, user: "ada").text
         #expect(audit.matches(of: #/"Action":"notification.retry"/#).count == 1)
     }

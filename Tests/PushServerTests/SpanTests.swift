@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushServer
 
-/// The spans of requests and of their commits.
+/// The trace spans of requests and of their commits to the database.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct SpanTests {
     private static let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
     private static let parent = "00f067aa0ba902b7"
@@ -51,7 +51,7 @@ import Testing
         #expect(commit.parent == request.context.span && commit.kind == .client)
         let database = StoreKind.current.name == StoreKind.sqlite.name ? "sqlite" : "postgresql"
         #expect(commit.attributes == [.init("db.system.name", .text(database))])
-        // Under this span the delivery makes the spans of its pushes.
+        // The delivery makes the spans of the notification's pushes as children of this span.
         let id = try #require(response.fields[.location]?.split(separator: "/").last.flatMap { Int64($0) })
         let context = fixture.traces.trace(of: try #require(NotificationID(rawValue: id)))
         #expect(context == request.context)
@@ -66,7 +66,7 @@ import Testing
         #expect(self.recorder.take().isEmpty)
     }
 
-    /// Each text in a span comes from the server, and none from the request.
+    /// All texts in a span come from the server, and none comes from the request.
     @Test func noSpanHasAnythingOfTheRequest() async throws {
         let fixture = try await self.makeFixture()
         let fields = [

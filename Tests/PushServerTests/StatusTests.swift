@@ -67,8 +67,8 @@ import Testing
         #expect(senders.contains([.string("fcm"), .bool(true)]), "\(senders)")
     }
 
-    /// For example, the lane's host is no longer in `allowedHosts`, or its sandbox was switched
-    /// off.
+    /// Pushes can wait in a queue that the platform no longer has. For example, its host is no
+    /// longer in `allowedHosts`.
     @Test func aLaneThatItsPlatformHasNoLongerHasNoSender() async throws {
         let fixture = try await ServerFixture()
         let alice = try await fixture.storage.user("alice")
@@ -175,7 +175,7 @@ import Testing
     }
 }
 
-/// The samples of the last hour that the server keeps.
+/// The samples of its counters that the server keeps for the last hour.
 @Suite(.timeLimit(.minutes(5))) struct StatusHistoryTests {
     private let start = Date(timeIntervalSince1970: 1_500_000_000)
 
@@ -211,7 +211,7 @@ import Testing
         #expect(history.steps(at: self.start + 20_000).steps.allSatisfy { $0 == nil })
     }
 
-    /// The clock may have been changed.
+    /// An operator may have set the clock back.
     @Test func aClockSetBackDoesNotTrap() {
         let history = StatusHistory()
         self.record(5, after: 3000, in: history)

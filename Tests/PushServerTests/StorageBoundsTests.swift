@@ -8,7 +8,7 @@ import Testing
 
 @testable import PushServer
 
-/// The storage limits of a role, as users meet them.
+/// What users experience when they reach the storage limits of their role.
 @Suite(.timeLimit(.minutes(5))) struct StorageBoundsTests {
     private static func fixture() async throws -> ServerFixture {
         let few = try #require(StorageBounds(devices: 1, notifications: 1, bytes: 1000))
@@ -27,7 +27,8 @@ import Testing
             .tooMuchStored,
             "a user may have at most 1 notifications stored; recall some, or send with a shorter ExpiresIn"
         )
-        // Each user and each role has its own limit; a role without one has no limit.
+        // Each user has the limits of its role. A user whose role has no configured limits may
+        // store any number.
         #expect(try await self.post(fixture, as: "bob").status == .created)
         #expect(try await self.post(fixture, as: "paul").status == .created)
         try await self.post(fixture, as: "paul", String(repeating: "x", count: 100))

@@ -9,7 +9,8 @@ import Testing
 
 @testable import PushServer
 
-/// With `Prefer: handling=strict` the server refuses a request with a name that has no meaning.
+/// With `Prefer: handling=strict`, the server refuses a request with a query parameter or a JSON
+/// member that it does not know.
 @Suite(.timeLimit(.minutes(5))) struct StrictHandlingTests {
     private static let routes = ServerFixture.routes.map { "\($0.method.rawValue) \($0.path)" }
     private static let strict = [("Prefer", "handling=strict")]
@@ -33,21 +34,22 @@ import Testing
     @Test(arguments: Self.routes)
     func everyRouteRefusesAnUnknownMemberWithoutEffect(route: String) async throws {
         let row = try #require(AccessRow.all[route])
-        // A post without a payload would be refused anyway.
+        // Without a payload, the post would be refused for that reason.
         var known = route == "POST /api/notifications" ? #"{"Payload":1}"# : row.body
-        // A body that is a string has no members.
+        // A body that is a JSON string has no members, so the test replaces it.
         if known.hasPrefix("\"") { known = "" }
         let body = known.isEmpty ? #"{"Unheard-of":1}"# : known.dropLast() + #","Unheard-of":1}"#
         try await self.expectRefusal(route, "", String(body), .unknownMember)
     }
 
-    /// Sends the request about existing resources, so that it would have an effect.
+    /// Sends the request for existing resources, so that it would have an effect if the server
+    /// accepted it.
     private func expectRefusal(_ route: String, _ query: String, _ body: String, _ code: ProblemCode) async throws {
         let fixture = try await ServerFixture()
         let ada = try await fixture.storage.user("ada")
         let device = try await fixture.storage.addDevice(of: ada, handle: "ada-1").description
         let notification = try await fixture.post(#"{"Payload":1,"ReadOnce":true}"#, user: "ada")
-        // Leases the payload, so that the lease could be confirmed.
+        // This fetch leases the payload, so that the request could confirm it.
         try await fixture.send(.get, notification, user: "ada")
         let token = try await fixture.send(.post, Paths.tokens, user: "ada", body: #"{"User":"bob"}"#)
         let words = route.split(separator: " ").map(String.init)
@@ -73,7 +75,8 @@ import Testing
 
     @Test(arguments: AccessRow.all.keys.sorted())
     func aRequestWithKnownNamesIsAnsweredAsWithoutThePreference(route: String) async throws {
-        // Testing a device needs a provider that answers, and a session can be ended only once.
+        // These routes are left out: the test of a device needs a provider that answers, and a
+        // session can end only once.
         guard !route.hasSuffix("/test"), route != "DELETE /api/sessions/current" else { return }
         let row = try #require(AccessRow.all[route])
         let words = route.split(separator: " ").map(String.init)
@@ -93,8 +96,8 @@ import Testing
 
     private static let document = (try? JSONValue(reading: OpenAPIDocument.bytes)) ?? .null
 
-    /// If a route reads a name without declaring it, the server refuses that name from strict
-    /// clients.
+    /// A route must declare each parameter and member that it reads. Otherwise the server would
+    /// refuse it from strict clients.
     @Test(arguments: Self.routes)
     func aRouteDeclaresTheNamesOfTheDocument(name: String) throws {
         let route = try #require(ServerFixture.routes.first { "\($0.method.rawValue) \($0.path)" == name })
@@ -111,7 +114,7 @@ import Testing
         return path.reduce(self.document) { $0[$1] ?? .null }
     }
 
-    /// Returns the members of a body's schema, in all of its forms.
+    /// Returns the names of the members in a body's schema, including all its alternatives.
     private static func members(_ schema: JSONValue) -> Set<String> {
         let schema = self.resolved(schema)
         let own = schema["properties"]?.names ?? []
@@ -210,12 +213,12 @@ import Testing
 }
 
 extension JSONValue {
-    /// The elements of an array; empty for other values.
+    /// The elements of an array. For other JSON values, this array is empty.
     fileprivate var elements: [JSONValue] {
         if case .array(let elements) = self { elements } else { [] }
     }
 
-    /// The names of an object's members; empty for other values.
+    /// The names of an object's members. For other JSON values, the set is empty.
     fileprivate var names: [String] {
         if case .object(let members) = self { members.map(\.name) } else { [] }
     }

@@ -10,7 +10,7 @@ import Testing
 
 @testable import PushServer
 
-/// An issuer with a key for each algorithm. A test chooses the contents of its tokens.
+/// An issuer with a key for each algorithm. A test chooses the contents of the issuer's tokens.
 struct TestIssuer: Sendable {
     static let name = "https://id.example/realm"
     static let audience = "sealpost"
@@ -19,13 +19,15 @@ struct TestIssuer: Sendable {
     private let keys: SampleKeys
     let clock: ManualClock
 
-    /// `hasOwnKeys` makes new keys. All other issuers share one set, since making keys takes long.
+    /// With `hasOwnKeys`, the issuer makes new keys. All other issuers share one set of keys,
+    /// because making keys takes long.
     init(_ clock: ManualClock, hasOwnKeys: Bool = false) throws {
         self.keys = try hasOwnKeys ? SampleKeys() : Self.keys.get()
         self.clock = clock
     }
 
-    /// The rules that most tests need: the server creates users.
+    /// The rules for the issuer that most tests need. With them, the server creates an account for
+    /// an unknown user.
     static var rules: IssuerRules {
         var rules = IssuerRules(issuer: Self.name, audiences: [Self.audience])
         rules.createsUsers = true
@@ -33,14 +35,14 @@ struct TestIssuer: Sendable {
         return rules
     }
 
-    /// Makes the server's view of this issuer, with its keys already read.
+    /// Makes the object by which a server knows this issuer. The issuer's keys are already read.
     func issuer(_ rules: IssuerRules = Self.rules, kept: TimeInterval = 86_400) throws -> Issuer {
         let issuer = Issuer(rules: rules, keys: IssuerKeys(kept: kept)) { [clock] in clock.now }
         try self.publish(in: issuer)
         return issuer
     }
 
-    /// Makes the server read the keys of these algorithms.
+    /// Replaces the keys that the server knows of the issuer by the keys of these algorithms.
     func publish(_ algorithms: [TokenAlgorithm] = TokenAlgorithm.allCases, in issuer: Issuer) throws {
         issuer.keys.end(issuer.keys.begin(), with: try self.keySet(algorithms), now: self.clock.now)
     }
@@ -53,7 +55,7 @@ struct TestIssuer: Sendable {
         try IssuerKeySet(JSONValue.object([.init("keys", .array(keys))]).bytes)
     }
 
-    /// Returns the key of an algorithm as the issuer publishes it, with changed members.
+    /// Returns the key of an algorithm as the issuer publishes it, with changed JSON members.
     func key(_ algorithm: TokenAlgorithm, _ changes: [String: JSONValue?] = [:]) -> JSONValue {
         self.keys.json(algorithm).with(changes)
     }
@@ -63,7 +65,7 @@ struct TestIssuer: Sendable {
         try self.token(.es256, claims)
     }
 
-    /// Makes a token of alina. The given members replace those of the header and the claims;
+    /// Makes a token of alina. The given members replace members of the default header and claims.
     /// `nil` removes a member.
     func token(
         _ algorithm: TokenAlgorithm = .es256,
@@ -85,7 +87,7 @@ struct TestIssuer: Sendable {
         ])
     }
 
-    /// Makes a token of these bytes.
+    /// Makes a signed token whose header and claims are these bytes.
     func token(_ algorithm: TokenAlgorithm, header: [UInt8], claims: [UInt8]) throws -> String {
         let message = "\(Base64.url.text(of: header)).\(Base64.url.text(of: claims))"
         return "\(message).\(Base64.url.text(of: try self.keys.sign(Data(message.utf8), algorithm)))"
@@ -139,8 +141,7 @@ private struct SampleKeys: Sendable {
 }
 
 extension JSONValue {
-    /// Returns the object with these members in place of those with the same names; `nil` removes
-    /// a member.
+    /// Returns the object with changed members. `nil` removes a member.
     fileprivate func with(_ changes: [String: JSONValue?]) -> JSONValue {
         guard case .object(let members) = self else { return self }
         let new = changes.compactMap { name, value in value.map { Member(name, $0) } }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PushServer
 
-/// Administration of tokens.
+/// How administrators manage the tokens of users.
 @Suite(.timeLimit(.minutes(5))) struct TokenAdministrationTests {
     private let fixture: ServerFixture
 

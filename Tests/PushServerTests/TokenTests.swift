@@ -9,7 +9,7 @@ import Testing
 
 @testable import PushServer
 
-/// Signing in for a token, its use, and its end.
+/// How users sign in for a token, use it and end it.
 @Suite(.eachReader, .timeLimit(.minutes(5))) struct TokenTests {
     private let fixture: ServerFixture
 
@@ -36,7 +36,7 @@ import Testing
         return try await self.fixture.send(method, target, user: nil, headers: headers, body: body, loop: loop)
     }
 
-    /// Uses the token on each loop, so that all cache it, and checks whether it is valid.
+    /// Uses the token on each loop, so that each loop caches it, and checks whether it is valid.
     private func expect(_ token: String, isGood: Bool, sourceLocation: SourceLocation = #_sourceLocation) async throws {
         for loop in 0..<ServerFixture.loops {
             let response = try await self.send(bearer: token, loop: loop)
@@ -60,13 +60,14 @@ import Testing
 
     // MARK: The device
 
-    /// Returns the body that registers a device with a handle of 32 equal bytes, two hexadecimal
-    /// digits each.
+    /// Returns the body that registers a device with a handle of 32 equal bytes. `byte` is the
+    /// byte in two hexadecimal digits.
     private static func registration(_ byte: String) -> String {
         #"{"Platform":"apns","Handle":"\#(String(repeating: byte, count: 32))"}"#
     }
 
-    /// Registers a device with a token, and lists the user's devices.
+    /// Registers a device with a token, if both an id and a token are given. Returns the list of
+    /// the user's devices.
     private func devices(registering id: String? = nil, with token: String? = nil, handle: String = "aa") async throws
         -> String
     {
@@ -278,7 +279,8 @@ import Testing
                     loop: loop
                 )
             }
-            // A change to a higher role ends the session.
+            // A change to a lower role keeps the session, which then lacks the rights. A change
+            // back to the higher role ends the session.
             for (role, status) in [("device", 403), ("publisher", 401)] {
                 let body = #"{"Role":"\#(role)"}"#
                 #expect(

@@ -64,7 +64,7 @@ import Testing
         #expect(try await pushes() == 0)
     }
 
-    /// A topic is a segment of the path, which may be percent-encoded.
+    /// The topic is a segment of the path, in which characters may be percent-encoded.
     @Test(arguments: [("%23a", "#a"), ("a%3Ab", "a:b"), ("a@b", "a@b"), ("...", "..."), ("%41", "a")])
     func anyTagCanBeATopic(segment: String, tag: String) async throws {
         let device = try await self.device(self.fixture, tags: [])
@@ -105,7 +105,7 @@ import Testing
         let device = try await self.device(self.fixture, tags: (1...59).map { "tag\($0)" })
         #expect(try await self.send(.put, "tag60", of: device, self.fixture).status == .noContent)
         try await self.send(.put, "tag61", of: device, self.fixture).expectProblem(.invalidParameter, "60 topics")
-        // The device has this topic already.
+        // The device already has this topic, so joining it adds no tag.
         #expect(try await self.send(.put, "tag60", of: device, self.fixture).status == .noContent)
         #expect(try await self.tags(self.fixture).count == 61)
     }

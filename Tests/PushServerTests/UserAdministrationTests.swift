@@ -84,7 +84,8 @@ import Testing
         try await self.fixture.send(.get, Paths.user(name), user: "ada").expectProblem(.notFound)
     }
 
-    /// The paths of these users would contain a dot segment, which the server refuses.
+    /// The path of a user with the name `.` or `..` would contain a dot segment, which the server
+    /// refuses.
     @Test(arguments: [(".", false), ("..", false), ("...", true), (".a", true)])
     func aNameThatNoPathCanHaveIsRefused(name: String, isTaken: Bool) async throws {
         let body = #"{"Name":"\#(name)","Password":"seven of nine 42"}"#

@@ -41,8 +41,8 @@ import Testing
         return elements
     }
 
-    /// Alice and Bob have a device, a session and notifications each; an administrator gave both a
-    /// tag.
+    /// Gives Alice and Bob a device, a session and notifications each. An administrator gives each
+    /// of them a tag.
     private func fill() async throws {
         let fixture = self.fixture
         for name in ["alice", "bob"] {
@@ -112,7 +112,8 @@ import Testing
         }
     }
 
-    /// A page has 50 notifications. The server has another app, too, in which the user has none.
+    /// The document is made of pages with 50 notifications each. The server has a second app, in
+    /// which the user has no notifications.
     @Test func theDocumentHasAllPagesOfAllApps() async throws {
         for number in 0..<120 { _ = try await self.fixture.post(#"{"Payload":\#(number)}"#, user: "alice") }
         let document = try JSONValue(reading: try await self.bytes("alice", apps: [Self.bank, .usual]))
@@ -131,7 +132,7 @@ import Testing
         for foreign in ["alice", "bob"] { #expect(!text.contains("-\(foreign)") && !text.contains("\"\(foreign)\"")) }
     }
 
-    /// The name belonged to another person's account before.
+    /// An earlier account, of another person, had the same name.
     @Test func theDocumentHasNothingOfAnEarlierAccountOfTheSameName() async throws {
         try await self.fill()
         let fixture = self.fixture

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushServer
 
-/// Users as lines: the export, and the import's outcome for each line.
+/// The export of users as lines of text, and the import, which has an outcome for each line.
 @Suite(.timeLimit(.minutes(5))) struct UserImportTests {
     private static let bank = AppName("bank") ?? .usual
     private let fixture: StoreFixture

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PushServer
 
-/// `GET` and `PUT /api/users/{name}/tags`, and the tags that devices may give themselves.
+/// `GET` and `PUT /api/users/{name}/tags`, and which tags devices may give themselves.
 @Suite(.timeLimit(.minutes(5))) struct UserTagTests {
     private let fixture: ServerFixture
 
@@ -38,7 +38,8 @@ import Testing
         #expect(try await self.fixture.send(.get, path).status == .notFound)
     }
 
-    /// Without this rule, a notification for `board` could reach anybody with an account.
+    /// If devices could give themselves reserved tags, anybody with an account could receive
+    /// notifications for `role:nurse`.
     @Test func aDeviceCannotGiveItselfReservedTags() async throws {
         let refused = try await self.register(#"["news","Role:Nurse"]"#, on: self.fixture)
         try refused.expectProblem(.invalidMember, "Tags has a reserved element: role:nurse")

@@ -8,15 +8,15 @@ import Testing
 
 @testable import PushServer
 
-/// A viewer sees the users, devices and pushes of the apps that it belongs to.
+/// A viewer sees the users, devices and pushes only of the apps to which the viewer belongs.
 @Suite(.timeLimit(.minutes(5))) struct ViewerAppTests {
     /// A request of the viewer Vic, whose app is the bank, and its answer.
     private struct Row {
         let route: String
-        /// `D` and `B` stand for the default app's and the bank's resource of the route.
+        /// In the target, `D` stands for the default app's resource, and `B` for the bank's.
         let target: String
         var status = HTTPResponse.Status.ok
-        /// A text that the answer must have, and texts that it must not have.
+        /// A text that the answer must contain, and texts that it must not contain.
         var has = ""
         var lacks = ["alice", "paul", "bob"]
     }
@@ -94,14 +94,15 @@ import Testing
             let answer = try await fixture.send(.get, target, user: "vic")
             #expect(answer.status == row.status && answer.text.contains(row.has), "\(target): \(answer.text)")
             for text in row.lacks {
-                // A problem's detail may repeat what the viewer has asked for.
+                // A problem's detail may repeat the text that the viewer has sent in the target.
                 let isForeign = answer.text.contains(text) && !target.contains(text)
                 #expect(!isForeign, "\(target) shows \(text): \(answer.text)")
             }
         }
     }
 
-    /// A viewer learns no more by ids than by names.
+    /// A viewer gets no explanation about another app, neither by the name of a user nor by the id
+    /// of a device or a notification.
     @Test(arguments: StoreKind.all) func aViewerGetsNoReasonsAboutOtherApps(kind: StoreKind) async throws {
         let (fixture, notifications) = try await self.makeFixture(kind)
         for (app, user, isSeen) in [("D", "alice", false), ("B", "bea", true)] {

@@ -9,7 +9,8 @@ import Testing
 
 @testable import PushServer
 
-/// A platform for calls gets no other notifications, since its app must show each as a call.
+/// A platform for VoIP calls gets no other notifications, because its app must show each push as a
+/// call.
 @Suite(.timeLimit(.minutes(5))) struct VoIPCallTests {
     private let fixture: ServerFixture
 
@@ -27,7 +28,7 @@ import Testing
         try await self.fixture.send(.post, Paths.notifications + query, user: user, body: body)
     }
 
-    /// Returns the platforms that have pushes.
+    /// Leases all queued pushes, and returns the platform of each.
     private func pushed() async throws -> [String] {
         var platforms: [String] = []
         for platform in ["apns", "voip"] {
@@ -71,7 +72,8 @@ import Testing
             .expectProblem(.invalidMember, "ExpiresIn must be 1 to 120 seconds")
     }
 
-    /// Otherwise notifications that are already queued for the device would ring as calls.
+    /// If a device could change to a platform for calls, notifications already queued for it would
+    /// ring as calls.
     @Test(arguments: [("apns", "voip", false), ("voip", "apns", false), ("voip", "voip", true), ("apns", "fcm", true)])
     func aDeviceKeepsItsPurpose(first: String, second: String, isAccepted: Bool) async throws {
         try await self.fixture.issue("one")

@@ -8,8 +8,8 @@ import Testing
 
 @testable import PushServer
 
-/// Platforms whose handles are JSON objects with one canonical spelling, and the key with which
-/// browsers subscribe.
+/// Platforms whose handles are JSON objects with one canonical spelling, and the Web Push key with
+/// which browsers subscribe.
 @Suite(.timeLimit(.minutes(5))) struct WebPushTests {
     private static let rule = ServerSettings.PlatformRule(
         SampleHandleRule(.object(canonical: canonical), part: "a") {
@@ -72,7 +72,8 @@ import Testing
         #expect(try await self.put(#"{"endpoint":"https://a"}"#, fixture).status == .ok)
         let text = "%7B%20%22endpoint%22%3A%20%22https%3A%2F%2Fa%22%20%7D"
         #expect(try await fixture.requestRegistration(handle: text) == "one")
-        // The text belongs to no platform and contains blanks, so it is not a handle.
+        // The text is no handle, because it contains blanks. It is no handle of a platform with
+        // JSON objects, either.
         try await fixture.send(.post, "/api/register?handle=%7B%20%7D").expectProblem(.invalidParameter, "handle")
     }
 

@@ -40,8 +40,8 @@ import Testing
         }
     }
 
-    /// Apple's answers for a token that it has issued in one environment, for the app `app` or
-    /// another one.
+    /// The environment and app for which Apple issued a token, the environment of the push, and
+    /// Apple's answer.
     @Test(arguments: [
         (APNsEnvironment.production, "app", APNsEnvironment.production, nil),
         (.sandbox, "app", .sandbox, nil),
@@ -196,7 +196,7 @@ import Testing
         ("alert", #"{"alert":{"loc-key":1}}"#, .payloadInvalid), ("alert", #"{"alert":{"key":"K"}}"#, .payloadInvalid),
         ("alert", #"{"alert":"x","category":1}"#, .payloadInvalid),
         ("alert", #"{"alert":"x","interruption-level":"loud"}"#, .payloadInvalid),
-        // The push has no alert that an extension could change.
+        // The push has no alert that an extension could change, so `mutable-content` is invalid.
         ("alert", #"{"badge":3,"mutable-content":1}"#, .payloadInvalid),
         ("alert", #"{"content-available":1}"#, .invalidPushType), ("background", #"{"content-available":1}"#, nil),
         ("background", #"{"content-available":1,"badge":3}"#, .invalidPushType),

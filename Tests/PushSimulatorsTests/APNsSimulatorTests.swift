@@ -128,7 +128,8 @@ import Testing
         #expect(self.apns.judge(request).response.provesClient == isProven)
     }
 
-    /// The seconds after the first token, and the connection on which another one arrives.
+    /// The seconds after the first token at which a second token arrives, the number of its
+    /// connection, and the status.
     @Test(arguments: [(0.0, 1, 429), (1199, 1, 429), (1200, 1, 200), (0, 2, 200)])
     func aConnectionAcceptsOneTokenPerTwentyMinutes(later: Double, connection: Int, expected: Int) throws {
         let now = Mutex(Tokens.now)

@@ -27,7 +27,7 @@ struct Curl {
         try authority.write(to: self.directory.appending(path: "ca.crt").path)
     }
 
-    /// Sends one request, and removes the directory after it.
+    /// Sends one request, and then removes its temporary directory.
     func send(
         _ url: String,
         headers: [HeaderField] = [],
@@ -42,10 +42,10 @@ struct Curl {
         return try Self.parse(head: output.head, body: output.body)
     }
 
-    /// Runs curl to its end; throws `Failure` with its code if that is not 0.
+    /// Runs curl to its end. Throws `Failure` with curl's exit code unless this is 0.
     private func run(_ arguments: [String]) async throws -> (head: String, body: String) {
         defer {
-            // A leftover directory does no harm.
+            // If the removal fails, the directory stays, which does no harm.
             try? FileManager.default.removeItem(at: self.directory)
         }
         let ca = self.directory.appending(path: "ca.crt").path

@@ -9,7 +9,7 @@ import Testing
         case quota(Int)
     }
 
-    /// Making a key takes longer than a test.
+    /// All tests share one key, because making a key takes longer than a test.
     private static let key = Result { try SigningKey.rsa2048() }
 
     private let authority: TestAuthority

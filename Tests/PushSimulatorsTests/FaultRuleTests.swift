@@ -66,7 +66,8 @@ import Testing
 
     // MARK: - Affected requests
 
-    /// Returns which of the first requests get the fault, counted from 1.
+    /// Returns the numbers of those of the first `count` requests that get the fault. The first
+    /// request has the number 1.
     private static func hits(_ text: String, among count: Int = 12, device: String = "abcd") throws -> [Int] {
         let script = FaultScript([try FaultRule(text)], now: { Date(timeIntervalSince1970: 0) })
         return (1...count).filter { _ in script.faultOfRequest { device } != nil }

@@ -1,4 +1,4 @@
-/// An HTTP/2 frame, read and written by hand: RFC 9113 section 4.1.
+/// An HTTP/2 frame, read and written byte by byte (RFC 9113 section 4.1).
 struct Frame: Equatable {
     let type: UInt8
     let flags: UInt8
@@ -9,7 +9,7 @@ struct Frame: Equatable {
     var isGoAway: Bool { self.type == 7 }
     var isHeaders: Bool { self.type == 1 }
 
-    /// The first bytes that a client sends.
+    /// The first bytes that a client sends: the preface and an empty SETTINGS frame.
     static let opening = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8) + Self.bytes(type: 4, flags: 0, stream: 0)
 
     /// The HEADERS frame of `POST https://a/`, with fields from HPACK's static table (RFC 7541).

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushSimulators
 
-/// The simulator's endpoints for access tokens without a key file.
+/// The simulator's endpoints that give access tokens to servers without a key file.
 @Suite(.timeLimit(.minutes(5))) struct GoogleTokenTests {
     private let pool: WorkloadIdentityPool
 
@@ -67,7 +67,7 @@ import Testing
     func subjectTokenOfAnotherIssuerAudienceOrKeyIsRefused(part: String) throws {
         let claims = self.pool.claims(issued: Tokens.now)
         let other = claims.replacing(part, with: "other")
-        // The pool does not check the subject.
+        // The pool does not check the subject, so only a wrong subject is accepted.
         let isAccepted = try self.exchange { $0["subject_token"] = try self.subjectToken(other) }.isAccepted
         #expect(isAccepted == (part == "system:"))
         let stranger = try WorkloadIdentityPool(key: .p256())

@@ -7,7 +7,8 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct HTTP1ConnectionTests {
     private static let limits = SimulatorServer.Limits(streamsBeforeProof: 1, streams: 1)
 
-    /// Sends the text, ends the writing, and returns all answers. The server echoes bodies.
+    /// Sends the text to a server that echoes bodies, and ends the client's side. Returns all
+    /// answers.
     private func answers(to text: String) async throws -> String {
         try await withConnection { loop, server, client in
             _ = try Array(text.utf8).withUnsafeBytes { try client.write($0) }

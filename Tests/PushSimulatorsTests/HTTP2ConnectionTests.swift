@@ -11,7 +11,8 @@ extension SocketStream {
         try #require(count == bytes.count)
     }
 
-    /// Reads until the frames satisfy the condition, or the peer ends.
+    /// Reads until the received frames satisfy `isEnough`, or the peer ends the connection.
+    /// Returns the frames.
     fileprivate func frames(until isEnough: ([Frame]) -> Bool) async throws -> [Frame] {
         var received: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4096)
@@ -62,7 +63,7 @@ extension SocketStream {
             let connection = try HTTP2Connection(server, loop: loop, limits: Self.limits) { _ in
                 SimulatedResponse(status: 200)
             }
-            // Safe: all of it stays on this loop.
+            // This is safe, because the stream is used only on this event loop.
             nonisolated(unsafe) let stream = server
             return try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask(executorPreference: loop) {

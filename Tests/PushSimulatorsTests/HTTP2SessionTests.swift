@@ -19,7 +19,7 @@ import Testing
         return Frame.all(in: output)
     }
 
-    /// SETTINGS_MAX_CONCURRENT_STREAMS, RFC 9113 section 6.5.2.
+    /// Returns the setting SETTINGS_MAX_CONCURRENT_STREAMS (RFC 9113 section 6.5.2).
     private static func streams(_ limit: UInt16) -> [UInt8] {
         [0, 3, 0, 0, UInt8(limit >> 8), UInt8(limit & 0xFF)]
     }

@@ -9,7 +9,7 @@ import SocketTLS
 enum Tokens {
     static let now = Date(timeIntervalSince1970: 1_800_000_000)
 
-    /// Makes a JWT of this header and these claims, both JSON text.
+    /// Makes a JWT with this header and these claims, which are JSON texts.
     static func make(header: String, claims: String, sign: ([UInt8]) throws -> [UInt8]) rethrows -> String {
         let text = Base64.url.text(of: header.utf8) + "." + Base64.url.text(of: claims.utf8)
         return text + "." + Base64.url.text(of: try sign(Array(text.utf8)))
@@ -25,7 +25,7 @@ enum Tokens {
 }
 
 extension SigningKey {
-    /// The 64 bytes of RFC 7518 section 3.4.
+    /// Returns the signature in the 64 bytes that RFC 7518 section 3.4 defines.
     func signES256(_ message: [UInt8]) throws -> [UInt8] {
         let der = try self.sign(message)
         let pair = try OpenSSLError.check(
@@ -44,8 +44,8 @@ extension SigningKey {
         return raw
     }
 
-    /// The signature in OpenSSL's own form: DER for a P-256 key, PKCS#1 version 1.5 for an RSA
-    /// key.
+    /// Returns the signature in OpenSSL's own form: DER for a P-256 key, PKCS#1 version 1.5 for an
+    /// RSA key.
     func sign(_ message: [UInt8]) throws -> [UInt8] {
         try self.withPointer { key in
             let context = try OpenSSLError.check("EVP_MD_CTX_new", EVP_MD_CTX_new())

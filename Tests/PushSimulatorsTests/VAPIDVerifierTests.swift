@@ -5,7 +5,8 @@ import Testing
 @testable import PushSimulators
 
 @Suite(.timeLimit(.minutes(5))) struct VAPIDVerifierTests {
-    /// Each token is made by hand, and valid except for one value.
+    /// The claims of a token, and the simulator's status. Each refused token is valid except for
+    /// one value.
     @Test(arguments: [
         (#"{"aud":"AUD","exp":43200,"sub":"mailto:a@b.example"}"#, 200),
         (#"{"aud":"AUD","exp":86400,"sub":"https://b.example"}"#, 200),

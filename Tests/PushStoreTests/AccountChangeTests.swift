@@ -46,7 +46,7 @@ import Testing
         )
     }
 
-    /// Sessions end when the user's rights grow, since a token on an old phone must not gain
+    /// When the user's rights grow, the user's sessions end: a token on an old phone must not gain
     /// rights.
     @Test(arguments: [
         (Role.device, Role?.some(.publisher), true), (.device, .device, false), (.publisher, .device, false),
@@ -106,8 +106,8 @@ import Testing
     @Test func issuedTokenOfAnotherOwnerOrAnOlderOneIsRefused() {
         let stored = self.account(issued: self.issued(0).account)
         for token in [self.issued(1, owner: 2), self.issued(-1)] {
-            // The token is checked before the check for the last administrator, so that the answer
-            // to a refused token reveals nothing else.
+            // The decision checks the token before it protects the last administrator. The answer
+            // to a refused token therefore reveals nothing else.
             let step = AccountChange(role: .device, issued: token).decide(stored, isLastAdministrator: true)
             #expect(step == .end(.missing))
         }

@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// Changes of users.
+/// Changes of users in the store.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct AccountTests {
     private let fixture: StoreFixture
 

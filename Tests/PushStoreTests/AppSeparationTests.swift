@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// Users, devices and notifications of two apps in one database.
+/// The separation of two apps in one database: their users, devices and notifications.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct AppSeparationTests {
     private static let bank = AppName("bank") ?? .usual
     private static let (own, others) = (Platform("apns"), Platform("apns", of: bank))
@@ -53,8 +53,8 @@ import Testing
         #expect(Set(platforms) == [Self.own, Self.others])
     }
 
-    /// There is a user of both apps and one user of each app, and devices of both apps have the
-    /// same tag. Each page of the fan-out has one device, or all devices.
+    /// One user belongs to both apps, and one to each app. Devices of both apps have the same tag.
+    /// A page of the fan-out (the search for recipients' devices) has one device, or all.
     @Test(arguments: [1, 1000])
     func aNotificationReachesUsersAndDevicesOfItsAppOnly(page: Int) async throws {
         let both = try await self.addUser("both", of: [Self.bank, .usual])
@@ -129,7 +129,8 @@ import Testing
         #expect(page.entries.map(\.id.rawValue) == [2, 4, 6])
     }
 
-    /// Adding an app to a user adds rights, and a token on an old phone must not gain these.
+    /// A user who gets another app gains rights. The user's sessions end then, because a token on
+    /// an old phone must not gain rights.
     @Test(arguments: [
         (Role.device, ["default"], Role?.none, ["default", "bank"] as [String]?, true),
         (.device, [], nil, ["bank"], true),

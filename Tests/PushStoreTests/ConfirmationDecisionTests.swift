@@ -16,7 +16,7 @@ import Testing
         self.claimKey = self.scene.sealing.index.hash(self.scene.handle, on: DecisionScene.platform, claimedBy: 1)
     }
 
-    /// The claim of the device 1 to the handle `x`.
+    /// The row of the device's unconfirmed registration of the handle `x`.
     private func claim() throws -> StoredDevice {
         self.scene.device(
             7,
@@ -60,7 +60,8 @@ import Testing
     }
 
     @Test(arguments: [
-        // Seconds since the push, wrong codes, whether it was used, and whether it registers.
+        // The seconds since the push of the code, the number of wrong attempts, whether the code
+        // was used, and whether it still registers the handle.
         (0.0, Int64(0), false, true), (3599, 4, false, true), (3600, 0, false, false), (0, 5, false, false),
         (0, 0, true, false),
     ])
@@ -90,7 +91,8 @@ import Testing
     ) throws {
         let handle = try self.scene.sealing.seal("x", in: .handle(1))
         let last = self.scene.code(pushedAt: self.scene.now - age, isUsed: isUsed)
-        // The device's row names no claim, or a claim that has ended since the store read the row.
+        // The device's row refers to no claim (unconfirmed registration of a handle), or to a
+        // claim that has ended since the store read the row.
         for claim in [nil, 7] as [Int64?] {
             let device = self.scene.device(lane: DecisionScene.lane, handle: handle, claim: claim)
             #expect(try self.confirm(code, of: last, device, claim: []).step == .end(outcome))
@@ -102,7 +104,8 @@ import Testing
         let (step, asked) = try self.confirm(of: last, self.scene.device(), claim: [])
         #expect(step == .end(.refused))
         #expect(asked.count == 1)
-        // An earlier version retired claims together with the devices of an app.
+        // An earlier version retired claims together with the devices of an app, so a claim's row
+        // may be empty.
         let emptied = self.scene.device(7)
         #expect(try self.confirm(of: last, self.scene.device(claim: 7), claim: [emptied]).step == .end(.refused))
     }

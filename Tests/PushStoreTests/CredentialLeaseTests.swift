@@ -3,7 +3,7 @@ import PushStore
 import Synchronization
 import Testing
 
-/// How long cached credentials are valid.
+/// How long a server may rely on cached credentials while it has a lease of the database.
 @Suite(.timeLimit(.minutes(5))) struct CredentialLeaseTests {
     /// A clock that a test sets, in seconds after its start.
     private final class Clock: Sendable {
@@ -22,8 +22,8 @@ import Testing
 
     private let clock = Clock()
 
-    /// The lease lasts until second 4. The arguments: changes of the lease with their times, the
-    /// time of the check, whether a term from the lease's beginning is still valid then, and
+    /// The lease lasts until second 4. The arguments are the lease's changes with their times, and
+    /// the time of the check. Then: whether a term that began with the lease is still valid, and
     /// whether a new term can begin.
     @Test(
         arguments: [
@@ -33,7 +33,7 @@ import Testing
             // After the lease had a gap, however short, requests that began before the gap are
             // abandoned.
             ([(4, .extend(to: 8))], 7, false, true), ([(100, .extend(to: 104))], 101, false, true),
-            // A renewal whose answer came late does not shorten the lease.
+            // A late answer to a renewal does not shorten the lease.
             ([(1, .extend(to: 3))], 3.9, true, true),
             ([(1, .end(isFinal: false))], 1, false, false),
             ([(1, .end(isFinal: false)), (2, .extend(to: 6))], 3, false, true),

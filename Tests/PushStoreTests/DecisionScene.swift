@@ -56,7 +56,7 @@ struct DecisionScene {
         )
     }
 
-    /// A row of `device`; without a lane, no handle is registered.
+    /// Makes a row of the table `device`. Without a lane, the device has no registered handle.
     func device(
         _ number: Int64 = 1,
         id: String = "a-1",
@@ -98,7 +98,7 @@ struct DecisionScene {
         PushStore.Confirmation(pushedAt: pushedAt, isUsed: isUsed, notification: 4, failures: failures, seed: seed)
     }
 
-    /// All facts that a store could read.
+    /// Makes all facts that a store could read for a decision.
     func facts(
         device: StoredDevice?,
         isSignedIn: Bool = true,
@@ -123,8 +123,8 @@ struct DecisionScene {
         return facts
     }
 
-    /// Answers the questions of a decision, as a store does. Returns the decision's result and its
-    /// questions.
+    /// Repeats a decision, and gives it each fact that it asks for, as a store does. Returns the
+    /// decision's result and its questions.
     func follow<Outcome>(
         _ all: RegistrationFacts,
         _ decide: (RegistrationFacts) throws -> RegistrationStep<Outcome>

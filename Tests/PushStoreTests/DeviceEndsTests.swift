@@ -25,7 +25,8 @@ import Testing
         #expect(DeviceEnds(ofSessions: [], by: nil).isEmpty)
     }
 
-    /// Claims are deleted, since no client asks about a claim that has ended.
+    /// The store deletes claims (unconfirmed registrations of handles) and does not only retire
+    /// them, because no client asks about an ended claim.
     @Test func leavingAnAppRetiresItsDevicesAndDeletesItsClaims() throws {
         let (bank, shop) = (try #require(AppName("bank")), try #require(AppName("shop")))
         let devices = [

@@ -34,9 +34,8 @@ import Testing
         #expect(entry.pushedAt == nil)
     }
 
-    /// The time of the last fetch belongs to the user, whichever device fetches. The store reads
-    /// it from the latest notifications only, so that a page costs the same for a user with many
-    /// notifications.
+    /// The time of the last fetch is the same for all devices of a user. The store reads it only
+    /// from the latest notifications, because a user may have very many.
     @Test func theUsersLastFetchIsThatOfTheLatestNotifications() async throws {
         let alice = try await self.fixture.addUser("alice")
         for handle in ["a1", "a2"] { try await self.fixture.addDevice(of: alice, handle: handle) }
@@ -84,15 +83,15 @@ import Testing
         #expect(try await times() == ["alice": [pushed, self.fixture.now], "bob": [nil, nil]])
         let one = try await self.fixture.reader.userEntry(named: alice.name)
         #expect(one?.pushedAt == pushed && one?.fetchedAt == self.fixture.now)
-        // For a user with very many devices, the store reads the last push of the newest devices
-        // only.
+        // For a user with very many devices, the store reads the time of the last push only from
+        // the newest devices.
         for number in 1...UserEntry.countedForPush {
             try await self.fixture.addDevice(of: alice, handle: "b\(number)")
         }
         #expect(try await times()["alice"] == [nil, self.fixture.now])
     }
 
-    /// The devices registered in the same millisecond, and the clock was set back.
+    /// Some devices registered in the same millisecond, and some after the clock was set back.
     @Test(arguments: [1, 2, 3, 7])
     func pagesOfAUserNeitherRepeatNorMissADevice(limit: Int) async throws {
         let alice = try await self.fixture.addUser("alice")

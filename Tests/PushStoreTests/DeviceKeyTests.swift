@@ -3,7 +3,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// The texts of devices' public keys for end-to-end encryption.
+/// The public keys of devices for end-to-end encryption, which the store keeps as texts.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct DeviceKeyTests {
     private let fixture: StoreFixture
 
@@ -58,7 +58,7 @@ import Testing
         #expect(try await self.keys("username:alice") == ["alice \(phone)": nil])
     }
 
-    /// The handle of a device changes often; its keys stay.
+    /// The handle of a device changes often, but its key must stay.
     @Test func aKeySurvivesRegisteringAgainAndEndsWithTheRegistration() async throws {
         let (alice, bob) = (try await fixture.addUser("alice"), try await fixture.addUser("bob"))
         let phone = try await fixture.addDevice(of: alice, handle: "a1")
@@ -72,7 +72,7 @@ import Testing
         )
         _ = try await fixture.store.register(again, as: phone, for: alice, now: fixture.now)
         #expect(try await self.keys("username:alice") == ["alice \(phone)": "one"])
-        // Another account registers the handle, which retires the device.
+        // Another account registers the same handle. This retires the device.
         let other = try await fixture.addDevice(of: bob, handle: "a2")
         #expect(try await self.keys("username:alice") == [:])
         #expect(try await self.keys("username:bob") == ["bob \(other)": nil])

@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// The devices that end with a session, and those that stay.
+/// Which devices are unregistered when a session ends, and which stay.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct DeviceSessionTests {
     private let fixture: StoreFixture
     private let alice: User
@@ -34,7 +34,8 @@ import Testing
         return try #require(token)
     }
 
-    /// Registers a device under an id of the user. The store issues the id if it does not exist.
+    /// Registers a device under an id of the user. Issues the id to the user first, if it does not
+    /// exist.
     private func register(
         _ id: String,
         handle: String = "abc",
@@ -85,7 +86,7 @@ import Testing
         for id in ["phone", "pad"] {
             #expect(try await self.register(id, handle: id, with: other) == Self.gone)
         }
-        // The store sends none of the device's queued pushes.
+        // The queued pushes of the unregistered devices are not sent.
         let handles = try await self.fixture.lease().map(\.push.handle).sorted()
         #expect(handles == ["given", "other", "password"])
         let entries = try await self.fixture.reader.auditEntries(before: nil, limit: 10)
@@ -119,7 +120,7 @@ import Testing
         #expect(try await self.devices() == ["phone"])
     }
 
-    /// An administrator or the user sets the password.
+    /// Either an administrator or the user sets the new password.
     @Test(arguments: [true, false])
     func aNewPasswordEndsTheDevicesOfAllSessions(isByAdministrator: Bool) async throws {
         let bob = try await self.fixture.addUser("bob")
@@ -131,7 +132,8 @@ import Testing
         #expect(try await self.register("bobs", handle: "bobs", of: bob, with: bobs) == .registered(moved: 0))
         let hash = PasswordHash(phc: "new")
         if isByAdministrator {
-            // A higher role in the same change also ends sessions, and does so first.
+            // The same change gives a higher role, which also ends the sessions. The new password
+            // must end their devices nevertheless.
             let outcome = try await self.store.changeUser(
                 self.alice.name,
                 role: .admin,
@@ -150,7 +152,8 @@ import Testing
         #expect(try await self.devices(of: bob) == ["bobs"])
     }
 
-    /// Nobody has decided to remove the device, and its user will sign in there again.
+    /// When a session expires, nobody has decided to remove the device. Its user will probably
+    /// sign in there again.
     @Test func deviceStaysIfItsSessionEndsWithoutASignOut() async throws {
         let short = try await self.addSession(lifetime: 10)
         #expect(try await self.register("phone", handle: "a", with: short) == .registered(moved: 0))
@@ -178,7 +181,8 @@ import Testing
             #expect(try await self.register("phone", with: token) == .signedOut)
         }
         #expect(try await self.devices().isEmpty)
-        // Other devices with the handle are not affected.
+        // A registration with an ended session does not affect another device with the same
+        // handle.
         #expect(try await self.register("pad", with: nil) == .registered(moved: 0))
         #expect(try await self.register("phone", with: session) == .signedOut)
         #expect(try await self.devices() == ["pad"])
@@ -194,8 +198,8 @@ import Testing
         #expect(try await self.devices(of: bob) == ["bobs"])
     }
 
-    /// Either the session's end finds the device, or the registration finds that the session has
-    /// ended.
+    /// Either the end of the session finds the device and unregisters it, or the registration
+    /// finds that the session has ended.
     @Test func noDeviceOutlivesASessionThatEndsMeanwhile() async throws {
         let outcomes = try await withThrowingTaskGroup(of: RegisterOutcome?.self) { group in
             for number in 0..<20 {

@@ -83,7 +83,8 @@ import Testing
         let (alice, bob) = (try await fixture.addUser("alice"), try await fixture.addUser("bob"))
         let made = fixture.now
         let old = try await fixture.addDevice(of: alice, platform: "fcm", handle: "abc")
-        // The store does not report the user's own devices that were replaced.
+        // The store reports a device that moved to another user. It does not report devices that
+        // the user's own registrations replaced.
         try await fixture.addDevice(of: alice, handle: "xyz")
         try await fixture.addDevice(of: alice, handle: "xyz")
         fixture.clock.advance(by: 5)
@@ -156,8 +157,7 @@ import Testing
             fixture.clock.advance(by: 1)
             ids.append(try await store.requestRegistration(ofUser: alice.id, handle: nil, now: fixture.now))
         }
-        // Only an id that the store still has may be used: the newest one; the oldest was
-        // dropped.
+        // The store has dropped the oldest id, so only the newest one may be used.
         let first = try await store.register(registration("abc"), as: ids[0], for: alice, now: fixture.now)
         let last = try await store.register(registration("abc"), as: ids[24], for: alice, now: fixture.now)
         #expect(first == .gone(reason: "the registration id was not issued to this user"))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushStore
 
-/// Decisions about due pushes and the interval between two pushes to one device, tested without a
+/// What happens to a due push, and when the next push to the same device is due, tested without a
 /// database.
 @Suite(.timeLimit(.minutes(5))) struct DueDeliveryTests {
     private static let now = Date(timeIntervalSince1970: 1_000_000)
@@ -77,7 +77,8 @@ import Testing
         #expect(self.decision(delivery) == .settle(.cancelled, reason: PushReason.noDevice))
     }
 
-    /// If no other process uses the database, no other process can have the key.
+    /// The push waits for a missing key only if another process could have the key, and so only if
+    /// another process uses the database.
     @Test(arguments: [true, false]) func missingKeyIsAwaitedIfOthersMayHaveIt(othersHaveKeys: Bool) {
         let error = VaultError.keyMissing(4)
         for delivery in [self.delivery(handle: .failure(error)), self.delivery(alert: .failure(error))] {

@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// Enrolment codes: each works once, for its user, until it expires.
+/// Each enrolment code signs in its user once, until it expires.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct EnrolmentStoreTests {
     private let fixture: StoreFixture
     private let alice: User

@@ -33,7 +33,7 @@ import Testing
         )
     }
 
-    /// Registers the device like a client that states this environment.
+    /// Registers the device as a client does that states this environment.
     private func register(_ environment: PushEnvironment, handle: String = "aa") async throws {
         let registration = DeviceRegistration(
             platform: Self.platform,
@@ -88,13 +88,13 @@ import Testing
         #expect(try await self.move(from: Self.production, to: Self.sandbox, handle: "bb"))
     }
 
-    /// The store uses the environment that a client states until it has moved the device. From
-    /// then on, it uses the client's environment only for a new handle.
+    /// The store uses the environment that a client states until it has moved the device to the
+    /// other environment. After the move, it uses the client's environment only for a new handle.
     @Test(arguments: [
-        // The device was moved to the sandbox. The client repeats production, or states the
-        // sandbox.
+        // The device was moved to the sandbox. The client states production again, or the sandbox.
         (1, PushEnvironment.production, "aa", PushEnvironment.sandbox, false), (1, .sandbox, "aa", .sandbox, true),
-        // A new handle starts again, and so does a handle that neither environment knew.
+        // For a new handle, the client's environment counts again. It also counts for a handle
+        // that neither environment knew.
         (1, .production, "bb", .production, true), (2, .production, "aa", .production, true),
         (2, .sandbox, "aa", .sandbox, true), (0, .sandbox, "aa", .sandbox, true),
         (0, .production, "aa", .production, true),

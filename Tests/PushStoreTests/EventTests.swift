@@ -63,12 +63,13 @@ import Testing
                     reason: reason
                 )
         )
-        // Settling the push again changes nothing.
+        // If a push is settled twice, the second settlement changes nothing and makes no event.
         try await self.fixture.settle(delivery, as: .failed(reason: "late"))
         #expect(try await self.events() == [event])
     }
 
-    /// If the notification of a fetch is deleted, the apps of the user who fetched it decide.
+    /// A sender reads events of its own apps only. If the notification of an event is deleted, the
+    /// apps of the user who fetched it count.
     @Test(arguments: [false, true])
     func aSenderReadsNoEventsOfAppsThatItHasLeft(isDeleted: Bool) async throws {
         let (bank, now) = (try #require(AppName("bank")), self.fixture.now)
@@ -121,7 +122,7 @@ import Testing
         #expect(events.first?.reason == "dismissed by the user")
     }
 
-    /// Changes, other than the outcome of sending, that end a push.
+    /// Changes that cancel a queued push before it is sent.
     @Test(arguments: ["dismissal", "recall", "unregistration", "deletion of the user", "retirement"])
     func aPushInTheQueueThatIsNoLongerNeededIsCancelled(cause: String) async throws {
         try await self.fixture.post(1, from: self.paul, to: "username:alice")
@@ -261,7 +262,8 @@ import Testing
         fixture.clock.advance(by: 100)
         _ = try await store.deleteExpired(now: fixture.now, page: 100)
         let events = try await fixture.reader.events(after: nil, ofSender: nil, limit: 100).events
-        // The fourth push was being sent when its notification expired.
+        // A second event of expiry belongs to the fourth push, which was being sent when its
+        // notification expired.
         #expect(events.map(\.kind) == (kind == .expired ? [kind, kind] : [kind]))
     }
 
@@ -312,12 +314,12 @@ import Testing
         try await fixture.settle(delivery, as: .accepted(providerID: nil))
         let events = try await fixture.reader.events(after: first, ofSender: nil, limit: 10).events
         #expect(events.count == 1)
-        // Otherwise a database that was restored from before the first event would give its
-        // number to another event.
+        // Each start skips numbers. Otherwise a database restored from before the first event
+        // would give that event's number to another event.
         #expect(try #require(events.first).number > first + 1)
         #expect(try await fixture.reader.eventBacklog().count == 2)
-        // The start of the first process and its event are deleted, and so is the start of the
-        // gap.
+        // This deletes the row for the first process's start, its event, and the row at the
+        // beginning of the gap.
         let trimmed = try await fixture.store.trimEvents(before: .distantFuture, limit: 2)
         #expect(trimmed == TrimmedEvents(count: 2, undelivered: 1))
         #expect(try await fixture.reader.eventBacklog().count == 1)
@@ -339,7 +341,7 @@ import Testing
             #expect(try await self.fixture.reader.lastDeliveredEvent() == event.number)
         }
         #expect(try await self.fixture.reader.eventBacklog() == EventBacklog(count: 0, oldest: nil))
-        // A late answer to an earlier batch does not lower the number.
+        // A late answer to an earlier batch must not lower the number of the last delivered event.
         try await self.store.recordDelivered(eventsUpTo: events[0].number)
         #expect(try await self.fixture.reader.lastDeliveredEvent() == events[3].number)
     }
@@ -351,7 +353,8 @@ import Testing
         }
         let events = try await self.events()
         try await self.store.recordDelivered(eventsUpTo: events[0].number)
-        // The row of the process's start has this machine's time.
+        // The row for the process's start has the machine's time, and not the test clock's, so it
+        // is deleted first.
         _ = try await self.store.trimEvents(before: .distantFuture, limit: 1)
         let date = events[2].at + 1
         #expect(try await self.store.trimEvents(before: date, limit: 2) == TrimmedEvents(count: 2, undelivered: 1))
@@ -361,7 +364,7 @@ import Testing
         #expect(try await self.page(after: events[0].number).isTruncated)
         #expect(try await !self.page(after: events[2].number).isTruncated)
         #expect(try await self.fixture.reader.eventBacklog().count == 2)
-        // The newest event stays, so that its number is not used again.
+        // The newest event is never deleted, so that its number is not used again.
         while try await self.store.trimEvents(before: .distantFuture, limit: 2).count > 0 {}
         #expect(try await self.events() == [events[4]])
     }

@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// Reads for operators' questions about pushes, users and devices.
+/// What the store reads for operators' commands about failed pushes, users and devices.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct FailedPushTests {
     private let fixture: StoreFixture
     private let alice: User
@@ -14,8 +14,8 @@ import Testing
         self.alice = try await self.fixture.addUser("alice")
     }
 
-    /// Posts notifications with these numbers to alice's devices, and lets their pushes fail a
-    /// second after each other.
+    /// Posts notifications with these numbers to alice's devices, and makes the pushes of each
+    /// notification fail a second after those of the previous one.
     private func fail(_ numbers: ClosedRange<Int64>, expiresIn: TimeInterval = 3600) async throws {
         for number in numbers {
             self.fixture.clock.advance(by: 1)
@@ -52,7 +52,8 @@ import Testing
         #expect((push.state, push.lane, push.updatedAt) == (.failed, Lane(Platform("apns")), self.fixture.now))
     }
 
-    /// `doctor` reads the tallies while a server runs.
+    /// `sealpost doctor` reads the counts of pushes (tallies) while a server runs, by an
+    /// inspection of the database.
     @Test func anInspectionHasTheTalliesOfTheLanes() async throws {
         try await self.fixture.addDevice(of: self.alice, handle: "a1")
         try await self.fail(1...2)
@@ -69,7 +70,8 @@ import Testing
         #expect(try await self.failed(since: last + 0.001).isEmpty)
     }
 
-    /// Two devices fail at the same time, and so do two notifications to one device.
+    /// Several failures have the same time: pushes to two devices, and pushes of two notifications
+    /// to one device.
     @Test(arguments: [1, 2, 3, 10]) func pagesNeitherRepeatNorMissAFailedPush(limit: Int) async throws {
         for handle in ["a1", "a2"] { try await self.fixture.addDevice(of: self.alice, handle: handle) }
         try await self.fail(1...2)
@@ -85,7 +87,7 @@ import Testing
         #expect(pages == whole)
     }
 
-    /// Events are not configured, so this does not depend on them.
+    /// This store records no events, so the list of failed pushes does not depend on events.
     @Test func aFailedPushIsListedUntilItsNotificationIsDeleted() async throws {
         try await self.fixture.addDevice(of: self.alice, handle: "a1")
         try await self.fail(1...1, expiresIn: 600)

@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// The fan-out of broadcasts, page by page.
+/// The fan-out of broadcasts: the store finds the devices for a tag page by page.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct FanoutTests {
     private let fixture: StoreFixture
     private var store: any Store { self.fixture.store }
@@ -15,7 +15,8 @@ import Testing
         self.alice = try await self.fixture.addUser("alice")
     }
 
-    /// Adds devices with the handles d0, d1 and so on. Each has its own user, and these tags.
+    /// Adds devices with the handles d0, d1 and so on. Each device has its own user, and the tags
+    /// that `tags` returns for its number.
     private func addDevices(_ count: Int, tags: (Int) -> [String]) async throws {
         for number in 0..<count {
             let user = try await fixture.addUser("user\(number)")
@@ -105,7 +106,7 @@ import Testing
         try await fixture.post(1, from: alice, to: "news", collapseID: "key", page: 3)
         fixture.clock.advance(by: 1)
         try await fixture.post(2, from: alice, to: "news", collapseID: "key", page: 3)
-        // The older broadcast is first, as always.
+        // The store completes the older broadcast first.
         try await self.expand()
         let leased = try await fixture.lease()
         #expect(leased.map(\.push.notification.rawValue) == Array(repeating: 2, count: 8))

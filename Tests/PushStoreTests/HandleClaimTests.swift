@@ -5,15 +5,15 @@ import PushTesting
 import Synchronization
 import Testing
 
-/// Guessable handles: the store registers them once their user has returned the code that was
-/// pushed to them.
+/// Handles that can be guessed. The store registers such a handle only when the user has returned
+/// the code that was pushed to the handle.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct HandleClaimTests {
     private let fixture: StoreFixture
     private let alice: User
     private let bob: User
     private var store: any Store { self.fixture.store }
     private var reader: any StoreReader { self.fixture.reader }
-    /// Makes ids for the notifications of codes.
+    /// Makes the ids of the notifications by which codes are pushed.
     private let ids = Numbers()
 
     init() async throws {
@@ -109,7 +109,7 @@ import Testing
         #expect(try await self.handles(of: self.alice) == ["taken"])
     }
 
-    /// The user's rows of the other app are not changed.
+    /// Only the claims in the app that the user leaves end. The user's rows in the other app stay.
     @Test(arguments: ["a", "b"])
     func userWhoLeavesAnAppLosesItsClaimsThere(id: String) async throws {
         let (bank, now) = (try #require(AppName("bank")), self.fixture.now)
@@ -249,7 +249,7 @@ import Testing
         _ = try await self.register("b", "x", of: self.bob)
         let code = try await self.pushedCode(to: "x")
         for _ in 0..<4 { #expect(try await self.confirm("b", "0123", of: self.bob) == .refused) }
-        // The fifth attempt is too many.
+        // After five wrong attempts, even the right code is refused.
         #expect(try await self.confirm("b", "", of: self.bob) == .refused)
         #expect(try await self.confirm("b", code, of: self.bob) == .refused)
         // The store pushes the next code after a minute.
@@ -333,7 +333,8 @@ import Testing
             #expect(try await self.register("b", "x\(number)", of: self.bob) == .unconfirmed(hasWork: true))
         }
         #expect(try await self.register("b", "more", of: self.bob) == .tooManyClaims(until: start + 3600))
-        // At the limit, the user may repeat an existing claim, and other users may make claims.
+        // At the limit, the user may repeat an existing claim (unconfirmed registration), and
+        // other users may still claim handles.
         #expect(try await self.register("b", "x7", of: self.bob) == .unconfirmed(hasWork: true))
         #expect(try await self.register("a", "more", of: self.alice) == .unconfirmed(hasWork: true))
         self.fixture.clock.advance(by: 3600)
@@ -344,7 +345,7 @@ import Testing
         let bounds = try #require(StorageBounds(devices: 1, notifications: 10, bytes: 1000))
         _ = try await self.register("b", "x", of: self.bob, within: bounds)
         let code = try await self.pushedCode(to: "x")
-        // The claim itself does not count as a device.
+        // A claim (unconfirmed registration) does not count as a device until it is confirmed.
         #expect(
             try await self.register("c", "y", of: self.bob, platform: "apns", within: bounds) == .registered(moved: 0)
         )
@@ -389,7 +390,7 @@ import Testing
         try await self.fixture.settle(again, as: .failed(reason: "HTTP 410"))
         let failed = try await push()
         #expect(failed.state == .failed && failed.updatedAt == self.fixture.now && failed.nextAttempt == nil)
-        // The list of failed pushes has the id of the claim.
+        // In the list of failed pushes, the push of a code has the id of the claim's row.
         let failure = try #require(
             try await self.reader.failedPushes(since: now, before: nil, limit: 1).first?.delivery.device
         )
@@ -421,7 +422,7 @@ import Testing
     }
 }
 
-/// Gives out numbers from 1000 on.
+/// Returns a new number at each call, from 1001 on.
 private final class Numbers: Sendable {
     private let last = Atomic<Int64>(1000)
 

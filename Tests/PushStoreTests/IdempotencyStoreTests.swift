@@ -35,7 +35,8 @@ import Testing
         IdempotentRequest(key: Data(repeating: key, count: 16), request: Data(repeating: request, count: 16))
     }
 
-    /// The key is free even if cleanup has not deleted its row yet.
+    /// A client may use an idempotency key again after a day, even if cleanup has not deleted its
+    /// row yet.
     @Test func keyIsFreeAfterADay() async throws {
         let alice = try await self.fixture.addUser("alice")
         let stored = PostOutcome.stored(pushes: 0, hasWork: false)

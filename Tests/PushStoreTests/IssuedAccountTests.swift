@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// Accounts of an issuer's users.
+/// Accounts of users who sign in with tokens of an issuer.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct IssuedAccountTests {
     private static let (alice, mallory) = (Data(repeating: 1, count: 16), Data(repeating: 2, count: 16))
 

@@ -4,8 +4,9 @@ import PushStore
 import PushTesting
 import Testing
 
-/// A device registers an address at another provider. Its queued pushes move to that provider's
-/// lane, no provider gets a handle of another provider, and the counts of each lane are correct.
+/// A device registers a handle of another provider. Its queued pushes move to that provider's lane
+/// (queue of pushes). No provider gets another provider's handle, and the counts of each lane stay
+/// correct.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct LaneChangeTests {
     private let fixture: StoreFixture
     private let alice: User
@@ -40,7 +41,7 @@ import Testing
         )
     }
 
-    /// Leases each lane's pushes. Returns the handles that its provider gets.
+    /// Leases the due pushes of a platform. Returns the handles that the platform's provider gets.
     private func claimed(_ platform: String) async throws -> [String] {
         try await fixture.lease(platform).map(\.push.handle)
     }
@@ -55,7 +56,8 @@ import Testing
     @Test(arguments: [1, 2, 3, 1000])
     func queuedPushesMoveWithTheRegistration(page: Int) async throws {
         for number: Int64 in 1...3 { try await self.post(number) }
-        // The pushes wait for a time that the old provider set; it does not hold for the new one.
+        // A push waits for a time that the old provider set. This time does not apply to the new
+        // provider.
         let first = try #require(try await fixture.lease(limit: 1).first)
         try await fixture.settle(first, as: .retried(at: fixture.now + 900, reason: "busy"))
         #expect(try await self.register("fcm", "token-of-fcm", page: page) == .registered(moved: 3))
@@ -113,7 +115,8 @@ import Testing
         try await self.expectTally("apns", enqueued: 1) { $0.failed = 1 }
     }
 
-    /// After a crash, the pushes that the last process had leased are returned to their lane.
+    /// After a crash, the store returns the pushes that the last process had leased to the lane of
+    /// their device.
     @Test func reclaimedPushMovesToTheLaneOfItsDevice() async throws {
         try await self.post(1)
         _ = try await fixture.lease()

@@ -100,7 +100,8 @@ import Testing
         #expect(named.hasMore)
     }
 
-    /// A page that exceeds its budget is not returned, and the store reads no payload for it.
+    /// If a page would exceed its budget of bytes, the store returns no page, and reads no payload
+    /// for it.
     @Test func aPageBeyondItsBudgetIsGivenUp() async throws {
         for number in Int64(1)...5 { try await self.post(number, length: 100) }
         let ids = try (1...5).map { try self.id($0) }
@@ -148,12 +149,12 @@ import Testing
         let all = try await self.page()
         for number in [Int64(2), 4, 1] { try await self.recall(number, page: recallPage) }
         try await self.fixture.post(6, from: self.alice, to: "username:alice")
-        // Of three readers, the first has read some pages before the recall, the second has read
-        // all, and the third begins now.
+        // Of three readers of the list, the first has read some pages before the recall, and the
+        // second has read all pages. The third begins after the recall.
         #expect(try await self.collect(from: first.end, limit: 2) == [3, 5, -2, -4, -1, 6])
         #expect(try await self.collect(from: all.end, limit: 2) == [-2, -4, -1, 6])
-        // A reader who begins now learns only of notifications that disappeared after the first
-        // page.
+        // A reader who begins after the recall learns only of those recalls that happened after
+        // its first page.
         #expect(try await self.collect(from: nil, limit: 500) == [3, 5, 6])
         #expect(try await self.collect(from: nil, limit: 2) == [3, 5, -2, -4, -1, 6])
         #expect(try await self.collect(from: nil, limit: 500, of: bob) == [3, 5])
@@ -180,7 +181,7 @@ import Testing
         )
     }
 
-    /// Returns the ids of all pages; tombstones are negative.
+    /// Returns the ids of all pages; the id of a deleted notification is negative.
     private func collect(from start: Int64?, limit: Int, of user: User? = nil) async throws -> [Int64] {
         var (seen, start) = ([Int64](), start)
         while true {

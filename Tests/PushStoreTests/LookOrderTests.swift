@@ -7,20 +7,21 @@ import Testing
 struct LookOrderTests {
     private static let now = Date(timeIntervalSince1970: 1_800_000_000)
 
-    /// The last argument is the seconds until the look is due, or `nil` if the change makes no
-    /// look.
+    /// The arguments are the interval, the time of the last look, whether that look is waiting,
+    /// and whether the change is urgent. The last one is the seconds until the new look is due;
+    /// `nil` means no new look.
     @Test(
         arguments: [
             (10, nil, false, false, 2.0), (1, nil, false, false, 0.2), (1200, nil, false, false, 2),
-            // A look that is already waiting also covers this change.
+            // A waiting look also serves for this change, so there is no new one.
             (10, 5.0, true, false, nil), (10, -100, true, false, nil),
-            // The last look was sent, so the next one waits for the interval.
+            // The last look was already sent, so the new look waits for the rest of the interval.
             (10, -3, false, false, 7), (10, -9.5, false, false, 2), (1, -0.5, false, false, 0.5),
             // Urgent looks are due at once, unless a waiting look is due within a second anyway.
             (10, nil, false, true, 0), (10, 5, true, true, 0), (10, 0.5, true, true, nil),
             (10, -0.25, false, true, 0.75),
             (10, -3, false, true, 0),
-            // The clock was set back.
+            // The clock was set back, so the last look seems to lie far ahead.
             (10, 1e6, false, false, 10), (10, 1e6, true, true, 0),
         ] as [(Int, Double?, Bool, Bool, Double?)]
     )

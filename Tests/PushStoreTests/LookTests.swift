@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// Pushes that tell a user's other devices to sync.
+/// Looks: pushes that tell a user's other devices to sync.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct LookTests {
     private static let interval = 10.0
 
@@ -77,8 +77,8 @@ import Testing
         (expected.enqueued, expected.accepted) = (1, 1)
         #expect(try await self.tally() == expected)
         #expect(try await self.fixture.reader.tallies().count == 1)
-        // After a look, a notification is pushed without waiting for the interval, and a later
-        // look does not replace the notification.
+        // A notification does not wait for the interval after a look, and a later look does not
+        // replace the push of the notification.
         try await self.fixture.post(1, from: self.alice, to: "username:alice", platforms: ["apns"])
         #expect(try await self.look())
         let leased = try await self.fixture.lease(interval: .seconds(1200))
@@ -96,7 +96,7 @@ import Testing
             #expect(try await self.tally()?.accepted == number + 1)
             #expect(try await self.tally()?.enqueued == number + 1)
         }
-        // A change after the last push waits for the interval.
+        // The look for a change after the last push waits for the interval.
         #expect(try await self.look())
         #expect(try await self.due() == Self.interval)
     }
@@ -128,7 +128,8 @@ import Testing
         #expect(try await self.fixture.reader.summary(of: try #require(last)) != nil)
     }
 
-    /// Otherwise looks for an event stream that nobody reads would fill the database.
+    /// If unsettled looks stayed, the looks for an event stream that nobody reads would fill the
+    /// database.
     @Test func aLookThatIsNeverSettledIsDeletedSoonAfterTheNext() async throws {
         try await self.fixture.addDevice(of: self.alice, handle: "one")
         var ids: [NotificationID] = []
@@ -165,7 +166,8 @@ import Testing
             try await self.store.cancelLooks(of: [sync], now: self.fixture.now)
         }
         try await self.look()
-        // A list that the device fetched before the change does not contain the change.
+        // A list from before the change does not contain it, so its fetch must not cancel the
+        // look.
         try await sync(0)
         #expect(try await self.tally()?.pending == 1)
         try await sync(change)
@@ -180,7 +182,7 @@ import Testing
         let push = try #require(try await self.lease().first)
         #expect(push.push.priority == .high)
         try await self.fixture.settle(push, as: .accepted(providerID: nil))
-        // Many recalls in a row make one push a second.
+        // Many recalls in a row cause only one push a second.
         for _ in 0..<10 { try await self.look(isUrgent: true) }
         #expect(try await self.due() == 1)
         #expect(try await self.tally()?.enqueued == 3)

@@ -79,8 +79,7 @@ import Testing
         let leased = try #require(try await self.lease().first)
         fixture.clock.advance(by: 5)
         try await fixture.settle(leased, as: .retried(at: fixture.now + 600, reason: "busy"))
-        // The store finds the oldest push, however many pushes with an earlier due time precede
-        // it.
+        // The store finds the oldest push even if many younger pushes are due before it.
         for number in 2...Int64(OldestPush.maximumExamined) + 8 {
             fixture.clock.advance(by: 0.1)
             try await fixture.post(number, from: alice, to: "username:alice")
@@ -95,7 +94,8 @@ import Testing
         #expect(abs(age - 5.1) < 0.01)
     }
 
-    /// A parked push waits for its device, and not for a provider.
+    /// A parked push waits until its device connects, and not for a provider, so it does not count
+    /// as old.
     @Test func oldestPushIgnoresParkedPushes() async throws {
         try await self.fill()
         let leased = try #require(try await self.lease().first)

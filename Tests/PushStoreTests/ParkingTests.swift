@@ -36,8 +36,8 @@ import Testing
         #expect(try await self.fixture.lease("stream").count == 5)
     }
 
-    /// An action of the user gives a notification a higher change number, so a search from a lower
-    /// one still finds its push.
+    /// Marking a notification as read gives it a higher change number. The search for parked
+    /// pushes begins at a lower number and must still find its push.
     @Test func parkedPushOfAReadNotificationIsFound() async throws {
         for number: Int64 in 1...2 { try await self.fixture.post(number, from: self.alice, to: "username:alice") }
         let id = try #require(NotificationID(rawValue: 1))
@@ -45,7 +45,8 @@ import Testing
         #expect(try await self.wake(self.device) == 2)
     }
 
-    /// The device's user may have become a recipient before the device last connected.
+    /// The search begins at the change that the device has seen. The user may have become a
+    /// recipient before this, when a page of the fan-out for another device was stored.
     @Test func parkedPushToADeviceOfALaterPageIsFound() async throws {
         let other = try await self.fixture.addDevice(of: self.alice, platform: "stream", handle: "two")
         try await self.fixture.post(1, from: self.alice, to: "username:alice", page: 1)
@@ -69,7 +70,7 @@ import Testing
         case .device: #expect(try await store.unregister(self.device, ofUser: self.alice.id))
         case .user: #expect(try await store.deleteUser(self.alice.name) == .done)
         case .address:
-            // Another device of the user has the address now.
+            // Another device of the user registers the same handle.
             try await self.fixture.addDevice(of: self.alice, platform: "stream", handle: "one")
         case .lane:
             let handle = try #require(DeviceHandle("token"))

@@ -4,8 +4,8 @@ import PushStore
 import PushTesting
 import Testing
 
-/// Password hashes that replace another hash of the same password, or are checked in place of a
-/// missing user's.
+/// Hashes that replace another hash of the same password, and hashes that are checked for a user
+/// name that does not exist.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct PasswordStoreTests {
     private let fixture: StoreFixture
 

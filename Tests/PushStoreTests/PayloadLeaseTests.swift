@@ -4,7 +4,8 @@ import PushStore
 import PushTesting
 import Testing
 
-/// The first fetch leases a read-once payload, and the store deletes it when the lease ends.
+/// The first fetch leases a read-once payload, and the store deletes the payload when the lease
+/// ends.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct PayloadLeaseTests {
     private let fixture: StoreFixture
     private let alice: User
@@ -57,7 +58,7 @@ import Testing
         try await self.store.take(self.id, by: (user ?? self.alice).id, recording: nil, now: self.fixture.now)
     }
 
-    /// Ends expired leases. Returns in how many seconds the next lease ends.
+    /// Ends expired leases. Returns the number of seconds until the next lease ends.
     private func endLeases(limit: Int = 10) async throws -> TimeInterval? {
         try await self.store.endLeases(now: self.fixture.now, limit: limit)?.timeIntervalSince(self.fixture.now)
     }
@@ -75,7 +76,7 @@ import Testing
         #expect(found.leasedUntil == end, "the first fetch decides")
         #expect(found.fetchedAt == end - 60)
         self.fixture.clock.advance(by: 0.001)
-        // After its time, the lease is over even if the store has not processed its end yet.
+        // A lease ends at its time, even if `endLeases` has not processed its end yet.
         #expect(try await self.fetch() == nil)
         #expect(try await self.lease() == .refused)
     }
@@ -216,7 +217,8 @@ import Testing
         #expect(try await self.changes(after: start) == [-7])
     }
 
-    /// Returns the ids of alice's list after a change; tombstones are negative.
+    /// Returns the ids in alice's list after the change `start`. The id of a deleted notification
+    /// is negative.
     private func changes(after start: Int64 = 1) async throws -> [Int64] {
         let page = try await self.fixture.reader.notifications(
             ChangeRange(after: start, limit: 10, isUnreadOnly: false),
@@ -228,8 +230,8 @@ import Testing
 
     // MARK: Pushes
 
-    /// The answer to the device that fetched the payload may be lost, so the user's other device
-    /// may still need its push.
+    /// The answer to the device that fetched the payload may be lost. The user's other devices may
+    /// therefore still need their pushes.
     @Test func otherDevicesArePushedUntilThePayloadIsTaken() async throws {
         for number in 0..<3 { try await self.fixture.addDevice(of: self.alice, handle: "h-\(number)") }
         try await self.postToAlice()

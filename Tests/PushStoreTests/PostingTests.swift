@@ -4,11 +4,12 @@ import Testing
 
 @testable import PushStore
 
-/// Decisions about posts, tested without a database.
+/// Decisions about whether and how posts are stored, tested without a database.
 @Suite(.timeLimit(.minutes(5))) struct PostingTests {
     private static let now = Date(timeIntervalSince1970: 1_000_000)
 
-    /// Facts that record for which of them the decision asked.
+    /// The facts about stored data that a decision may read. They record which of them it has
+    /// read.
     private struct Facts: PostFacts {
         var requests: [Data: StoredRequest] = [:]
         var usage = Usage()
@@ -75,7 +76,7 @@ import Testing
         StoredRequest(request, of: post, Reach(recipients: 1, pushes: 1))
     }
 
-    /// Plans all posts, as if each were stored unless its number is in `taken`.
+    /// Plans all posts, as a store that could store every post except those in `taken`.
     private func decide(
         _ posting: inout Posting,
         _ facts: inout Facts,
@@ -97,7 +98,7 @@ import Testing
         #expect(plans.map(\.recipients) == [[1]])
         #expect(plans.map(\.requests) == [[once]])
         #expect(posting.outcomes == [.stored(Reach(recipients: 1, pushes: 0))])
-        // Without bounds, the usage is not read.
+        // Without storage limits, the decision does not read the sender's usage.
         #expect(facts.questions == ["request", "user"])
     }
 
@@ -123,7 +124,7 @@ import Testing
         facts.usage = usage
         #expect(try self.decide(&posting, &facts).isEmpty == (excess != nil))
         #expect(posting.outcomes == [excess.map { .tooMuch($0) } ?? .stored(Reach(recipients: 1, pushes: 0))])
-        // A post that is refused for its sender's limits reads no recipient.
+        // For a post that exceeds its sender's limits, the decision reads no recipient.
         #expect(facts.questions.contains("user") == (excess == nil))
     }
 
@@ -172,7 +173,7 @@ import Testing
         #expect(posting.outcomes == [.keyReused, .keyReused])
     }
 
-    /// The caller stores the later posts again, in their order.
+    /// The posts after a taken id are not stored. The caller posts them again, in their order.
     @Test(arguments: [true, false]) func nothingIsStoredAfterATakenID(isKnown: Bool) throws {
         let posts = try [1, 2, 3].map { try self.post($0, to: "alice") }
         var (facts, posting) = (self.facts, Posting(posts, of: nil, within: nil))

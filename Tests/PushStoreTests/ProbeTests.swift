@@ -4,7 +4,8 @@ import PushStore
 import PushTesting
 import Testing
 
-/// The push that is leased to probe whether a provider accepts pushes again.
+/// Probes: a single push that the store leases to find out whether a provider accepts pushes
+/// again.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct ProbeTests {
     private let fixture: StoreFixture
     private let publisher: User
@@ -15,7 +16,7 @@ import Testing
         self.publisher = try await self.fixture.addUser("publisher")
     }
 
-    /// Adds a user with a device of this handle. `isKnown`: a push to the device was accepted
+    /// Adds a user with a device with this handle. If `isKnown`, a push to the device was accepted
     /// before.
     private func addUser(_ name: String, handle: String, isKnown: Bool) async throws -> User {
         let user = try await self.fixture.addUser(name)
@@ -58,7 +59,8 @@ import Testing
         #expect(probe.push.notification.rawValue == 21)
         #expect(probe.isAddressKnown)
         #expect(probe.state.attempts == 1)
-        // The probe is leased like any other push, and no other push is leased.
+        // The probe is leased as any other push is. No other push was leased with it, so the other
+        // 21 are still due.
         #expect(try await self.fixture.lease().count == 21)
     }
 
@@ -81,7 +83,7 @@ import Testing
         }
         var handles: [String] = []
         while let probe = try await self.probe(avoiding: known, suspect) { handles.append(probe.push.handle) }
-        // Among pushes that the search for a probe avoids, the oldest comes first.
+        // If the search must take a push that it would rather avoid, it takes the oldest one.
         #expect(handles == ["n", "s", "k"])
     }
 

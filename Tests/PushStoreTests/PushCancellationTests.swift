@@ -4,7 +4,8 @@ import PushStore
 import PushTesting
 import Testing
 
-/// Operations that cancel a queued push. Each push ends in exactly one way.
+/// Operations that cancel a queued push. The counts must show that each push ends in exactly one
+/// way.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct PushCancellationTests {
     private let fixture: StoreFixture
     private var store: any Store { self.fixture.store }
@@ -102,7 +103,8 @@ import Testing
 
     // MARK: Collapse keys
 
-    /// Notifications keep the order of their arrival even if the clock is set back.
+    /// A later notification replaces an earlier one with the same collapse key, even if the clock
+    /// was set back between them.
     @Test func clockSetBackDoesNotChangeTheOrderOfPushes() async throws {
         try await self.post(1, collapseID: "inbox")
         fixture.clock.advance(by: -600)
@@ -203,7 +205,7 @@ import Testing
     @Test func latestPushOfAnIntervalIsSentAtItsEnd() async throws {
         try await self.post(1)
         let first = try #require(try await fixture.lease(interval: Self.pace).first)
-        // The interval also holds while the first push is being sent.
+        // The interval already applies while the first push is being sent.
         try await self.post(2)
         #expect(try await self.claimed(interval: Self.pace).isEmpty)
         try await fixture.settle(first, as: .accepted(providerID: nil))

@@ -21,8 +21,8 @@ import Testing
         try await self.fixture.store.take(id, by: user.id, now: self.fixture.now)
     }
 
-    /// Returns whether none of alice's payloads is stored. The store then accepts one more,
-    /// though there is room for only one.
+    /// Returns whether none of alice's payloads is stored. Tests this by a post with a limit that
+    /// allows only one payload.
     private func isErased() async throws -> Bool {
         let room = "payload 99".utf8.count + Vault.overhead
         let bounds = try #require(StorageBounds(devices: 100, notifications: 100, bytes: room))
@@ -50,7 +50,8 @@ import Testing
             users.append(try await self.fixture.addUser("user\(number)"))
             try await self.fixture.addDevice(of: users[number], handle: "d-\(number)", tags: ["news"])
         }
-        // The fan-out finds the first user's second device on a later page.
+        // The second device of the first user is on a later page of the fan-out, so the user is
+        // found twice.
         try await self.fixture.addDevice(of: users[0], handle: "d-again", tags: ["news"])
         try await self.fixture.post(1, from: self.alice, to: "news", isReadOnce: true, page: 3)
         let id = try self.id(1)

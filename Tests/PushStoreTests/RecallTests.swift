@@ -23,8 +23,8 @@ import Testing
     @Test func nothingOfARecalledBroadcastIsSentAnyMore() async throws {
         try await self.fixture.post(1, from: self.alice, to: "username:alice", page: 4)
         #expect(try await self.recall())
-        // The fan-out adds no more recipients, and queued pushes that are not cancelled yet are
-        // not sent.
+        // After the recall, the fan-out adds no more recipients. Queued pushes are not sent, even
+        // if they are not cancelled yet.
         #expect(try await self.fixture.store.expandFanout(page: 4, now: self.fixture.now) == nil)
         #expect(try await self.fixture.lease() == [])
         let tally = try #require(try await self.fixture.reader.tallies()["apns"])

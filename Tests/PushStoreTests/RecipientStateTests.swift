@@ -61,7 +61,7 @@ import Testing
     @Test func readOncePayloadIsTakenAfterItsFetch() {
         #expect(self.state(isReadOnce: true).taking == .notFetched)
         #expect(self.state(isReadOnce: true, isFetched: true, leasedFor: 60).taking == .taken)
-        // The lease has expired, but cleanup has not processed its end yet.
+        // The lease has expired, but the store has not processed its end yet.
         #expect(self.state(isReadOnce: true, isFetched: true, leasedFor: -60).taking == .taken)
         #expect(
             self.state(isReadOnce: true, hasPayload: false, isDismissed: true, isFetched: true).taking == .takenBefore

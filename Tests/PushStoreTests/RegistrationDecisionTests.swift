@@ -4,7 +4,8 @@ import Testing
 
 @testable import PushStore
 
-/// Decisions about registrations and claims of handles, tested without a database.
+/// Decisions about registrations and about claims (unconfirmed registrations of handles), tested
+/// without a database.
 @Suite(.timeLimit(.minutes(5))) struct RegistrationDecisionTests {
     private typealias Step = RegistrationStep<RegisterOutcome>
 
@@ -14,8 +15,8 @@ import Testing
         self.scene = try DecisionScene()
     }
 
-    /// Registers the handle `x`. If there is a notification for a code, `x` is a handle that can
-    /// be guessed.
+    /// Registers the handle `x`. With `confirmation`, the id for the push of a code, `x` counts as
+    /// a handle that can be guessed.
     private func register(
         _ facts: RegistrationFacts,
         lane: Lane = DecisionScene.lane,
@@ -131,7 +132,8 @@ import Testing
     }
 
     @Test(arguments: [
-        // The device's lane, its moves, whether the handle is the same, and the lane afterwards.
+        // The device's lane (provider and environment), its number of moves, whether the handle is
+        // the same, and the lane after the registration.
         (DecisionScene.otherLane, Int64(1), true, DecisionScene.otherLane),
         (DecisionScene.otherLane, 0, true, DecisionScene.lane), (DecisionScene.otherLane, 2, true, DecisionScene.lane),
         (DecisionScene.otherLane, 1, false, DecisionScene.lane), (DecisionScene.lane, 1, true, DecisionScene.lane),
@@ -146,7 +148,8 @@ import Testing
     }
 
     @Test(arguments: [
-        // Whether handle and lane are new; whether the store forgets pushes and moves them.
+        // Whether the handle and the lane are new, whether the store forgets the accepted pushes,
+        // and whether it moves the queued ones.
         (false, false, false, false), (true, false, true, false), (false, true, true, true), (true, true, true, true),
     ])
     func newAddressForgetsAcceptedPushes(isNewHandle: Bool, isNewLane: Bool, forgets: Bool, moves: Bool) throws {
@@ -167,7 +170,8 @@ import Testing
 
     // MARK: Claims
 
-    /// A claim must not read other users' rows, so that its duration reveals nothing about them.
+    /// A claim (unconfirmed registration) must not read other users' rows. Otherwise its duration
+    /// would reveal whether others have the handle.
     @Test(arguments: [nil, -10, -100, -4000] as [TimeInterval?], [true, false])
     func claimReadsNoRowsOfOtherUsers(pushed: TimeInterval?, isRegistered: Bool) throws {
         let device = self.scene.device(lane: isRegistered ? DecisionScene.lane : nil)
@@ -195,7 +199,8 @@ import Testing
 
     @Test(
         arguments: [
-            // When the last code was pushed; whether its claim exists; when the next one is due.
+            // The time of the last code's push in seconds from now, whether its claim exists, and
+            // when the next code is due.
             (nil, false, 0.0), (-59, true, nil), (-60, true, 0), (-59, false, 1), (30, false, 30), (30, true, nil),
             (-4000, true, 0),
         ] as [(TimeInterval?, Bool, TimeInterval?)]
@@ -261,7 +266,7 @@ import Testing
         #expect(StoredDevice.Column.allCases.map(\.rawValue) == Array(0..<ListedColumn.pushedAt.rawValue))
     }
 
-    /// Otherwise the store would ask forever.
+    /// A decision whose question gets no answer must fail. Otherwise the store would ask forever.
     @Test func unansweredQuestionEndsWithAnError() throws {
         let decision = self.scene.decision(token: self.scene.token)
         var (facts, rounds) = (RegistrationFacts(), 0)

@@ -4,7 +4,8 @@ import PushStore
 import PushTesting
 import Testing
 
-/// Users who may get only end-to-end encrypted payloads: the store refuses others for them.
+/// Users who may get only end-to-end encrypted payloads. The store refuses unencrypted payloads
+/// for these users.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct RequiredEncryptionTests {
     private let fixture: StoreFixture
     private let paul: User
@@ -74,7 +75,8 @@ import Testing
         )
     }
 
-    /// With a `page` of 1, the fan-out must continue the broadcast on further pages.
+    /// With a `page` of 1, the broadcast has several pages, and the fan-out must leave out the
+    /// user on each of them.
     @Test(arguments: [nil, 1], ["news", "news && username:alice || username:bob && news", "!beta", "topic:x || news"])
     func aClearPayloadForATagLeavesTheUserOut(page: Int?, expression: String) async throws {
         try await self.fixture.post(1, from: self.paul, to: expression, page: page)
@@ -112,7 +114,8 @@ import Testing
         #expect(try await self.handles() == ["alice", "bob", "bob"])
     }
 
-    /// A test push is allowed without encryption, since its text is constant.
+    /// A test push is allowed without encryption, because its text is constant and contains
+    /// nothing secret.
     @Test func aTestOfADeviceReachesIt() async throws {
         let device = try #require(try await self.fixture.reader.devices(ofUser: self.alice.id).first)
         let id = try #require(NotificationID(rawValue: 1))

@@ -5,7 +5,7 @@ import PushTesting
 import Synchronization
 import Testing
 
-/// Encrypted values when the keys change.
+/// The store encrypts its values again when the keys change.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct RewrapTests {
     private let old = Keyring.generateText()
     private let fixture: StoreFixture

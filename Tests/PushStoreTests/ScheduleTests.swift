@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// Scheduled notifications.
+/// Notifications that the store keeps until the time at which they are to be sent.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct ScheduleTests {
     private let keyring = Keyring.generateText()
     private let fixture: StoreFixture
@@ -24,7 +24,8 @@ import Testing
         try await self.fixture.store.releaseScheduled(limit: limit, now: self.fixture.now)
     }
 
-    /// Returns the numbers of the notifications in a user's list, oldest change first.
+    /// Returns the numbers of the notifications in a user's list, in the order of their last
+    /// changes.
     private func listed(by user: User? = nil) async throws -> [Int64] {
         try await self.fixture.reader.notifications(
             ChangeRange(after: nil, limit: 100, isUnreadOnly: false),

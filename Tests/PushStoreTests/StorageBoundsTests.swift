@@ -8,7 +8,7 @@ import Testing
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct StorageBoundsTests {
     private let fixture: StoreFixture
     private let alice: User
-    /// The length of an encrypted payload of 9 bytes.
+    /// The stored length of a payload of 9 bytes, including the overhead of its encryption.
     private static let length = 9 + Vault.overhead
 
     init() async throws {
@@ -44,8 +44,8 @@ import Testing
         #expect(try await self.post(1, within: bounds, expiresIn: 10) == .stored(pushes: 0, hasWork: false))
         #expect(try await self.post(2, within: bounds) == .stored(pushes: 0, hasWork: false))
         #expect(try await self.post(3, within: bounds) == .tooMuch(.notifications))
-        // The row of a recalled notification stays until it expires, for recipients who have seen
-        // it.
+        // The row of a recalled notification still counts until it expires: recipients who have
+        // seen the notification must learn of the recall.
         let first = try #require(NotificationID(rawValue: 1))
         #expect(try await fixture.store.recall(first, by: .sender(alice.id), now: fixture.now))
         #expect(try await self.post(3, within: bounds) == .tooMuch(.notifications))
@@ -107,8 +107,8 @@ import Testing
         #expect(try await self.register("two", "bb", within: bounds) == .registered(moved: 0))
         #expect(try await self.register("three", "cc", within: bounds) == .tooMany)
         #expect(try await self.register("two", "cc", within: bounds) == .registered(moved: 0))
-        // The new registration replaces the user's registration that had the handle, so the number
-        // of devices stays the same.
+        // The new registration replaces the user's earlier registration with the same handle, so
+        // the number of devices stays the same.
         #expect(try await self.register("three", "cc", within: bounds) == .registered(moved: 0))
         #expect(try await self.register("four", "dd", within: bounds) == .tooMany)
         #expect(try await fixture.store.unregister(#require(RegistrationID("one")), ofUser: alice.id))

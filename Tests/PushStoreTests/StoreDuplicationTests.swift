@@ -2,8 +2,8 @@ import Foundation
 import PushTesting
 import Testing
 
-/// Texts and numbers that both stores need are in `PushStore`, and not in the sources of both
-/// stores.
+/// Texts and numbers that the SQLite and the PostgreSQL store need must be in `PushStore`, and not
+/// twice in the sources of the stores.
 @Suite(.timeLimit(.minutes(5))) struct StoreDuplicationTests {
     @Test func noTextStandsInBothStores() throws {
         let texts = try Self.inBoth { Self.texts(in: $0) }
@@ -32,7 +32,7 @@ import Testing
 
     private static func inBoth(_ find: (String) -> [String]) throws -> [String] {
         let found = try ["Sources/PushSQLite", "Sources/PushPostgreSQL"].map { folder in
-            // With fewer files, the test would no longer find the sources.
+            // If there were fewer files, the test would probably not have found the sources.
             let files = try Repository.files(under: folder, ending: ".swift")
             #expect(files.count > 50)
             return Set(files.flatMap { find($0.text.replacing(/(?m)^\s*\/\/.*$/, with: "")) })
@@ -40,7 +40,7 @@ import Testing
         return found[0].intersection(found[1]).sorted()
     }
 
-    /// The literals of several words that do not look like SQL.
+    /// Returns the string literals with several words that do not look like SQL.
     private static func texts(in source: String) -> [String] {
         let long = source.matches(of: /(?s)"""\n(.*?)"""/).map { String($0.1) }
         let short = source.replacing(/(?s)"""\n.*?"""/, with: "").matches(of: /"((?:[^"\\\n]|\\.)*)"/)

@@ -24,7 +24,7 @@ import Testing
         )
     }
 
-    /// Posts notifications, and leases and settles their pushes.
+    /// Posts notifications to alice, and leases and settles their pushes.
     private func post(_ numbers: Int64..., as settlement: Settlement) async throws {
         for number in numbers {
             try await self.fixture.post(number, from: self.alice, to: "username:alice")
@@ -51,8 +51,8 @@ import Testing
         #expect(try await self.fixture.lease("stream").map(\.push.handle) == ["one"])
     }
 
-    /// The push is not due before, since the server would lease it, find it undeliverable, and
-    /// write it again.
+    /// The push must not be due before its device connects. Otherwise the server would lease it,
+    /// find no stream, and write it again.
     @Test func pushToADeviceThatIsAwayIsDueWhenItConnects() async throws {
         var options = StoreOptions()
         options.streamLanes = ["stream"]
@@ -78,7 +78,8 @@ import Testing
         await store.close()
     }
 
-    /// The lane tried the push before the device connected, and settles it after that.
+    /// The server tried to send the push before the device connected, and settles it after the
+    /// connection.
     @Test func pushThatFoundItsDeviceAwayIsDueWhenItConnects() async throws {
         try await self.post(1, as: .away(reason: "no event stream is open"))
         #expect(try await self.claimed() == [])

@@ -72,8 +72,8 @@ import Testing
         let tokens = [try await self.addSession().token, try await self.addToken()]
         for (_, bytes) in try self.fixture.store.bytesAtRest() {
             for token in tokens {
-                // The test searches for more than the token's prefix, since the database may
-                // contain the prefix.
+                // The database may contain the token's prefix, so the test searches for a longer
+                // part of the token.
                 let secret = token.text.exposed.dropFirst(token.prefix.description.utf8.count - 4)
                 #expect(bytes.range(of: Data(secret.utf8)) == nil)
             }

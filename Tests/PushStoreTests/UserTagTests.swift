@@ -4,8 +4,8 @@ import PushStore
 import PushTesting
 import Testing
 
-/// Tags that are given to users. A notification to such a tag is pushed to all of the user's
-/// devices, and the user may read it.
+/// Tags that an administrator gives to users. A notification to such a tag is pushed to all of the
+/// user's devices, and the user may read it.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct UserTagTests {
     private let fixture: StoreFixture
     private var store: any Store { self.fixture.store }
@@ -14,8 +14,8 @@ import Testing
         self.fixture = try await Self.fixture(TagPolicy())
     }
 
-    /// Makes alice with two devices, one of which has given itself `own` and `role:chief`. Bob
-    /// has one device, and carol has none.
+    /// Makes alice with two devices, of which one has registered with the tags `own` and
+    /// `role:chief`. Bob has one device, and carol has none.
     private static func fixture(_ policy: TagPolicy) async throws -> StoreFixture {
         var options = StoreOptions()
         options.tags = policy
@@ -34,7 +34,8 @@ import Testing
         #expect(try await store.setTags(Set(tags.compactMap { PushCore.Tag($0) }), ofUser: name, by: nil))
     }
 
-    /// Returns the handles that get a push, and the users who may read the notification.
+    /// Posts to an expression. Returns the handles that get a push, and the users who may read the
+    /// notification.
     private func reached(
         by expression: String,
         _ platforms: [String]? = nil,
@@ -84,9 +85,10 @@ import Testing
         ("board && own", ["a-1", "alice"]), ("own", ["a-1", "alice"]), ("board && username:carol", ["carol"]),
         ("username:carol && board", ["carol"]), ("username:carol && own", []), ("username:nobody && board", []),
         ("night || own", ["a-1", "alice", "carol"]), ("board && !username:alice", ["b-1", "bob", "carol"]),
-        // A device's tag decides which pushes the device gets, and not what its user may read.
+        // The tag `beta` of a device decides whether the device gets a push, but not whether its
+        // user may read the notification.
         ("board && !beta", ["a-1", "a-2", "alice", "bob", "carol"]),
-        // An expression without a required tag applies to devices.
+        // An expression without a required tag of a user selects devices.
         ("!board", []), ("!night", ["a-1", "b-1", "a-2", "alice", "bob"]), ("chief", []), ("from:board", []),
     ]
 

@@ -7,11 +7,11 @@ internal import Synchronization
 /// `readdir(3)` returned, which crashes a process with many open descriptors.
 ///
 /// The process is killed when the task that waits for it is cancelled, for example by a time
-/// limit, and when the last reference is gone. A child that a failed test leaves behind must not
-/// keep the whole suite from ending.
+/// limit. It is also killed when the last reference to this object is gone. A child that a failed
+/// test leaves behind must not keep the whole suite from ending.
 package final class ChildProcess: Sendable {
     package struct Ended: Sendable {
-        /// The exit code, or 128 and the signal that ended it.
+        /// The exit code, or 128 plus the number of the signal that ended the process.
         package let code: Int32
         package let output: String
         package let errors: String
@@ -19,12 +19,13 @@ package final class ChildProcess: Sendable {
 
     package let id: Int32
     private let isReaped = Atomic(false)
-    /// Sockets instead of pipes: they can be created so that no other child inherits them.
+    /// These are sockets and not pipes, because sockets can be created so that no other child
+    /// inherits them.
     private let output: Int32
     private let errors: Int32
 
-    /// Starts the command in `folder`, with only the variables of `environment`, and gives it
-    /// `input` to read. In the child, `descriptors` have the numbers from 3 on.
+    /// Starts the command in `folder`, with only the variables of `environment`, and gives the
+    /// command `input` to read. In the child, `descriptors` have the numbers from 3 on.
     package init(
         _ executable: String,
         _ arguments: [String],
@@ -44,8 +45,8 @@ package final class ChildProcess: Sendable {
         for (number, pair) in pairs.enumerated() {
             posix_spawn_file_actions_adddup2(&actions, pair.theirs, Int32(number))
         }
-        // The descriptors are copied first, because one may have the number that another gets in
-        // the child.
+        // The descriptors are copied first, because one of them may have the number that another
+        // one gets in the child.
         let copies = descriptors.map { fcntl($0, F_DUPFD_CLOEXEC, Int32(3 + descriptors.count)) }
         defer { for copy in copies { close(copy) } }
         for (number, copy) in copies.enumerated() {
@@ -54,8 +55,8 @@ package final class ChildProcess: Sendable {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // The threads of tasks block nearly all signals. A command that inherited their mask could
-        // not be ended by a signal.
+        // The threads of Swift's tasks block nearly all signals. If a command inherited this mask,
+        // a signal could not end it.
         var none = sigset_t()
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
@@ -97,7 +98,7 @@ package final class ChildProcess: Sendable {
     package func end() async -> Ended {
         await self.untilCancelled {
             // Output and errors are read at the same time, because the process may write more to
-            // either than fits in its buffer.
+            // either than fits into the buffer of its socket.
             async let text = Self.blocking { [output] in Self.readAll(output) }
             async let reports = Self.blocking { [errors] in Self.readAll(errors) }
             let (output, errors) = await (text, reports)
@@ -109,8 +110,8 @@ package final class ChildProcess: Sendable {
 
     // MARK: - Private
 
-    /// The thread sanitizer's options for commands: if this process is built with the sanitizer,
-    /// so are they.
+    /// The thread sanitizer's options, which commands also get. If this process is built with the
+    /// sanitizer, the commands are, too.
     private static let sanitizing = ProcessInfo.processInfo.environment.filter { $0.key == "TSAN_OPTIONS" }
 
     private func untilCancelled<Value: Sendable>(_ body: () async -> Value) async -> Value {
@@ -131,7 +132,8 @@ package final class ChildProcess: Sendable {
     /// Keeps commands from inheriting descriptors that were opened without close-on-exec, such as
     /// Foundation's sockets.
     private static func keepDescriptors() {
-        // A descriptor that is closed meanwhile is not inherited either.
+        // A descriptor may be closed meanwhile. The error does not matter, because no command
+        // inherits a closed descriptor.
         for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? [] {
             if let descriptor = Int32(name) { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
         }
@@ -176,7 +178,8 @@ package final class ChildProcess: Sendable {
         return text
     }
 
-    /// Runs `body` on a thread other than those of tasks, which the test's own servers need.
+    /// Runs `body`, which may block, on a new thread. The test's own servers need the threads of
+    /// tasks.
     private static func blocking<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { continuation.resume(returning: body()) }

@@ -30,7 +30,7 @@ package enum ClientSocket {
 }
 
 extension SocketAddress {
-    /// A port on the loopback address; 0 stands for any free port.
+    /// Returns the loopback address with this port. The port 0 stands for any free port.
     package static func loopback(_ port: UInt16) -> SocketAddress {
         .tcp(host: "127.0.0.1", port: port)
     }

@@ -1,14 +1,14 @@
 internal import Glibc
 
-/// The time for which a thread computes, independent of other load on the machine.
+/// Measures the processor time of a thread, independent of other load on the machine.
 package enum ComputingTime {
     /// Returns whether the time to read `count` units is at most 5 ms, or in proportion to the
     /// time for a quarter of the units.
     ///
     /// A quadratic reader takes sixteen times as long for all units as for a quarter of them.
     /// Tests run without optimisation, so a limit of 5 ms alone would measure the machine. The
-    /// measurement is repeated: a disturbance affects one of them, but a quadratic reader is slow
-    /// in all.
+    /// measurement is repeated. A disturbance affects one measurement, but a quadratic reader is
+    /// slow in all of them.
     package static func isInProportion<Input>(
         to count: Int,
         _ make: (Int) -> Input,

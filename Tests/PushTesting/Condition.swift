@@ -1,5 +1,5 @@
-/// Waits until a condition is true. Throws if it is not true within `limit`: a test that waits
-/// for ever would keep the whole suite from ending.
+/// Waits until a condition is true. Throws if it is not true within `limit`, because a test that
+/// waits for ever would keep the whole suite from ending.
 ///
 /// ```swift
 /// try await eventually { store.isFull }
@@ -14,8 +14,8 @@ package func eventually(
     while try await !condition() {
         guard ContinuousClock.now < deadline else { throw ConditionNotMet(limit: limit) }
         looks += 1
-        // A condition that is still false after some checks will take longer. The pauses leave the
-        // processor to the work that makes the condition true.
+        // A condition that is still false after some checks will probably take longer to become
+        // true. The pauses leave the processor to the work that makes the condition true.
         if looks < 20 { await Task.yield() } else { try await Task.sleep(for: .milliseconds(min(looks / 10, 10))) }
     }
 }

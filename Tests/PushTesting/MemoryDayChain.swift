@@ -3,20 +3,20 @@ package import PushCore
 internal import PushStore
 internal import Synchronization
 
-/// The chain of day keys, kept in memory instead of in a server's file.
+/// The keeper of the day keys, in memory instead of in a server's file.
 package final class MemoryDayChain: DayChainKeeper {
     private static let folders = Mutex<[String: MemoryDayChain]>([:])
 
     package let place: String
     private let chain: Mutex<DayChain?>
 
-    /// Makes a keeper; `nil` stands for a missing chain.
+    /// Makes a keeper of these day keys. `nil` stands for missing ones.
     package init(_ chain: DayChain?, place: String = "memory") {
         self.place = place
         self.chain = Mutex(chain)
     }
 
-    /// Returns the same chain for all stores of a folder; the first call makes it.
+    /// Returns the keeper that all stores of a folder share. The first call for a folder makes it.
     package static func shared(by folder: TemporaryFolder, from now: Date) -> MemoryDayChain {
         self.folders.withLock { folders in
             if let chain = folders[folder.path] { return chain }
@@ -26,7 +26,7 @@ package final class MemoryDayChain: DayChainKeeper {
         }
     }
 
-    /// The chain that a read of the file would return now.
+    /// The current day keys.
     package var current: DayChain? { self.chain.withLock { $0 } }
 
     package func load() -> DayChain? { self.current }

@@ -4,8 +4,8 @@ package import SQLite
 
 /// A copy of a row of SQLite, whose columns are read by name.
 ///
-/// Reading throws `RowDecodingError` if a column is missing, or has a value of another type than
-/// requested. Despite the schema, a damaged row may have such a value.
+/// A read throws `RowDecodingError` if the column is missing or has a value of another type, as in
+/// a damaged row.
 package struct NamedRow: CustomStringConvertible {
     private let names: [String]
     private let values: [Value]
@@ -70,7 +70,7 @@ package struct RowDecodingError: Error {}
 
 /// A type that a column's value can be decoded to.
 package protocol ColumnDecodable {
-    /// `nil` if the value is of another type.
+    /// Makes the value of a column; `nil` if the column's value has another type.
     init?(column value: NamedRow.Value)
 }
 

@@ -1,12 +1,13 @@
 internal import Foundation
 
-/// Independent libraries that answer the tests' questions: the programs in `Tests/Differential`.
+/// The programs in `Tests/Differential`, by which independent libraries answer the tests'
+/// questions.
 package enum Oracle {
     /// Runs `script`, which gets each question as a line of JSON. Returns its answers in the order
     /// of the questions.
     ///
-    /// Throws `StoreFixture.Missing` if the script's environment is missing or out of date, or if
-    /// the program fails.
+    /// Throws `StoreFixture.Missing` if the script's Python environment is missing or out of date,
+    /// or if the script fails.
     package static func answers<Answer: Decodable>(
         of script: String,
         to questions: [some Encodable],

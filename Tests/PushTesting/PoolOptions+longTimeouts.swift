@@ -1,7 +1,7 @@
 package import PostgreSQL
 
 extension PoolOptions {
-    /// Limits that no busy machine reaches, for tests that are not about limits.
+    /// Limits that no busy machine reaches, for tests that do not test the limits.
     package static var longTimeouts: PoolOptions {
         var options = PoolOptions()
         options.readLimit = .seconds(120)

@@ -38,8 +38,8 @@ package final class PostgreSQLCluster: Sendable {
         return try self.running.withLock { running in
             let cluster = try running ?? self.start()
             running = cluster
-            // Copying files needs checkpoints. They cost less than logging all blocks, because no
-            // disk is involved here.
+            // A copy of the files needs checkpoints. Without a disk, checkpoints cost less than
+            // writing all blocks to the write-ahead log.
             try cluster.connection.execute(
                 #"create database "test\#(number)" template "\#(original)" strategy file_copy"#
             )
@@ -59,7 +59,7 @@ package final class PostgreSQLCluster: Sendable {
         }
     }
 
-    /// Returns a copy of those of a database's files that a thief of the server's disk finds.
+    /// Returns a copy of the files about a database that a thief of the server's disk would find.
     /// These are the files of its tables and indexes, with deleted rows, and the write-ahead log
     /// of all databases.
     package func copyFiles(of address: DatabaseAddress) throws -> [(name: String, bytes: Data)] {
@@ -79,8 +79,8 @@ package final class PostgreSQLCluster: Sendable {
         return files
     }
 
-    /// Returns a command prefix, such as `setpriv …`, that runs the command after it as a user who
-    /// may run PostgreSQL. That user becomes the folder's owner.
+    /// Returns a command prefix, such as `setpriv …`, that runs the following command as a user
+    /// who may run PostgreSQL. That user becomes the folder's owner.
     package static func stepDown(into folder: TemporaryFolder) throws -> [String] {
         guard geteuid() == 0 else { return ["env"] }
         // PostgreSQL refuses to run as root.
@@ -97,8 +97,8 @@ package final class PostgreSQLCluster: Sendable {
 
     // MARK: - Private
 
-    /// The script that runs the cluster. It ignores signals: an interrupt at the terminal is for
-    /// the tests, whose end then ends the cluster.
+    /// The script that runs the cluster. It ignores signals. An interrupt at the terminal ends the
+    /// tests, and their end then ends the cluster.
     ///
     /// Arguments: the folder of the programs, the cluster's folder, the megabytes of log to keep,
     /// and the command that changes the user.
@@ -148,7 +148,7 @@ package final class PostgreSQLCluster: Sendable {
         try DatabaseAddress("postgres://postgres@/\(database)?host=\(folder.path)")
     }
 
-    /// The folder of the newest server's programs.
+    /// Returns the folder with the programs of the newest installed PostgreSQL server.
     package static func programs() throws -> String {
         let root = "/usr/lib/postgresql"
         let versions = (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []

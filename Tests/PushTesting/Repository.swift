@@ -1,6 +1,6 @@
 package import Foundation
 
-/// The working copy that the tests were built from.
+/// The working copy of the repository from which the tests were built.
 package enum Repository {
     /// The root folder of the working copy.
     package static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../..")

@@ -4,14 +4,14 @@ internal import Synchronization
 /// The parent of this process's temporary folders. It is removed when the process ends, even by a
 /// crash.
 package final class ScratchRoot: Sendable {
-    /// The storage of a folder's files.
+    /// Where a folder's files are stored.
     package enum Medium: Sendable {
         case disk
-        /// Memory, if the machine can spare it: waiting for a disk would take a third of the time
-        /// of all tests. No test data needs to survive a power cut. If `TMPDIR` is set, its folder
-        /// is used instead.
+        /// In memory, if the machine has enough. Otherwise waiting for the disk would take a third
+        /// of the time of all tests. No test data needs to survive a power cut. If `TMPDIR` is
+        /// set, its folder is used instead.
         case memory
-        /// Memory, for files of gigabytes.
+        /// In memory, for files of gigabytes, if the machine has enough.
         case muchMemory
     }
 
@@ -41,7 +41,7 @@ package final class ScratchRoot: Sendable {
     // MARK: - Private
 
     /// Removes the folder again and again, because processes that end with this one may still
-    /// write there.
+    /// write into it.
     private static let removal = """
         trap '' INT TERM HUP
         read -r nothing <&3
@@ -52,8 +52,8 @@ package final class ScratchRoot: Sendable {
     private static let memory = Result { try ScratchRoot(in: folderInMemory) }
     private static let folderInMemory = "/dev/shm"
 
-    /// The memory that files may take, in GiB; 0 where files in memory are not wanted or not
-    /// available.
+    /// The memory that files may use, in GiB. It is 0 if files in memory are not wanted or not
+    /// possible.
     private static let gibibytesOfMemory: UInt64 = {
         var status = statvfs()
         guard ProcessInfo.processInfo.environment["TMPDIR"] == nil,
@@ -66,8 +66,8 @@ package final class ScratchRoot: Sendable {
         return ([free, available << 10] + limitsOfContainer).reduce(.max, min) >> 30
     }()
 
-    /// The memory limits of the container that this process runs in, if any: of control groups
-    /// version 2 and version 1.
+    /// The memory limits of the container in which this process runs, by control groups of version
+    /// 2 or 1. Empty without a container.
     private static var limitsOfContainer: [UInt64] {
         ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"].compactMap { file in
             let text = try? String(contentsOfFile: file, encoding: .utf8)

@@ -2,7 +2,8 @@ package import Foundation
 package import PushCore
 package import PushStore
 
-// Calls for tests with fewer parameters: without an audit record, an expectation, or a budget.
+// Shorter forms of the stores' methods for tests: without an audit record, an expected state, or a
+// budget.
 
 extension StorePlace {
     /// Opens the store with the default options.
@@ -112,14 +113,14 @@ extension PostStore {
 }
 
 extension PostOutcome {
-    /// A notification for a single recipient, as in most tests.
+    /// The outcome of a stored post with a single recipient, as in most tests.
     package static func stored(pushes: Int, hasWork: Bool = true) -> PostOutcome {
         .stored(Reach(recipients: 1, pushes: pushes), hasWork: hasWork)
     }
 }
 
 extension NotificationReader {
-    /// Returns a page of changes, with an unlimited budget.
+    /// Returns a page of changes, with an unlimited budget of bytes.
     package func notifications(
         _ range: ChangeRange,
         for user: Int64,
@@ -129,7 +130,7 @@ extension NotificationReader {
         try await self.notifications(range, for: user, now: now, within: .unlimited, needsPayloads: needsPayloads)
     }
 
-    /// Returns a page of notifications, with an unlimited budget.
+    /// Returns a page of notifications, with an unlimited budget of bytes.
     package func notifications(
         _ ids: [NotificationID],
         for user: Int64,
@@ -153,18 +154,19 @@ extension NotificationStore {
         self.recordFetches(of: [id], by: user, now: now)
     }
 
-    /// Sets or removes a recipient's read mark, whatever the mark was.
+    /// Sets or removes a recipient's read mark, whatever the notification's state is.
     package func mark(_ id: NotificationID, as mark: ReadMark, by user: Int64, now: Date) async throws -> MarkOutcome {
         try await self.mark(id, as: mark, by: user, ifStill: nil, now: now)
     }
 
-    /// Dismisses a notification, whatever its mark is, without a record in the audit.
+    /// Dismisses a notification, whether or not it is marked as read, without a record in the
+    /// audit.
     package func dismiss(_ id: NotificationID, by user: Int64, now: Date) async throws -> Bool {
         try await self.dismiss(id, by: user, ifStill: nil, recording: nil, now: now)
     }
 
-    /// Leases a read-once payload and takes it at once. Returns `false` if it was fetched before,
-    /// or does not exist.
+    /// Leases a read-once payload and takes it at once. Returns `false` if the payload was fetched
+    /// before, or does not exist.
     package func take(_ id: NotificationID, by user: Int64, now: Date) async throws -> Bool {
         let end = now + PayloadLease.length.timeInterval
         guard try await self.lease(id, to: user, until: end, recording: nil, now: now) == .granted else { return false }

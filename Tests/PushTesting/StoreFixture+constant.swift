@@ -5,9 +5,9 @@ package import PushStore
 internal import SQLite
 
 extension StoreFixture {
-    /// Makes a new SQLite store with a constant secret. Its change numbers are constant too, and
-    /// do not begin with the current time. So the cursors and tags made from them are the same
-    /// each time.
+    /// Makes a new SQLite store with a constant secret. Its change numbers are also constant, and
+    /// do not begin with the current time. The cursors and entity tags that the server makes of
+    /// them are therefore the same each time.
     package static func constant(
         secret: Data,
         keyring text: String,
@@ -20,8 +20,8 @@ extension StoreFixture {
         let connection = try Connection(path: database.path)
         try connection.write {
             try $0.execute(sql: "insert into index_secret (id, secret) values (1, ?)", arguments: [sealed])
-            // This number is larger than the one for any time, which has the 32 bits of the
-            // seconds.
+            // A change number that is made from a time has only 32 bits for the seconds. This
+            // number is larger than any of them.
             try $0.execute(sql: "insert into change_number (id, reserved) values (1, ?)", arguments: [Int64(1) << 62])
         }
         try connection.close()

@@ -13,8 +13,8 @@ package struct StoreFixture: Sendable {
     package let reader: any StoreReader
     package let clock = ManualClock()
 
-    /// Opens the store in `folder`; `keyring` must be the one that it was made with. Makes a new
-    /// store if the folder has none.
+    /// Opens the store in `folder`, or makes a new one if the folder has none. `keyring` must be
+    /// the keyring with which the store was made.
     package init(
         _ kind: StoreKind = .current,
         in folder: TemporaryFolder? = nil,
@@ -39,7 +39,7 @@ package struct StoreFixture: Sendable {
         self.reader = try self.store.makeReader()
     }
 
-    /// Fills a store that a test has opened by itself.
+    /// Makes a fixture for a store that the test has opened itself.
     package init(_ store: SQLiteStore, in folder: TemporaryFolder, keyring: Keyring) throws {
         self.kind = .sqlite
         self.folder = folder
@@ -50,7 +50,7 @@ package struct StoreFixture: Sendable {
 
     package var now: Date { self.clock.now }
 
-    /// The store's place, which inspects the store from outside.
+    /// The place of the store, from which commands inspect the store without opening it.
     package var place: any StorePlace {
         get throws { try self.kind.place(self.folder) }
     }
@@ -60,8 +60,8 @@ package struct StoreFixture: Sendable {
         try StoreFixture(self.kind, in: self.folder, keyring: self.keyring, options: options)
     }
 
-    /// Returns all bytes that remain of a closed store: of its files or, for PostgreSQL, of all
-    /// rows that a query finds.
+    /// Returns all bytes that remain of a closed store: the bytes of its files or, for PostgreSQL,
+    /// of all rows that a query finds.
     package func remains() throws -> Data {
         guard let store = self.store as? PostgreSQLStore else { return try self.folder.contents() }
         return try store.rows().reduce(into: Data()) { $0.append($1.bytes) }
@@ -73,7 +73,7 @@ package struct StoreFixture: Sendable {
         return store
     }
 
-    /// Makes a user with an unknown password, because hashing one takes long.
+    /// Makes a user with an unknown password, because hashing a password takes long.
     @discardableResult
     package func addUser(_ name: String, role: Role = .device) async throws -> User {
         guard let username = Username(name) else { throw Missing("\(name) is no name") }
@@ -81,8 +81,8 @@ package struct StoreFixture: Sendable {
         return try await self.user(name)
     }
 
-    /// Makes users `user<number>` from `first` on. For each, the audit gets a record that this
-    /// user has added a user `canary<number>`.
+    /// Makes users `user<number>` from `first` on. For each user, the audit gets a record that
+    /// this user has added a user `canary<number>`.
     package func addUsersWithRecords(_ count: Int, from first: Int = 0) async throws {
         for number in first..<first + count {
             guard let name = Username("user\(number)") else { throw Missing("user\(number) is no name") }
@@ -128,12 +128,13 @@ package struct StoreFixture: Sendable {
     /// to any user.
     package func issue(_ id: String, to user: User) async throws {
         guard let id = RegistrationID(id) else { throw Missing("\(id) is no id") }
-        // Issuing an id again violates a constraint of its table, so the id keeps its owner.
+        // If the id was issued before, a constraint of the table makes this fail, and the id keeps
+        // its owner.
         _ = try? await self.store.requestRegistration(ofUser: user.id, handle: nil, as: id, now: self.now)
     }
 
-    /// Registers a device for APNs under an id that the test has chosen. The store issues the id
-    /// to the user if necessary.
+    /// Registers a device for APNs under an id that the test has chosen. If the id was not issued
+    /// before, issues it to the user first.
     package func register(
         _ id: String,
         handle: String,
@@ -239,7 +240,8 @@ package struct StoreFixture: Sendable {
         )
     }
 
-    /// Leases due pushes of a platform's default lane, single notifications first.
+    /// Leases due pushes of a platform's default lane, those of notifications to single users
+    /// first.
     package func lease(
         _ platform: String = "apns",
         limit: Int = 100,

@@ -17,8 +17,8 @@ package struct StoreKind: Sendable {
         return database
     }
 
-    /// An SQLite file with all tables and no rows. Writing it takes less time than making the
-    /// tables.
+    /// An SQLite file with all tables and no rows. A copy of this file takes less time than making
+    /// the tables.
     private static let newFile = Result {
         let folder = try TemporaryFolder()
         let database = SQLiteDatabase(path: folder.file("test.db"))
@@ -42,8 +42,8 @@ package struct StoreKind: Sendable {
 /// database.
 package enum FolderDatabases {
     private struct State {
-        /// A database with all tables and no rows. Copying it takes less time than making the
-        /// tables.
+        /// A database with all tables and no rows. A copy of this database takes less time than
+        /// making the tables.
         var template: DatabaseAddress?
         var databases: [String: DatabaseAddress] = [:]
     }
@@ -63,8 +63,9 @@ package enum FolderDatabases {
             if template == nil {
                 let made = try cluster.newDatabase()
                 try PostgreSQLPlace(made, pool: .longTimeouts).migrate()
-                // The first connection after a schema change writes catalog data that the first
-                // connection to each copy would otherwise compute.
+                // The first connection after a schema change computes catalog data and stores it.
+                // Without this connection, the first connection to each copy would have to compute
+                // it.
                 _ = try BlockingConnection(made)
                 template = made
                 state.template = made
@@ -92,13 +93,14 @@ extension StoreFixture {
         try BlockingConnection(FolderDatabases.database(of: self.folder))
     }
 
-    /// Locks a table of a PostgreSQL store against all sessions, until the lock is released.
+    /// Locks a table of a PostgreSQL store against all other connections, until the lock is
+    /// released.
     package func lock(_ table: String) throws -> TableLock {
         try TableLock(table, of: FolderDatabases.database(of: self.folder))
     }
 }
 
-/// A table that another session has locked, to simulate a slow session.
+/// A lock on a table by another database connection, to simulate a slow session.
 package final class TableLock: Sendable {
     private let address: DatabaseAddress
     private let table: String
@@ -112,7 +114,7 @@ package final class TableLock: Sendable {
         self.connection = Mutex(connection)
     }
 
-    /// Returns whether a session waits for the table.
+    /// Returns whether a connection waits for the lock on the table.
     package func isAwaited() throws -> Bool {
         try BlockingConnection(self.address).query(
             "select 1::int8 from pg_locks where relation = to_regclass($1) and not granted",

@@ -5,7 +5,7 @@ package struct SymbolGraph: Sendable {
     package struct Symbol: Sendable {
         /// The path of the symbol, such as `["NotificationItem", "createdAt"]`.
         package let path: [String]
-        /// Whether it has a documentation comment.
+        /// Whether the symbol has a documentation comment.
         package let isDocumented: Bool
     }
 

@@ -10,11 +10,11 @@ package final class TemporaryFolder: Sendable {
     }
 
     deinit {
-        // Remaining files are deleted with the process.
+        // If this fails, the folder is deleted when the process ends.
         try? FileManager.default.removeItem(atPath: self.path)
     }
 
-    /// The path of a file in it.
+    /// Returns the path of a file in the folder.
     package func file(_ name: String) -> String {
         "\(self.path)/\(name)"
     }
@@ -25,8 +25,8 @@ package final class TemporaryFolder: Sendable {
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: self.file(name))
     }
 
-    /// Returns all bytes of all files in the folder and its subfolders, to search for data that
-    /// must be absent. Sockets have no bytes.
+    /// Returns all bytes of all files in the folder and its subfolders, in which a test searches
+    /// for data that must be absent. Sockets have no bytes.
     package func contents() throws -> Data {
         try FileManager.default.subpathsOfDirectory(atPath: self.path).reduce(into: Data()) { bytes, name in
             let file = self.file(name)

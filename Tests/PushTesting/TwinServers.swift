@@ -1,11 +1,11 @@
 internal import Foundation
 package import PostgreSQL
 
-/// Two servers of one cluster that both take writes: `second` is a promoted copy of `first`, one
-/// timeline further.
+/// Two servers of one cluster that both accept writes. `second` is a promoted copy of `first`,
+/// with the next timeline.
 ///
-/// Clients reach them through a link at one address, like servers with one host name. Both end
-/// with this object, or with the test process.
+/// A symbolic link leads clients to one of the servers, like one host name of several servers.
+/// Both servers end with this object, or with the test process.
 package final class TwinServers: Sendable {
     package enum Name: String {
         case first, second
@@ -59,7 +59,7 @@ package final class TwinServers: Sendable {
         try Self.address(self.folder.file("\(name).socket"))
     }
 
-    /// Directs new connections to this server.
+    /// Directs new connections to the server `name`.
     package func lead(to name: Name) throws {
         try self.lead(to: self.folder.file("\(name).socket"))
     }

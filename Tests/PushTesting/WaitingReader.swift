@@ -3,8 +3,8 @@ package import PushCore
 package import PushStore
 package import Testing
 
-/// A reader that answers each read asynchronously, as over a network. It forwards to another
-/// reader.
+/// A reader that forwards each read to another reader. It answers asynchronously, as over a
+/// network.
 package struct WaitingReader: StoreReader {
     private let base: any StoreReader
 

@@ -84,14 +84,15 @@ import Testing
             }
             return taken
         }
-        // Otherwise the next listener has no connection to accept.
+        // The first listener must not accept the connection, so that the next listener can accept
+        // it.
         try #require(taken == 0)
         #expect(try await self.acceptOne(from: next) { fcntl($0, F_GETFD) & FD_CLOEXEC } != 0)
     }
 
     // MARK: - Steps
 
-    /// Accepts until the first connection has arrived, and returns the result of `body` for it.
+    /// Accepts the first connection that arrives. Returns the result of `body` for its descriptor.
     private func acceptOne(
         from listener: Listener,
         _ body: @escaping @Sendable (Int32) -> Int32

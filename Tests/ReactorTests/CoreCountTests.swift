@@ -4,7 +4,8 @@ import Testing
 @testable import Reactor
 
 @Suite(.timeLimit(.minutes(5))) struct CoreCountTests {
-    /// Files of a system, by path, and how many of 8 cores these files allow.
+    /// Files of a system, by path, and the number of 8 cores that these files allow a process to
+    /// use.
     @Test(
         arguments: [
             ([:], 8),
@@ -17,7 +18,8 @@ import Testing
                     "sys/fs/cgroup/a/b/cpu.max": "max 100000\n", "sys/fs/cgroup/cpu.max": "400000 100000\n",
                 ], 4
             ),
-            // A container's own group looks like the root, whatever its path outside is.
+            // Inside a container, its control group is at the root, whatever path the container's
+            // group has outside.
             (["proc/self/cgroup": "0::/docker/abc\n", "sys/fs/cgroup/cpu.max": "20000 100000\n"], 1),
             (["proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": "9000000 100000\n"], 8),
             (["proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": "nonsense\n"], 8),

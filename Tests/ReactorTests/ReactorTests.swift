@@ -6,7 +6,7 @@ import Testing
 
 @testable import Reactor
 
-/// Runs a test with a loop, and with a pair of connected sockets on it.
+/// Runs `body` on a new event loop.
 func withLoop<Result: Sendable>(_ body: @Sendable @escaping (EventLoop) async throws -> Result) async throws -> Result {
     let loop = try EventLoop(index: 0)
     defer { loop.stop() }
@@ -51,7 +51,7 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
     @Test func longestTurnIsReportedForAMinuteAtLeast() async throws {
         try await withLoop { loop in
             usleep(50_000)
-            // The turn ends with the job.
+            // The long turn of the loop ends with the job that takes it.
             await loop.yield()
             await loop.yield()
             #expect(loop.longestTurn >= .milliseconds(50))
@@ -81,7 +81,8 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
             async let written = Glibc.write(other, "hello", 5)
             try await left.waitToRead(until: .now + .seconds(5))
             #expect(await written == 5)
-            // The first wait may end early: the socket was writable, and was never read before.
+            // The first wait may end without bytes, because the socket was already writable and
+            // was never read before.
             while true {
                 if let count = try buffer.withUnsafeMutableBytes({ try left.read(into: $0) }) {
                     return String(decoding: buffer[..<count], as: UTF8.self)
@@ -128,7 +129,8 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
         #expect(counts == [5, 0])
     }
 
-    /// The kernel gives the number of a closed descriptor to the next caller.
+    /// The kernel gives the number of a closed descriptor to the next descriptor that any thread
+    /// opens.
     @Test func closedStreamDoesNotTouchAReusedDescriptor() async throws {
         try await withLoop { loop in
             let (left, right) = try socketPair(on: loop)
@@ -140,8 +142,8 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
                 reader.close()
                 writer.close()
             }
-            // Another test may have received the number in between. The checks below hold in that
-            // case, too.
+            // A parallel test may have got the number meanwhile. The expectations below are true
+            // in that case, too.
             let isReused = [reader, writer].contains { $0.descriptor.number == number }
             var buffer = [UInt8](repeating: 0, count: 8)
             #expect(throws: StreamError.self) { try Array("x".utf8).withUnsafeBytes { try left.write($0) } }
@@ -186,7 +188,7 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
                 right.close()
             }
             return await withTaskGroup(of: [WaitError].self) { group in
-                // Safe: all of it stays on this loop.
+                // This is safe, because the stream is used only on this event loop.
                 nonisolated(unsafe) let stream = left
                 group.addTask(executorPreference: loop) {
                     await stream.descriptor.cancellingWaits {
@@ -252,10 +254,10 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
         let entries = try await withLoop { loop in
             for _ in 0..<500 {
                 let (left, right) = try socketPair(on: loop)
-                // Safe: it stays on this loop.
+                // This is safe, because the reader is used only on this event loop.
                 nonisolated(unsafe) let reader = left
                 await withTaskGroup(of: Void.self) { group in
-                    // The close ends this task.
+                    // `reader.close()` ends this task.
                     group.addTask(executorPreference: loop) {
                         try? await reader.waitToRead(until: .now + .seconds(60))
                     }
@@ -269,8 +271,8 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
         #expect(entries < 200)
     }
 
-    /// Objects that a timer's action holds may cancel other timers when they are freed. The queue
-    /// must not be locked then.
+    /// When a timer's action is freed, the objects in it may cancel other timers. The queue of
+    /// timers must not be locked at that moment.
     @Test func timersMayHoldTheOwnersOfOthers() async throws {
         final class Owner {
             let timer: LoopTimer
@@ -347,7 +349,8 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
         await withTaskGroup(of: Void.self) { group in
             group.addTask(executorPreference: loop) {
                 while loop.isCurrent { await loop.yield() }
-                // Off the loop, `yield` has no turn to wait for.
+                // Outside of the loop, `yield` returns at once, because it has no turn to wait
+                // for.
                 await loop.yield()
             }
             loop.stop()
@@ -356,11 +359,11 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
 
     @Test func aDescriptorMayBeClosedAfterItsLoopHasEnded() async throws {
         let loop = try EventLoop(index: 0)
-        // Safe: the loop is stopped between the two tasks that touch it.
+        // This is safe, because the loop is stopped before the test uses the array outside of it.
         nonisolated(unsafe) var kept: [SocketStream] = []
         await withTaskGroup(of: Void.self) { group in
             group.addTask(executorPreference: loop) {
-                // Without the sockets the test fails below.
+                // If there are no sockets, an expectation below fails.
                 guard let (left, right) = try? socketPair(on: loop) else { return }
                 kept = [left, right]
             }
@@ -447,7 +450,8 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
         try await withLoop { loop in await listener.accept(on: loop) { close($0) } }
         let error = #expect(throws: SystemError.self) { try ClientSocket.connect(to: listener.address) }
         #expect(error?.code == ECONNREFUSED)
-        // The number may already belong to another descriptor.
+        // The listener must not use its old descriptor number, which may already belong to another
+        // descriptor.
         try await withLoop { loop in await listener.accept(on: loop) { close($0) } }
     }
 

@@ -40,7 +40,8 @@ struct ConnectionTests {
         let endless = "with recursive n(i) as (select 1 union all select i + 1 from n) select i from n"
         let error = #expect(throws: DatabaseError.self) {
             try connection.exclusively { db in
-                // The lock does not keep another thread from interrupting.
+                // A statement locks the connection, but another thread must still be able to
+                // interrupt it.
                 try db.each(prepared: endless) { _ in connection.interrupt() }
             }
         }

@@ -50,7 +50,7 @@ struct TransactionTests {
         #expect(try self.names() == ["a", "c"])
     }
 
-    /// A full disk ends a transaction in the same way.
+    /// `insert or rollback` ends the transaction, as a full disk would.
     @Test func noStatementRunsAfterSQLiteRolledBackTheTransaction() throws {
         let error = #expect(throws: DatabaseError.self) {
             try self.connection.write { db in
@@ -61,7 +61,7 @@ struct TransactionTests {
         }
         #expect(error?.resultCode == .abort)
         #expect(try self.names().isEmpty)
-        // The next transaction works.
+        // The next transaction must succeed.
         try self.connection.write { try $0.execute(sql: "insert into item (name) values ('c')") }
         #expect(try self.names() == ["c"])
     }

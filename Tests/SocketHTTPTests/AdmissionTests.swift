@@ -17,7 +17,7 @@ import Testing
                 clients.append(try test.client())
                 try await clients.last?.get()
             }
-            // The first client has now been idle for less time than the second.
+            // After this request, the first client has been idle for less time than the second.
             try await clients[0].get()
             let tenth = try test.client()
             try await tenth.get()
@@ -75,7 +75,8 @@ import Testing
         let limits = ServerLimits(maxConnections: 10, maxConnectionsPerAddress: 2)
         try await withServer(limits: limits) { test in
             let greedy = try (0..<40).map { _ in try test.client() }
-            // The server has seen all clients: it has refused the last, or closed it.
+            // The end of the last client's connection shows that the server has handled all
+            // clients.
             #expect(try await !greedy[39].rest().isEmpty)
             #expect(test.server.counts.refused.load(ordering: .relaxed) == 38)
             let other = try test.client(from: "127.0.0.2")

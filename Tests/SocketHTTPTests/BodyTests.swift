@@ -156,8 +156,8 @@ private let goOn = RawClient.Response(status: "HTTP/1.1 100 Continue")
         try await withServer { test in
             let client = try test.client()
             try await client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 900000\r\n\r\n")
-            // Without lingering, these bytes would meet a closed socket, and its reset would
-            // discard the response.
+            // The server continues to read for a while before it closes the socket. Otherwise
+            // these bytes would cause a reset, which would discard the response.
             for _ in 0..<9 {
                 try await client.send(String(repeating: "x", count: 100_000))
                 await Task.yield()

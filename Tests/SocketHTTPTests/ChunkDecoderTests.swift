@@ -10,7 +10,7 @@ private func decode(_ text: String, limit: Int = 1000) throws(BodyError) -> (con
     return (String(decoding: output, as: UTF8.self), decoder.isFinished)
 }
 
-/// Cases that the table of `WireTests` cannot contain.
+/// Cases of chunked bodies that the table of `WireTests` cannot contain.
 @Suite(.timeLimit(.minutes(5))) struct ChunkDecoderTests {
     @Test func anUnfinishedBodyWaitsForMore() throws {
         let text = "3;a=\"b\"\r\nabc\r\n0\r\nX: y\r\n\r\n"

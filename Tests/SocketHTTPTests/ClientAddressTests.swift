@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: [
-        // Any client can send the field: only a trusted peer's counts.
+        // Any client can send the field, so the field counts only if a trusted peer sent it.
         Row("198.51.100.9", ["203.0.113.7"], "198.51.100.9"),
         Row("10.0.0.1", [], "10.0.0.1"),
         Row("10.0.0.1", ["203.0.113.7"], "203.0.113.7"),
@@ -92,7 +92,8 @@ import Testing
         #expect(try row.client(.forwarded) == row.client)
     }
 
-    /// The address against which misuse is counted, or `nil` if that would be every client.
+    /// The address for which the server counts misuse; `nil` if all clients would share this
+    /// address.
     @Test(arguments: [
         (Row("198.51.100.9", [], ""), "198.51.100.9"), (Row("10.0.0.1", ["203.0.113.7"], ""), "203.0.113.7"),
         (Row("2001:db8::1:2:3:4", [], ""), "2001:db8::"), (Row("10.0.0.1", ["2001:db8:0:1::7"], ""), "2001:db8:0:1::"),
@@ -157,7 +158,8 @@ struct Row: Sendable {
     let peer: String
     let values: [String]
     let client: String
-    /// The name of the values' field; `nil`: the field in which proxies name the client.
+    /// The name of the field with `values`. `nil` means the field in which proxies name the
+    /// client.
     let name: String?
 
     init(_ peer: String, _ values: [String], _ client: String, name: String? = nil) {

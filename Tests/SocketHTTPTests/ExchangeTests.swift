@@ -226,7 +226,7 @@ import Testing
         }
         try await withServer(at: .unix(path: path), identifiesProcesses: true, answer: answer) { test in
             let client = try test.client()
-            // A proxy's statement about the client does not count here.
+            // On this socket, the server ignores a proxy's field about the client.
             try await client.send("GET / HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: 192.0.2.1\r\n\r\n")
             #expect(try await client.response().body == "\(geteuid()) local true")
         }

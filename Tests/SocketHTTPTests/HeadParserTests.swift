@@ -3,7 +3,7 @@ import Testing
 
 @testable import SocketHTTP
 
-/// Cases that the table of `WireTests` cannot contain.
+/// Cases of request heads that the table of `WireTests` cannot contain.
 @Suite(.timeLimit(.minutes(5))) struct HeadParserTests {
     @Test func aTargetIsTakenUpToItsLimitAndNoFurther() {
         let limits = ServerLimits(targetBytes: 100)

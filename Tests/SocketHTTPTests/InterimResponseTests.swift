@@ -4,7 +4,8 @@ import Testing
 @testable import SocketHTTP
 
 @Suite(.timeLimit(.minutes(5))) struct InterimResponseTests {
-    /// A client would read an answer after half a line as the continuation of that line.
+    /// If an interim response was sent only in part, the server must send nothing more. A client
+    /// would read a later answer as the rest of a line.
     @Test func nothingFollowsAnInterimResponseThatWasSentInPart() async throws {
         let loops = try EventLoopGroup(count: 1)
         defer { loops.stop() }
@@ -29,8 +30,8 @@ import Testing
     }
 }
 
-/// Accepts ten bytes and then nothing until the time is over. It accepts everything that is
-/// written after that.
+/// A stream that accepts ten bytes, and then nothing until the server's time limit. Afterwards, it
+/// accepts everything.
 private final class StubbornStream: ByteStream {
     private(set) var written: [UInt8] = []
     private var script: [UInt8]

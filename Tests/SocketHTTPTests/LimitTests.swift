@@ -61,7 +61,7 @@ import Testing
             let client = try test.client()
             try await client.send("GET / HTTP/1.1\r\nHost: h\r\nX: ")
             // Without the deadline, the client would continue until the head is too large, and
-            // get another answer.
+            // would get another status.
             while try await !client.hasNews(within: .milliseconds(5)) { try await client.send("x") }
             #expect(try await client.response().status == "HTTP/1.1 408 Request Timeout")
         }
@@ -103,7 +103,8 @@ import Testing
         try await withServer(limits: limits, answer: answer) { test in
             let greedy = try test.client(receiveBuffer: 4096)
             try await greedy.send("GET /large HTTP/1.1\r\nHost: h\r\n\r\n")
-            // The server's only place is free again once the greedy client has lost it.
+            // The server allows one connection. A new client succeeds when the server has closed
+            // the greedy client's connection.
             var status = ""
             let end = ContinuousClock.now + .seconds(120)
             while status != "HTTP/1.1 200 OK", ContinuousClock.now < end {
@@ -163,7 +164,7 @@ import Testing
             let response = try await client.response()
             #expect(response.status == "HTTP/1.1 503 Service Unavailable")
             #expect(response.body.hasPrefix("head: The server took too long"))
-            // The handler's own answer must not follow.
+            // After the server's refusal, the handler's own answer must not be sent.
             gate.continuation.finish()
             #expect(try await client.rest() == "")
         }

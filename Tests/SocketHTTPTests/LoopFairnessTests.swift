@@ -6,18 +6,19 @@ import Testing
 
 @testable import SocketHTTP
 
-/// A client that always has another request shares its loop with the others.
+/// A client that always has another request must not keep the other clients of its event loop
+/// waiting.
 @Suite(.timeLimit(.minutes(5))) struct LoopFairnessTests {
     private final class Observed: Sendable {
         /// The number of answers to the busy client.
         let answers = Atomic(0)
         let othersHaveAsked = Atomic(false)
-        /// The number of answers to the busy client at the time when another client was answered.
+        /// The number of answers to the busy client when the server answered another client.
         let answersBefore = Atomic(-1)
         let begun = AsyncStream.makeStream(of: Void.self)
 
-        /// Holds the loop at the first request until all clients have sent theirs. The later
-        /// answers then show only the order.
+        /// Blocks the loop at the first request until all clients have sent their requests. The
+        /// later answers then show the server's order.
         @Sendable func answer(_ request: Request) async -> Response {
             guard request.head.path != "/other" else {
                 self.answersBefore.store(self.answers.load(ordering: .relaxed), ordering: .relaxed)
@@ -32,12 +33,13 @@ import Testing
             return Response(status: .ok)
         }
 
-        /// Makes one client send all of `requests` at once, and another client send a request in
-        /// between.
+        /// Makes one client send all of `requests` at once, and makes another client send a
+        /// request meanwhile.
         func run(_ requests: String, answers: Int) async throws {
             try await withServer(loops: 1, answer: self.answer) { test in
                 let (busy, other) = (try test.client(), try test.client())
-                // The first request precedes the hold, because a held loop accepts no connection.
+                // The other client's first request comes before the loop is blocked, because a
+                // blocked loop accepts no connection.
                 try await other.send("GET /other HTTP/1.1\r\nHost: h\r\n\r\n")
                 _ = try await other.response()
                 try await busy.send(requests)

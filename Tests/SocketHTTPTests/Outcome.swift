@@ -7,7 +7,8 @@ enum Outcome: Hashable {
     case incomplete
 }
 
-/// Feeds a head to the parser as the server does: all bytes so far, each time that more arrive.
+/// Feeds a head to the parser as the server does: each time that bytes arrive, it passes all bytes
+/// so far.
 func outcome(of text: String, in portions: [Int], limits: ServerLimits = ServerLimits()) -> Outcome {
     let bytes = Array(text.utf8)
     var parser = HeadParser(limits: limits)

@@ -16,14 +16,14 @@ import Testing
         return bytes + Self.ports
     }()
 
-    /// A header of version 2; its length is that of the addresses.
+    /// Returns a header of version 2 with these addresses and their length.
     private static func binary(_ command: UInt8, _ family: UInt8, _ addresses: [UInt8]) -> [UInt8] {
         let length = addresses.count
         return Self.signature + [command, family, UInt8(length >> 8), UInt8(length & 0xFF)] + addresses
     }
 
-    /// The result of reading as many bytes as the steps ask for, and the number of these bytes;
-    /// `nil` if more were needed.
+    /// Reads as many bytes as the steps demand. Returns the final step and the number of bytes
+    /// read; `nil` if more bytes are needed.
     private func read(_ bytes: [UInt8]) -> (step: ProxyHeader.Step, count: Int)? {
         var count = 0
         while true {
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    /// Each valid header with the client; `nil`: the load balancer itself.
+    /// Each valid header with the client that it names. `nil` means the load balancer itself.
     private static let validLines: [(header: String, client: String?)] = [
         ("PROXY TCP4 203.0.113.9 10.0.0.1 51234 8080\r\n", "203.0.113.9"),
         ("PROXY TCP6 2001:db8::9 2001:db8::1 51234 0\r\n", "2001:db8::9"),
@@ -45,13 +45,13 @@ import Testing
 
     private static let validBinaries: [(header: [UInt8], client: String?)] = [
         (Self.binary(0x21, 0x11, Self.ipv4), "203.0.113.9"), (Self.binary(0x21, 0x21, Self.ipv6), "2001:db8::9"),
-        // Further values behind the addresses are ignored.
+        // The server ignores further values after the addresses.
         (Self.binary(0x21, 0x11, Self.ipv4 + [UInt8](repeating: 4, count: 2036)), "203.0.113.9"),
         (Self.binary(0x20, 0x00, []), nil), (Self.binary(0x20, 0x11, Self.ipv4), nil),
         (Self.binary(0x21, 0x00, []), nil), (Self.binary(0x21, 0x31, [UInt8](repeating: 0x61, count: 216)), nil),
     ]
 
-    /// Each valid header with the client; `nil`: the load balancer itself.
+    /// Each valid header with the client that it names. `nil` means the load balancer itself.
     private static let valid: [(header: [UInt8], client: String?)] =
         Self.validLines.map { (Array($0.header.utf8), $0.client) } + Self.validBinaries
 
@@ -97,7 +97,7 @@ import Testing
         field: .xForwardedFor
     )
 
-    /// Runs a server that reads PROXY headers and answers with the client's address; returns the
+    /// Runs a server that reads PROXY headers and answers with the client's address. Returns the
     /// peers that sent malformed headers.
     private func withClientServer(_ body: @Sendable @escaping (TestServer) async throws -> Void) async throws
         -> [String]
@@ -114,7 +114,7 @@ import Testing
 
     private static let get = Array("GET / HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: 192.0.2.1\r\n\r\n".utf8)
 
-    /// The request comes together with the header, or later.
+    /// The request arrives together with the PROXY header, or after it.
     @Test(arguments: [true, false]) func theServerSeesTheClientOfATrustedBalancer(isOnePiece: Bool) async throws {
         let bad = try await self.withClientServer { server in
             for (header, address) in Self.valid where address != nil {
@@ -125,7 +125,8 @@ import Testing
                     for byte in header { try await client.send([byte]) }
                     try await client.send(Self.get[...])
                 }
-                // The client's own field means nothing, since the client is not trusted.
+                // The server ignores the client's own `X-Forwarded-For`, because it does not trust
+                // the client.
                 #expect(try await client.response().body == address)
                 try await client.send(Self.get[...])
                 #expect(try await client.response().body == address)
@@ -147,15 +148,16 @@ import Testing
     @Test func aTrustedConnectionWithoutAHeaderIsClosedAndReported() async throws {
         let bad = try await self.withClientServer { server in
             let client = try server.client()
-            // The client sends no more than the server reads: the server would reset a connection
-            // with unread bytes.
+            // The client sends no more bytes than the server reads. With unread bytes, the server
+            // would reset the connection.
             try await client.send("GET / HTTP/1.1\r")
             #expect(try await client.rest().isEmpty)
         }
         #expect(bad == ["127.0.0.1"])
     }
 
-    /// Otherwise any client could name another client's address as its own.
+    /// If the server read the header of any peer, a client could give another client's address as
+    /// its own.
     @Test func aHeaderOfAnUntrustedPeerIsNoRequest() async throws {
         let bad = try await self.withClientServer { server in
             let client = try server.client(from: "127.0.0.2")

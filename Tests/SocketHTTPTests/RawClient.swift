@@ -2,8 +2,8 @@ import Glibc
 import PushTesting
 import Reactor
 
-/// A client that sends exactly the given bytes, and reads responses as strictly as needed. Use it
-/// only on its loop.
+/// A client that sends exactly the given bytes, and reads responses as strictly as the tests need.
+/// Use it only on its event loop.
 final class RawClient {
     struct Response: Hashable {
         var status = ""
@@ -68,8 +68,8 @@ final class RawClient {
         }
     }
 
-    /// Returns the next response, with a body of the announced length unless it is known to have
-    /// none.
+    /// Returns the next response, with a body of the announced length. With `bodyless`, the
+    /// response has no body.
     func response(bodyless: Bool = false) async throws -> Response {
         while true {
             if let end = self.received.firstRange(of: Array("\r\n\r\n".utf8)) {
@@ -88,7 +88,7 @@ final class RawClient {
         }
     }
 
-    /// Returns the next chunk of a body; an empty one is the last.
+    /// Returns the content of the next chunk of a body. An empty text is the last chunk.
     func chunk() async throws -> String {
         while true {
             if let end = self.received.firstRange(of: Array("\r\n".utf8)) {

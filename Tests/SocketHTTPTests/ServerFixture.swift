@@ -3,7 +3,8 @@ import Reactor
 
 @testable import SocketHTTP
 
-/// Answers with a closure. Its refusals are plain text, which says whether a head had been read.
+/// A responder that calls a closure. Its refusals are plain text that says whether the server had
+/// read a head.
 struct TestResponder: Responder {
     let answer: @Sendable (Request) async -> Response
 
@@ -20,7 +21,8 @@ struct TestResponder: Responder {
     }
 }
 
-/// A running server and the actions of a test. It runs on its own loop, which the clients share.
+/// A running server and the actions of a test. The test's actions run on `loop`, which all its
+/// clients share.
 struct TestServer {
     let server: HTTPServer
     let loop: EventLoop
@@ -30,7 +32,7 @@ struct TestServer {
     }
 }
 
-/// Answers with method, path and body.
+/// Answers with the request's method, target and body.
 @Sendable func echo(_ request: Request) async -> Response {
     do throws(BodyError) {
         let body = try await request.body.collect()

@@ -51,8 +51,8 @@ import Testing
         let (running, started) = AsyncStream.makeStream(of: Void.self)
         let answer: @Sendable (Request) async -> Response = { _ in
             started.yield()
-            // The sleep ends only by cancellation, before the test's time limit; the outcome does
-            // not matter.
+            // Only a cancellation ends the sleep before the test's time limit. The result of the
+            // sleep does not matter.
             try? await Task.sleep(for: .seconds(3600))
             return Response(status: .ok)
         }
@@ -123,7 +123,7 @@ import Testing
             while error == nil, .now < end {
                 do { _ = try test.client() } catch let refused as SystemError { error = refused }
             }
-            // The connection is reset if it arrived while the socket was being closed.
+            // The connection is reset if it arrived while the server closed the listening socket.
             #expect([ECONNREFUSED, ECONNRESET].contains(error?.code))
             open.finish()
             #expect(try await client.response().status == "HTTP/1.1 200 OK")
@@ -139,12 +139,13 @@ import Testing
             return Response(status: isLetIn.wait() ? .ok : .internalServerError)
         }
         try await withServer(loops: 2, answer: answer) { test in
-            // The server has one connection on each loop. The test then holds the first loop.
+            // The server now has one connection on each of its two loops. The test then blocks the
+            // first loop.
             let (first, second) = (try test.client(), try test.client())
             for client in [first, second] { try await client.get() }
             try await first.send("GET /hold HTTP/1.1\r\nHost: h\r\n\r\n")
             for await _ in holding { break }
-            // The next connection goes to the other loop, or the one after it does.
+            // One of the next two connections goes to the loop that is not blocked.
             let others = [try test.client(), try test.client()]
             for other in others { try await other.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n") }
             #expect(try await others[1].response().status == "HTTP/1.1 200 OK")
@@ -183,7 +184,7 @@ import Testing
     }
 }
 
-/// A flag that a handler can wait for while it holds its loop.
+/// A flag that a handler can wait for while it blocks its event loop.
 private final class Flag: Sendable {
     private let isSet = Atomic(false)
 
@@ -191,7 +192,7 @@ private final class Flag: Sendable {
         self.isSet.store(true, ordering: .releasing)
     }
 
-    /// Returns whether the flag is set within two minutes.
+    /// Waits for at most two minutes. Returns whether the flag is set.
     func wait() -> Bool {
         let end = ContinuousClock.now + .seconds(120)
         while !self.isSet.load(ordering: .acquiring) {

@@ -47,7 +47,7 @@ import Testing
     @Test func ringBeforeTheWaitIsNotLost() async throws {
         let answer = self.streamed { writer in
             writer.ring()
-            // This code runs on the loop after the ring.
+            // This code runs on the event loop after the bell has rung.
             try await writer.write(Array("a".utf8))
             while try await writer.wait(until: .now + .seconds(60)) != .rung {}
         }
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    /// The ways in which a client stops reading.
+    /// How a client stops reading the stream.
     enum Leaving: CaseIterable {
         case closes
         case endsItsSide
@@ -177,7 +177,7 @@ import Testing
             let client = try test.client(receiveBuffer: 4096)
             try await client.send(Self.get)
             for await _ in ends { break }
-            // The writer has written only what the kernel's buffers hold.
+            // The writer has written only as much as the kernel's buffers can contain.
             #expect(written.load(ordering: .relaxed) < 1000)
             #expect(try await !client.rest().hasSuffix("0\r\n\r\n"))
         }
@@ -190,7 +190,8 @@ import Testing
             #expect(try await writer.wait(until: .now + .seconds(3600)) == .serverStops)
             try await writer.write(Array("z".utf8))
         }
-        // The waits of the body and the grace period would exceed the test's time limit.
+        // If the shutdown waited for the body or for the grace period, the test would exceed its
+        // time limit.
         try await withServer(grace: .seconds(3600), answer: answer) { test in
             let client = try test.client()
             try await client.send(Self.get)

@@ -116,7 +116,8 @@ import Testing
 
     @Test func revocationListOfAnotherSignerRefusesAll() async throws {
         let identity = try authority.makeClientIdentity("alice")
-        // A list whose issuer has the authority's name, and one whose issuer has not.
+        // A revocation list of another authority with the same name, and one of an authority with
+        // another name.
         for (other, reason) in [
             (try TestAuthority(), "CRL signature failure"),
             (try TestAuthority(name: "Another"), "unable to get certificate CRL"),

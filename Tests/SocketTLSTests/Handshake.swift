@@ -35,7 +35,7 @@ func withHandshake<Result: Sendable>(
     return try await withConnection { loop, server, socket in
         let stream = try TLSStream(server, context: context)
         let client = try TLSTestClient(socket, options)
-        // Safe: all of it stays on this loop.
+        // This is safe, because both sides are used only on this event loop.
         nonisolated(unsafe) let (serverSide, clientSide) = (stream, client)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask(executorPreference: loop) {
@@ -60,11 +60,12 @@ func refusal(_ context: TLSServerContext? = nil, _ options: TLSTestClient.Option
     return try await withConnection { loop, server, socket in
         let stream = try TLSStream(server, context: context)
         let client = try TLSTestClient(socket, options)
-        // Safe: all of it stays on this loop.
+        // This is safe, because both sides are used only on this event loop.
         nonisolated(unsafe) let (serverSide, clientSide) = (stream, client)
         async let answer = failure {
             try await clientSide.connect()
-            // With TLS 1.3 the client finishes before the server has seen its certificate.
+            // With TLS 1.3, the client's handshake ends before the server has checked the client's
+            // certificate. Only a read shows the refusal.
             _ = try await clientSide.read()
         }
         let own = await failure { try await serverSide.handshake(until: .now + .seconds(30)) }
@@ -83,7 +84,7 @@ func failure(_ body: () async throws -> Void) async -> String? {
     }
 }
 
-/// Reads the available bytes; empty at the end.
+/// Waits for bytes and returns them. The array is empty at the end of the stream.
 func read(_ stream: TLSStream) async throws -> [UInt8] {
     var buffer = [UInt8](repeating: 0, count: 4096)
     while true {
@@ -100,7 +101,7 @@ func write(_ text: String, to stream: TLSStream) throws {
     try #require(count == text.utf8.count)
 }
 
-/// The result of a connection that was used once.
+/// What a test learns from one short connection.
 struct Visit: Sendable {
     var wasResumed: Bool
     var session: TLSTestClient.Session?
@@ -108,7 +109,7 @@ struct Visit: Sendable {
     var certificateName: String?
 }
 
-/// Connects and waits for an answer, so that tickets have arrived too.
+/// Connects and waits for an answer, so that the session tickets have arrived, too.
 func visit(_ context: TLSServerContext, _ options: TLSTestClient.Options = .init()) async throws -> Visit {
     try await withHandshake(context, options) { stream, client in
         try write("pong", to: stream)

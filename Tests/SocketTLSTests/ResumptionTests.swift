@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    /// A clock that a test advances by a lifetime of keys.
+    /// A clock that a test advances by one lifetime of ticket keys.
     private final class Time: Sendable {
         private let time = Mutex(ContinuousClock.now)
 

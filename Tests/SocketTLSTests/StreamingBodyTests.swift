@@ -14,8 +14,8 @@ import Testing
                 var received: [UInt8] = []
                 while received.suffix(3) != Array("c\r\n".utf8)[...] { received += try await client.read() }
                 for byte in Array("abc".utf8) { #expect(received.count { $0 == byte } >= 300_000) }
-                // The server writes nothing more, so only a read detects the end. Otherwise it
-                // waits for an hour.
+                // The server writes nothing more, so only a read can detect the client's end. If
+                // the server did not read, it would wait for an hour.
                 try await client.endWriting()
                 #expect(try await client.read() == [])
             }

@@ -95,11 +95,11 @@ import Testing
         try await TestServer.run(handshakeTimeout: .milliseconds(300)) { server in
             let client = try server.connect()
             defer { client.close() }
-            // The head of a handshake record that announces more bytes than ever arrive.
+            // This header of a handshake record announces more bytes than will arrive.
             try await client.send([22, 3, 1, 1, 0, 1, 0, 0, 252, 3, 3])
             var sent = 0
             while !client.hasEnded {
-                // One byte every 20 ms, so that there is always progress.
+                // The client sends a byte every 20 ms, so the handshake always makes progress.
                 do throws(WaitError) {
                     try await client.waitToRead(until: .now + .milliseconds(20))
                 } catch .timedOut {
@@ -114,11 +114,13 @@ import Testing
         }
     }
 
-    /// Bytes that a client sends instead of a ClientHello, and the beginning of the answer.
+    /// Bytes that a client sends in place of a ClientHello, and the beginning of the server's
+    /// answer.
     static let noTLS: [([UInt8], [UInt8])] = [
         (Array("GET / HTTP/1.1\r\nHost: h\r\n\r\n".utf8), Array("HTTP/1.1 400 Bad Request\r\n".utf8)),
         (Array("POST / HTTP/1.1\r\nHost: h\r\n\r\nbody".utf8), Array("HTTP/1.1 400 Bad Request\r\n".utf8)),
-        // A handshake message of an unknown type, and the head of an alert record.
+        // A handshake message of an unknown type, and, as the answer, the beginning of an alert
+        // record.
         ([22, 3, 1, 0, 4, 99, 0, 0, 0], [21, 3]), ([UInt8](repeating: 0, count: 100), []),
     ]
 
@@ -151,7 +153,8 @@ import Testing
         var options = TLSTestClient.Options()
         options.identity = try TestAuthority(name: "Another").makeClientIdentity("mallory")
         try await TestServer.run(context) { [options] server in
-            // With TLS 1.3 the client finishes before the server has seen its certificate.
+            // With TLS 1.3, the client's handshake ends before the server has checked the client's
+            // certificate.
             let error = await #expect(throws: OpenSSLError.self) {
                 try await server.withClient(options) { client in
                     for _ in 0..<20 { try await client.write("GET / HTTP/1.1\r\nHost: h\r\n\r\n") }
@@ -174,7 +177,8 @@ import Testing
 }
 
 extension SocketStream {
-    /// Whether the server has closed the connection, perhaps with a reset. Reads nothing else.
+    /// Whether the server has closed the connection, perhaps with a reset. Call this only if the
+    /// server sends nothing else.
     fileprivate var hasEnded: Bool {
         var byte: UInt8 = 0
         do throws(StreamError) {

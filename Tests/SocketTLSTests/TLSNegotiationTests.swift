@@ -3,7 +3,8 @@ import PushSimulators
 import SocketTLS
 import Testing
 
-/// Parameters that client and server agree on, and those on which they cannot agree.
+/// The parameters of TLS that client and server agree on, and offers of clients that the server
+/// refuses.
 @Suite(.timeLimit(.minutes(5))) struct TLSNegotiationTests {
     @Test(arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
     func theNewestVersionOfTheClientIsSpoken(newest: Int32) async throws {
@@ -29,7 +30,7 @@ import Testing
         ("ECDHE-ECDSA-AES256-GCM-SHA384", "ECDHE-ECDSA-AES256-GCM-SHA384"),
         ("ECDHE-ECDSA-CHACHA20-POLY1305", "ECDHE-ECDSA-CHACHA20-POLY1305"),
         ("ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-ECDSA-AES128-GCM-SHA256"),
-        // A client that lists it first has no AES hardware.
+        // A client that lists ChaCha20 first has no hardware for AES.
         ("ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-ECDSA-CHACHA20-POLY1305"),
         ("ECDHE-ECDSA-AES128-SHA256", nil), ("ECDHE-ECDSA-AES128-SHA", nil), ("AES128-GCM-SHA256", nil),
         ("DHE-RSA-AES128-GCM-SHA256", nil), ("ECDHE-ECDSA-AES128-CCM", nil), ("ECDHE-RSA-AES128-GCM-SHA256", nil),
@@ -106,7 +107,7 @@ import Testing
         return try #require(self.authority).makeIdentity(content)
     }
 
-    /// The name that a client asks for, and the certificate that the server presents.
+    /// The server name that a client sends, and the certificate that the server presents.
     @Test(arguments: [
         (nil, "first"), ("localhost", "first"), ("push.example.com", "exact"), ("PUSH.Example.COM", "exact"),
         ("second.example.com", "exact"), ("other.example.com", "wildcard"), ("a.other.example.com", "first"),

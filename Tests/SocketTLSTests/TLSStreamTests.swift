@@ -136,8 +136,8 @@ import Testing
         #expect(received.count == 40)
     }
 
-    /// The client sends a ClientHello in records of one byte each. This is cheap for the client,
-    /// and gives the server nothing to answer until the end.
+    /// The client sends a ClientHello in records of one byte each. This costs the client little,
+    /// and the server can answer nothing before the end. It must not block other connections.
     @Test func fragmentedClientHelloLetsOthersRun() async throws {
         let crumb: [UInt8] = [0x16, 3, 1, 0, 1]
         let start: [UInt8] = [1, 0, 0xFF, 0xFF].flatMap { crumb + [$0] }
@@ -146,10 +146,10 @@ import Testing
             let sent = try greeting.withUnsafeBytes { try client.write($0) } ?? 0
             try #require(sent > 100_000)
             let stream = try TLSStream(server, context: TLSServerContext())
-            // Safe: all of it stays on this loop.
+            // This is safe, because both streams are used only on this event loop.
             nonisolated(unsafe) let (handshake, other) = (stream, server)
             return await withTaskGroup(of: Int?.self) { group in
-                // The cancellation below ends this task.
+                // The cancellation of the task group ends this task.
                 group.addTask(executorPreference: loop) {
                     _ = await failure { try await handshake.handshake(until: .now + .milliseconds(200)) }
                     return nil
@@ -166,13 +166,13 @@ import Testing
 
     @Test func aSecondHandshakeWithinTheConnectionIsRefused() async throws {
         let (first, again) = try await withHandshake(nil, Self.options(TLS1_2_VERSION)) { stream, client in
-            // Safe: all of it stays on this loop.
+            // This is safe, because the client is used only on this event loop.
             nonisolated(unsafe) let client = client
             async let again = failure { try await client.renegotiate() }
             let own = await failure { _ = try await read(stream) }
             return (own, await again)
         }
-        // The server only refuses; this client then ends the connection.
+        // The server only refuses the renegotiation. This client then ends the connection.
         #expect(first?.contains("alert handshake failure") == true, "\(String(describing: first))")
         #expect(again?.contains("no renegotiation") == true, "\(String(describing: again))")
     }

@@ -3,24 +3,26 @@ import PushSimulators
 import Reactor
 import SocketTLS
 
-/// The client's side of a TLS connection, directly on OpenSSL, which trusts every server. Use it
-/// only on its loop.
+/// The client's side of a TLS connection, made with OpenSSL. It trusts every server. Use it only
+/// on its event loop.
 ///
-/// OpenSSL reads and writes memory, so that the test decides how the bytes go over the socket.
+/// OpenSSL reads from memory and writes to memory, so that the test decides how the bytes are sent
+/// over the socket.
 final class TLSTestClient {
     struct Options: Sendable {
         var protocols = ["http/1.1"]
         var oldest = TLS1_VERSION
         var newest = TLS1_3_VERSION
-        /// The cipher suites of TLS 1.2. At security level 0 the server, and not the client,
-        /// refuses weak ones.
+        /// The cipher suites for TLS 1.2. At security level 0, the client offers even weak suites,
+        /// so that the server must refuse them.
         var ciphers = "DEFAULT:@SECLEVEL=0"
         var groups: String?
         var serverName: String?
         var identity: TestAuthority.Identity?
-        /// The session of an earlier connection, to resume.
+        /// The session of an earlier connection, which the client resumes.
         var session: Session?
-        /// The number of bytes to send at a time, with a turn of the loop in between; `nil`: all.
+        /// The number of bytes that the client sends at a time, with a turn of the event loop in
+        /// between. `nil` means all bytes at once.
         var portion: Int?
     }
 
@@ -55,7 +57,7 @@ final class TLSTestClient {
         self.session = try OpenSSLError.check("SSL_new", SSL_new(self.context))
         SSL_set_bio(self.session, self.incoming, self.outgoing)
         SSL_set_connect_state(self.session)
-        // An empty buffer does not end the connection.
+        // For OpenSSL, an empty buffer must not mean the end of the connection.
         BIO_ctrl(self.incoming, BIO_C_SET_BUF_MEM_EOF_RETURN, -1, nil)
         if let groups = options.groups { self.set(SSL_CTRL_SET_GROUPS_LIST, 0, groups) }
         if let name = options.serverName { self.set(SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, name) }
@@ -64,7 +66,7 @@ final class TLSTestClient {
     }
 
     deinit {
-        // Otherwise OpenSSL considers the session failed, and would not resume it.
+        // Without this, OpenSSL would consider the session as failed, and not resume it.
         SSL_set_shutdown(self.session, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN)
         SSL_free(self.session)
         SSL_CTX_free(self.context)
@@ -112,7 +114,7 @@ final class TLSTestClient {
         try await self.flush()
     }
 
-    /// Reads the available bytes; empty at the end.
+    /// Waits for bytes and returns them. The array is empty at the end of the connection.
     func read() async throws -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: 64 * 1024)
         while true {
@@ -140,7 +142,7 @@ final class TLSTestClient {
         }
     }
 
-    /// Passes the next bytes to OpenSSL. Returns `false` at the end.
+    /// Passes the next bytes to OpenSSL. Returns `false` at the end of the connection.
     private func receive() async throws -> Bool {
         var buffer = [UInt8](repeating: 0, count: 64 * 1024)
         while true {
@@ -191,7 +193,8 @@ final class TLSTestClient {
 
     var wasResumed: Bool { SSL_session_reused(self.session) == 1 }
 
-    /// The session that the next connection can resume; with TLS 1.3 only after the first read.
+    /// The session that a later connection can resume. With TLS 1.3, there is none before the
+    /// first read.
     var currentSession: Session? { SSL_get1_session(self.session).map { Session($0) } }
 
     /// Whether the server has notified the client that it will send no more.
@@ -200,7 +203,7 @@ final class TLSTestClient {
     /// The group of the key agreement, by OpenSSL's number.
     var group: Int { SSL_ctrl(self.session, SSL_CTRL_GET_NEGOTIATED_GROUP, 0, nil) }
 
-    /// The common name in the server's certificate.
+    /// The common name in the certificate that the server presented.
     var serverName: String? {
         guard let certificate = SSL_get0_peer_certificate(self.session) else { return nil }
         var text = [CChar](repeating: 0, count: 256)

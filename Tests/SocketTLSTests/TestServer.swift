@@ -6,8 +6,8 @@ import SocketHTTP
 import SocketTLS
 import Synchronization
 
-/// Answers with the name in the client's certificate, the path and the body; `/streamed` with a
-/// streaming body.
+/// Answers with the name in the client's certificate, the path and the body. For the path
+/// `/streamed`, the answer has a streaming body.
 private struct EchoResponder: Responder {
     func respond(to request: Request) -> Reply {
         .later { await self.answer(request) }
@@ -24,7 +24,7 @@ private struct EchoResponder: Responder {
         }
     }
 
-    /// Writes three times what a client may leave unread, and then nothing until the client
+    /// Writes three times as much as a client may leave unread, and then waits until the client
     /// leaves.
     private static let streamBody: Response.StreamingBody = { writer in
         for byte in Array("abc".utf8) { try await writer.write([UInt8](repeating: byte, count: 300_000)) }
@@ -36,7 +36,7 @@ private struct EchoResponder: Responder {
     }
 }
 
-/// A running HTTP server with TLS. Its clients have their own loop.
+/// A running HTTP server with TLS. Its clients use a separate event loop.
 struct TestServer: Sendable {
     let acceptor: TLSAcceptor
     let address: SocketAddress

@@ -22,8 +22,8 @@ import Testing
         return try TicketKeys(now: { clock.now })
     }
 
-    /// Returns whether the key with that name is still the encrypting one; `nil` if it decrypts
-    /// nothing any more.
+    /// Returns whether the key with this name still encrypts tickets; `nil` if it no longer even
+    /// decrypts them.
     private func isCurrent(_ name: [UInt8], in keys: TicketKeys) throws -> Bool? {
         try name.withUnsafeBytes { try keys.key(named: $0)?.isCurrent }
     }

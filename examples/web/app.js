@@ -23,8 +23,8 @@ function show(inbox) {
 }
 
 /**
- * Redraws the list and restores the focus: on the same message's button, or on the next message's if
- * that one is gone.
+ * Redraws the list and restores the focus to the same message's button. If that message is gone,
+ * the next message's button gets the focus.
  */
 function keepingFocus(draw) {
   const focused = document.activeElement, item = focused?.closest('.item');
@@ -35,7 +35,7 @@ function keepingFocus(draw) {
   (next?.querySelectorAll('button')[button] ?? by('inbox').querySelector('h1')).focus();
 }
 
-/** Shows the inbox's age and the reason for it. */
+/** Shows how old the inbox is, and why it is not current. */
 function showAge({syncedAt, failure}) {
   by('age').classList.toggle('old', failure !== null);
   const time = syncedAt?.toLocaleString([], {dateStyle: 'medium', timeStyle: 'short'});
@@ -59,12 +59,15 @@ function elementOf(item) {
   return element;
 }
 
-/** The payloads of read-once messages that are open, by id: the list has none of them. */
+/**
+ * The payloads of the read-once messages that are open, by id. The inbox does not contain these
+ * payloads.
+ */
 const opened = new Map();
 
 async function openOnce(item) {
   opened.set(item.id, (await push.notification(item.id)).item.payload);
-  // The list may have been drawn anew meanwhile.
+  // The list may have been redrawn meanwhile.
   document.getElementById(`m${item.id}`)?.replaceWith(elementOf(item));
 }
 

@@ -1,4 +1,5 @@
-// The page's worker: it extends Sealpost's, and caches the page's files for use without a network.
+// The page's worker. It extends Sealpost's worker, and caches the page's files for use without a
+// network.
 
 import {texts} from './sealpost/sealpost-worker.js';
 

@@ -1,6 +1,7 @@
 """Requests to the daemon: credentials, JSON requests, and the calls that most programs make."""
 
 import base64
+import contextlib
 import http.client
 import json
 import pathlib
@@ -23,6 +24,10 @@ def basic(name, password=PASSWORD):
     return "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()
 
 
+def base64url(bytes):
+    return base64.urlsafe_b64encode(bytes).decode().rstrip("=")
+
+
 CREDENTIALS = basic("alice")
 
 
@@ -33,26 +38,30 @@ def connect(port, timeout=60, context=None):
     return http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
 
 
-def ask(connection, method, path, body=None, credentials=CREDENTIALS, expected=(200, 201, 204)):
-    """Sends a request with a JSON body. Returns the response's JSON, or its text.
-
-    Raises `UnexpectedAnswer` if `expected` lacks its status.
-    """
-    text = None if body is None else json.dumps(body)
-    connection.request(method, path, text, {"Authorization": credentials})
+def exchange(connection, method, path, body=None, fields={}):
+    """Sends a request. Returns the status, the fields and the body of the answer."""
+    connection.request(method, path, body, fields)
     response = connection.getresponse()
-    answer = response.read()
-    if response.status not in expected:
-        raise UnexpectedAnswer(f"{method} {path}: {response.status} {answer[:300]}")
+    return response.status, response.headers, response.read()
+
+
+def ask(connection, method, path, body=None, credentials=CREDENTIALS, expected=(200, 201, 204)):
+    """Sends a request with a JSON body. Returns the answer's JSON or text; raises `UnexpectedAnswer` at another status than `expected`."""
+    status, _, answer = exchange(connection, method, path, None if body is None else json.dumps(body), {"Authorization": credentials})
+    if status not in expected:
+        raise UnexpectedAnswer(f"{method} {path}: {status} {answer[:300]}")
     return json.loads(answer) if answer.startswith((b"{", b"[", b'"')) else answer.decode()
 
 
 def status(connection, path, credentials=CREDENTIALS, **fields):
     """The status of a GET with these fields and the credentials."""
-    connection.request("GET", path, headers={"Authorization": credentials} | fields)
-    response = connection.getresponse()
-    response.read()
-    return response.status
+    return exchange(connection, "GET", path, fields={"Authorization": credentials} | fields)[0]
+
+
+def is_ready(port):
+    """Whether a server answers that a proxy may send it requests."""
+    with contextlib.suppress(OSError):
+        return status(connect(port, timeout=5), "/readyz") == 200
 
 
 def post(connection, order, **rest):
@@ -61,8 +70,14 @@ def post(connection, order, **rest):
 
 
 def fetch(connection, id, **rest):
-    """Fetches a payload."""
     return ask(connection, "GET", f"/api/notifications/{id}", **rest)["Payload"]
+
+
+def register(connection, credentials=CREDENTIALS, **device):
+    """Registers a device. Returns the registration's id."""
+    id = ask(connection, "POST", "/api/register", credentials=credentials)
+    ask(connection, "PUT", f"/api/register/{id}", device, credentials)
+    return id
 
 
 def sign_in(connection, name):

@@ -1,11 +1,11 @@
 """A headless Chromium, controlled over the DevTools protocol through a pipe."""
 
-import http.server
 import json
 import os
-import pathlib
 import subprocess
 import threading
+
+from sealpost_e2e import listening, processes
 
 # All names resolve to this machine; no request reaches the Internet. Certificates are made for the run.
 FLAGS = [
@@ -24,16 +24,16 @@ class Failure(Exception):
 
 
 class Chromium:
-    """A browser with its own profile in `folder`; used with `with`."""
+    """A browser with its own folder, `profile`; used with `with`."""
 
-    def __init__(self, folder, executable="chromium"):
-        (pathlib.Path(folder) / "Default").mkdir()
-        (pathlib.Path(folder) / "Default/Preferences").write_text(json.dumps(PREFERENCES))
-        self.command = [executable, *FLAGS, f"--user-data-dir={folder}", "about:blank"]
+    def __init__(self, executable="chromium"):
+        self.holder, self.profile = processes.make_profile()
+        (self.profile / "Default").mkdir()
+        (self.profile / "Default/Preferences").write_text(json.dumps(PREFERENCES))
+        self.command = [executable, *FLAGS, f"--user-data-dir={self.profile}", "about:blank"]
         self.lock, self.arrived = threading.Lock(), threading.Condition()
         self.number, self.answers, self.events = 0, {}, []
-        # The listening thread calls these with session, method and parameters of each event.
-        self.watchers = []
+        self.watchers = []  # The listening thread calls these with session, method and parameters of each event.
         self.ended = False
 
     def __enter__(self):
@@ -51,12 +51,8 @@ class Chromium:
         return self
 
     def __exit__(self, *_):
-        self.process.terminate()
-        try:
-            self.process.wait(timeout=20)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        processes.end(self.process)
+        self.holder.cleanup()
 
     def listen(self):
         """Reads messages, which end with a zero byte."""
@@ -140,26 +136,12 @@ class Page:
         self.browser.call("Target.closeTarget", targetId=self.target)
 
 
-class Pages:
+class Pages(listening.WebServer):
     """An empty page at each path of each name, with TLS if there is a context."""
 
     def __init__(self, context=None):
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self.Handler)
-        if context:
-            self.server.socket = context.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
-        self.port = self.server.server_address[1]
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        super().__init__(self.page, context)
 
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            body = b"<!doctype html><title>page</title><body></body>"
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html; charset=utf-8")
-            self.send_header("Content-Length", str(len(body)))
-            if self.path == "/sandboxed":
-                self.send_header("Content-Security-Policy", "sandbox allow-scripts allow-forms")
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_):
-            pass
+    def page(self, path, *_):
+        policy = {"Content-Security-Policy": "sandbox allow-scripts allow-forms"} if path == "/sandboxed" else {}
+        return 200, {"Content-Type": "text/html; charset=utf-8"} | policy, b"<!doctype html><title>page</title><body></body>"

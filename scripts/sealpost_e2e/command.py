@@ -11,8 +11,7 @@ from sealpost_e2e.api import UnexpectedAnswer
 
 FOLDER = pathlib.Path(__file__).parent
 GROUPS = ("programs", "benches")
-# The folder for the benches' output, which `scripts/make-plots` reads.
-RESULTS = FOLDER.parents[1] / ".build-benchmarks/results"
+RESULTS = FOLDER.parents[1] / ".build-benchmarks/results"  # The folder for the benches' output, which `scripts/make-plots` reads.
 
 
 def main():
@@ -40,14 +39,14 @@ def find_modules():
 
 
 def run_program(name, path, arguments):
-    """Runs a program's `run(options)`; its `add_options(parser)` may add options."""
+    """Runs a program's `run(options)`; its `OPTIONS` may name options."""
     module = importlib.import_module(f"sealpost_e2e.{path.parent.name}.{path.stem}")
     parser = argparse.ArgumentParser(
         prog=f"e2e run {name}", description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("sealpost", help="the executable")
-    if hasattr(module, "add_options"):
-        module.add_options(parser)
+    for name, option in getattr(module, "OPTIONS", {}).items():
+        parser.add_argument(name, **settings(name, option))
     options = parser.parse_args(arguments)
     with contextlib.ExitStack() as stack:
         if path.parent.name == "benches":
@@ -58,6 +57,13 @@ def run_program(name, path, arguments):
             module.run(options)
         except UnexpectedAnswer as answer:
             raise SystemExit(str(answer)) from None
+
+
+def settings(name, option):
+    """The settings of an option from its default and its help, or from its help alone if it is a flag or a word that must be there."""
+    if isinstance(option, tuple):
+        return {"type": type(option[0]), "default": option[0], "help": f"{option[1]} (%(default)s)"}
+    return option if isinstance(option, dict) else {"help": option} | ({"action": "store_true"} if name.startswith("--") else {})
 
 
 class Both:

@@ -5,8 +5,7 @@ import shutil
 
 from sealpost_e2e import processes, rig
 
-# Timeouts in seconds of an apt-get step and of a build.
-TIMEOUT = 600
+TIMEOUT = 600  # Timeouts in seconds of an apt-get step and of a build.
 # Runs a command in a namespace, so that all processes that it starts end with it.
 CAGE = ("unshare", "--mount", "--mount-proc", "--pid", "--fork", "--kill-child")
 

@@ -1,17 +1,17 @@
-"""The Python environment of `make e2e-packages`, with third-party tools."""
+"""The Python environments of `make e2e-packages`, with third-party tools, and of the tests."""
 
 import os
 import pathlib
 import sys
 
-ENVIRONMENT = pathlib.Path(__file__).resolve().parents[2] / ".venv-e2e"
+from sealpost_e2e import require
 
 
-def enter():
-    """Restarts the program in that environment; to be called before importing anything of it."""
-    if pathlib.Path(sys.prefix) == ENVIRONMENT:
+def enter(name=".venv-e2e"):
+    """Restarts the program in an environment; to be called before importing anything of it."""
+    environment = pathlib.Path(__file__).resolve().parents[2] / name
+    if pathlib.Path(sys.prefix) == environment:
         return
-    python = ENVIRONMENT / "bin/python"
-    if not python.exists():
-        raise SystemExit("make e2e-packages has not been run")
+    python = environment / "bin/python"
+    require(python.exists(), "make e2e-packages has not been run")
     os.execv(python, [python, *sys.argv])

@@ -3,7 +3,7 @@
 import re
 import statistics
 
-from sealpost_e2e import api, processes
+from sealpost_e2e import api, processes, require
 
 
 def percentile(values, part=99):
@@ -23,7 +23,7 @@ def report_medians(rounds, limits):
     is_fine = True
     for column, (name, limit) in enumerate(limits.items()):
         median = statistics.median(row[column] for row in rounds)
-        print(f"{name}, median of {len(rounds)}: {median:.2f} (at least {limit})")
+        print(f"{name}, median of {len(rounds)}: {median:.2f}" + (f" (at least {limit})" if limit else ""))
         is_fine &= median >= limit
     return is_fine
 
@@ -42,20 +42,19 @@ def steady_requests(site, url, seconds, *options, clients=8, rate=50, status="20
     return [int(row[2]) / 1e6 for row in rows]
 
 
-def steady_load(url, script, seconds, connections=64, threads=2):
-    """Sequential requests of wrk on each connection; ends the program at a failure.
+def load_command(url, seconds, connections, threads, *options):
+    """wrk's sequential requests on each connection."""
+    return ["wrk", "--threads", threads, "--connections", connections, "--duration", f"{seconds}s", "--latency", *options, url]
 
-    Returns requests a second, and the 99th percentile in milliseconds.
-    """
-    return read_load(processes.run(
-        "wrk", "--threads", threads, "--connections", connections, "--duration", f"{seconds}s", "--latency", "--script", script, url
-    ))
+
+def steady_load(*load):
+    """Runs a load. Returns requests a second, and the 99th percentile in milliseconds; ends the program at a failure."""
+    return read_load(processes.run(*load_command(*load)))
 
 
 def read_load(output):
     """Parses wrk's output: requests a second, and the 99th percentile in milliseconds."""
-    if "Non-2xx" in output or "Socket errors" in output:
-        raise SystemExit(output)
+    require("Non-2xx" not in output and "Socket errors" not in output, output)
     number, unit = re.search(r"99%\s+([\d.]+)(us|ms|s)", output).groups()
     return (float(re.search(r"Requests/sec:\s+([\d.]+)", output)[1]), float(number) * {"us": 0.001, "ms": 1, "s": 1000}[unit])
 

@@ -7,17 +7,13 @@ server posts to its endpoints: the browser itself decrypts each push.
 import base64
 import hashlib
 import json
-import pathlib
 import re
 import socket
 import subprocess
 import uuid
 
-from sealpost_e2e import listening, processes
-
-
-class Failure(Exception):
-    """The browser has refused a command, or a script in it has thrown."""
+from sealpost_e2e import api, listening, processes
+from sealpost_e2e.chromium import Failure
 
 
 class PushService(listening.Listener):
@@ -65,7 +61,7 @@ class PushService(listening.Listener):
         channel = head.split(b" ", 2)[1].decode().rpartition("/")[2]
         if channel not in self.channels:
             return False
-        data = base64.urlsafe_b64encode(body).decode().rstrip("=")
+        data = api.base64url(body)
         self.send(self.channels[channel], {
             "messageType": "notification", "channelID": channel, "version": uuid.uuid4().hex, "data": data, "headers": {"encoding": "aes128gcm"},
         })
@@ -73,10 +69,11 @@ class PushService(listening.Listener):
 
 
 class Firefox:
-    """A browser with its own profile in `folder`; used with `with`. `service` is its push service."""
+    """A browser with its own profile; used with `with`. `service` is its push service."""
 
-    def __init__(self, folder, service, executable="firefox-esr"):
-        self.folder, self.number = pathlib.Path(folder), 0
+    def __init__(self, service, executable="firefox-esr"):
+        self.holder, self.folder = processes.make_profile()
+        self.number = 0
         preferences = {
             "marionette.port": 0, "alerts.useSystemBackend": False, "remote.prefs.recommended": False, "network.dns.forceResolve": "127.0.0.1", "dom.push.serverURL": f"ws://127.0.0.1:{service.port}/",
             "dom.push.testing.allowInsecureServerURL": True, "permissions.default.desktop-notification": 1,
@@ -85,7 +82,7 @@ class Firefox:
         }
         lines = [f"user_pref({json.dumps(name)}, {json.dumps(value)});" for name, value in preferences.items()]
         (self.folder / "user.js").write_text("\n".join(lines))
-        self.command = [executable, "--headless", "--marionette", "--remote-allow-system-access", "--no-remote", "--profile", folder, "about:blank"]
+        self.command = [executable, "--headless", "--marionette", "--remote-allow-system-access", "--no-remote", "--profile", self.folder, "about:blank"]
 
     def __enter__(self):
         self.process = subprocess.Popen(self.command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={"HOME": str(self.folder), "PATH": "/usr/bin:/bin"})
@@ -97,12 +94,8 @@ class Firefox:
         return self
 
     def __exit__(self, *_):
-        self.process.terminate()
-        try:
-            self.process.wait(timeout=30)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        processes.end(self.process)
+        self.holder.cleanup()
 
     def read(self):
         """A message: its length, a colon and JSON."""

@@ -10,20 +10,15 @@ the answer is wrong, and only a signature can show it. `OFFLINE` stands among th
 import json
 import random
 import shutil
-import socket
-import ssl
-import threading
 import typing
 
-from sealpost_e2e import listening, processes
+from sealpost_e2e import processes
 from sealpost_e2e.rig import ROOT
 
 CALLS = ("notification", "sync", "markRead", "markAllRead", "register")
 FETCHES = ("notification", "sync")
 TRUTH, BELIEF, OFFLINE = "truth", "belief", "offline"
-NOTICES = {"nginx": "epoll", "haproxy": "Loading success", "varnish": "Listening", "squid": "Accepting reverse-proxy", "wire": "Listening"}
-# Longer than the buffers of a proxy, and incompressible.
-LONG = "secret " + random.Random(1).randbytes(16_000).hex()
+LONG = "secret " + random.Random(1).randbytes(16_000).hex()  # Longer than the buffers of a proxy, and incompressible.
 
 
 class Interferer(typing.NamedTuple):
@@ -50,11 +45,12 @@ def seen(signed_kind, *unsigned_kinds):
     return lambda call, signed: {signed_kind} if signed else set(unsigned_kinds)
 
 
+def with_text(call):
+    return call not in ("markAllRead", "register")
+
+
 def rewritten(call, signed):
-    # The other two answers contain no text.
-    if call in ("markAllRead", "register"):
-        return TRUTH
-    return {"signature"} if signed else BELIEF
+    return TRUTH if not with_text(call) else {"signature"} if signed else BELIEF
 
 
 def unsigned(call, signed):
@@ -72,36 +68,25 @@ CACHES = [
     Interferer(("haproxy-cache.cfg",), "", cached, is_cache=True),
     # Squid caches answers to requests with credentials only if they are declared public.
     Interferer(("squid-cache.conf", "nginx-public.conf"), "", cached, is_cache=True),
-    Interferer(
-        ("varnish-stale.vcl",), "", lambda call, _: {"wrongEcho"} if call in FETCHES else {"missingEcho"},
-        is_cache=True, needs_no_daemon=True,
-    ),
+    Interferer(("varnish-stale.vcl",), "", lambda call, _: {"wrongEcho" if call in FETCHES else "missingEcho"}, True, needs_no_daemon=True),
 ]
 MEDDLERS = [
     Interferer(("nginx-rewrite.conf",), "", rewritten),
     Interferer(("haproxy-meddle.cfg",), "rewrite", rewritten),
     # An extra member that no client reads is harmless, but changes the signed content.
-    Interferer(
-        ("haproxy-meddle.cfg",), "inject", lambda call, signed: {"signature"} if signed and call != "register" else TRUTH
-    ),
+    Interferer(("haproxy-meddle.cfg",), "inject", lambda call, signed: {"signature"} if signed and call != "register" else TRUTH),
     Interferer(("haproxy-meddle.cfg",), "cut", always("truncated")),
     Interferer(("nginx-chunk.conf", "haproxy-meddle.cfg"), "cut", always("truncated")),
     # The client cannot detect the early end itself, only the missing content.
     Interferer(("nginx-unsized.conf", "haproxy-meddle.cfg"), "cut", seen("signature", "notJSON", "unexpectedBody")),
     Interferer(("haproxy-meddle.cfg",), "shorten", seen("signature", "notJSON")),
     Interferer(("haproxy-meddle.cfg",), "empty", seen("signature", "unexpectedBody")),
-    Interferer(
-        ("nginx-spool.conf",), "", lambda call, _: TRUTH if call in ("markAllRead", "register") else {"truncated"},
-        payload=LONG,
-    ),
+    Interferer(("nginx-spool.conf",), "", lambda call, _: {"truncated"} if with_text(call) else TRUTH, payload=LONG),
     Interferer(("haproxy-strip.cfg",), "^mytoken$", always("missingEcho")),
     Interferer(("haproxy-strip.cfg",), "^signature$", unsigned),
     Interferer(("haproxy-strip.cfg",), "^signature-input$", unsigned),
     Interferer(("haproxy-strip.cfg",), "^content-digest$", unsigned),
-    Interferer(
-        ("haproxy-detour.cfg",), "",
-        lambda call, signed: TRUTH if call not in FETCHES else {"signature" if signed else "unexpectedBody"},
-    ),
+    Interferer(("haproxy-detour.cfg",), "", lambda call, signed: {"signature" if signed else "unexpectedBody"} if call in FETCHES else TRUTH),
 ]
 PORTALS = [
     Interferer(("nginx-portal.conf",), "", always("missingEcho")),
@@ -147,7 +132,6 @@ class Chain:
     def replace(self, files, how="", upstream=None):
         """Replaces the chain; the last proxy asks the daemon, or `upstream`. `haproxy` does no harm."""
         self.stop()
-        upstream = f"127.0.0.1:{upstream or self.site.port}"
         for number, file in reversed(list(enumerate(files))):
             port = self.port if number == 0 else processes.free_port()
             folder = self.site.folder / f"layer-{number}"
@@ -156,54 +140,15 @@ class Chain:
             folder.mkdir()
             kind = file.split("-")[0]
             own = [] if file == kind else [ROOT / "scripts/proxies" / file]
-            process = self.site.start(
-                [ROOT / "scripts/proxy", kind, f"127.0.0.1:{port}", upstream, folder, *own],
-                env=self.site.environment | {"HOW": how},
-            )
-            processes.wait_for_line(process, NOTICES[kind])
-            drain(process)
+            process = self.site.proxy(kind, port, upstream, folder, own, how)
+            processes.drain(process)
             self.running.append(process)
-            upstream = f"127.0.0.1:{port}"
+            upstream = port
 
     def stop(self):
         for process in reversed(self.running):
-            process.terminate()
-            process.wait(timeout=30)
+            processes.end(process)
         self.running = []
-
-
-def drain(process):
-    """Reads a proxy's output, which would otherwise fill the pipe and block it."""
-    threading.Thread(target=process.stderr.read, daemon=True).start()
-
-
-class TLSFront(listening.Listener):
-    """Ends TLS and forwards bytes to a port; its connections end with their peers."""
-
-    def __init__(self, port, certificate, key):
-        self.to = port
-        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self.context.load_cert_chain(certificate, key)
-        super().__init__()
-
-    def serve(self, client):
-        try:
-            client = self.context.wrap_socket(client, server_side=True)
-            server = socket.create_connection(("127.0.0.1", self.to), timeout=60)
-        except OSError:
-            client.close()
-            return
-        there = threading.Thread(target=listening.pump, args=(client, server), daemon=True)
-        there.start()
-        listening.pump(server, client)
-        # Ends the other thread before the close: OpenSSL could write its alert into a reused descriptor.
-        try:
-            client.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass
-        there.join(timeout=60)
-        client.close()
-        server.close()
 
 
 def table():

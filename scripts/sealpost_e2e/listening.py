@@ -1,5 +1,7 @@
 """Listeners at their own ports: relays, and receivers that replace other services."""
 
+import contextlib
+import http.server
 import random
 import socket
 import ssl
@@ -9,8 +11,8 @@ import threading
 class Listener:
     """Accepts connections until it is closed; each has a thread for a subclass's `serve(connection)`."""
 
-    def __init__(self):
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=256)
+    def __init__(self, listener=None):
+        self.listener = listener or socket.create_server(("127.0.0.1", 0), backlog=256)
         self.port = self.listener.getsockname()[1]
         threading.Thread(target=self.accept, daemon=True).start()
 
@@ -26,15 +28,92 @@ class Listener:
         self.listener.close()
 
 
+class WebServer:
+    """An HTTP server; `answer(path, fields, body)` makes the status, fields and body of each answer."""
+
+    def __init__(self, answer, context=None):
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self):
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                status, fields, body = answer(self.path, self.headers, body)
+                self.send_response_only(status)
+                for name, value in fields.items():
+                    if name.lower() not in ("transfer-encoding", "connection", "content-length"):
+                        self.send_header(name, value)
+                if status != 304:
+                    self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            do_POST = do_GET
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        if context:
+            self.server.socket = context.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
+        self.port = self.server.server_port
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+def receive_until(stream, end):
+    bytes = b""
+    while end not in bytes:
+        if not (more := stream.recv(65536)):
+            raise ConnectionError
+        bytes += more
+    return bytes
+
+
 def pump(source, target):
     """Forwards bytes until the source ends, and shuts the target's side down unless it uses TLS."""
-    try:
+    with contextlib.suppress(OSError, ValueError):  # A peer has gone.
         while piece := source.recv(65_536):
             target.sendall(piece)
         if not isinstance(target, ssl.SSLSocket):
             target.shutdown(socket.SHUT_WR)
-    except (OSError, ValueError):
-        pass  # A peer has gone.
+
+
+class Forwarder(Listener):
+    """Forwards connections to a port, after TLS if there is a context; they end with their peers, or all at its `close`."""
+
+    def __init__(self, port, context=None):
+        self.to, self.context, self.connections = port, context, []
+        super().__init__()
+
+    def serve(self, client):
+        try:
+            client = self.context.wrap_socket(client, server_side=True) if self.context else client
+            server = socket.create_connection(("127.0.0.1", self.to), timeout=60)
+        except OSError:
+            return client.close()
+        self.connections += [client, server]
+        there = threading.Thread(target=pump, args=(client, server), daemon=True)
+        there.start()
+        pump(server, client)
+        # Ends the other thread before the close: OpenSSL could write its alert into a reused descriptor.
+        shut_down(client)
+        there.join(timeout=60)
+        client.close()
+        server.close()
+
+    def close(self):
+        # A shutdown, as a thread waits for more of each connection.
+        for one in (self.listener, *self.connections):
+            shut_down(one)
+        self.listener.close()
+
+
+def shut_down(connection):
+    with contextlib.suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
 
 
 class LossyProxy(Listener):
@@ -49,7 +128,7 @@ class LossyProxy(Listener):
         server = socket.create_connection(("127.0.0.1", self.port_behind))
         threading.Thread(target=pump, args=(connection, server), daemon=True).start()
         with connection, server:
-            try:
+            with contextlib.suppress(OSError):  # The client has gone.
                 while piece := server.recv(65_536):
                     with self.lock:
                         is_cut = self.random.random() < 0.3
@@ -59,5 +138,3 @@ class LossyProxy(Listener):
                     if is_cut:
                         connection.shutdown(socket.SHUT_RDWR)
                         return
-            except OSError:
-                pass  # The client has gone.

@@ -37,8 +37,7 @@ class Machine:
 
     def leader(self):
         """The process id of the container's init on the host; `None` before it exists."""
-        number = self.container.pid
-        children = pathlib.Path(f"/proc/{number}/task/{number}/children").read_text().split()
+        children = processes.children(self.container.pid)
         return next((child for child in children if pathlib.Path(f"/proc/{child}/comm").read_text() == "systemd\n"), None)
 
     def entered(self, *command, has_archives=False):
@@ -48,11 +47,10 @@ class Machine:
 
     def browser(self):
         """This machine's Chromium, in the container's network."""
-        program, profile = self.folder / "browser", self.folder / "profile"
+        program = self.folder / "browser"
         program.write_text(f'#!/bin/sh\nexec nsenter --target={self.leader()} --net chromium "$@"\n')
         program.chmod(0o755)
-        profile.mkdir()
-        return chromium.Chromium(profile, executable=str(program))
+        return chromium.Chromium(str(program))
 
     def close(self):
         """Switches it off."""
@@ -60,8 +58,7 @@ class Machine:
             subprocess.run(self.entered("systemctl", "poweroff", "--force", "--force"), capture_output=True, timeout=10)
             self.container.wait(timeout=30)
         except subprocess.TimeoutExpired:
-            self.container.kill()
-            self.container.wait()
+            processes.kill(self.container)
 
 
 class Terminal:

@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import json
 import pathlib
 import random
 import sqlite3
@@ -13,10 +14,37 @@ from sealpost_e2e import api, processes, receiver, rig, sealing, tls
 
 # A device's handle, made from the numbers of user and device; WNS issues its own.
 HANDLES = {
-    "apns": "printf('%032x%032x', ?2, n)",
-    "fcm": "printf('token-%016x%016x', ?2, n)",
+    "apns": "printf('%032x%032x', :first, n)",
+    "fcm": "printf('token-%016x%016x', :first, n)",
     "wns": "(select url from channel where channel.n = number.n)",
 }
+DEVICES = """
+create temporary table number (n integer primary key);
+create temporary table channel (n integer primary key, url text);
+insert into number with recursive c(n) as (select 0 union all select n + 1 from c where n + 1 < :count) select n from c;
+insert into channel select key, value from json_each(:channels);
+insert into user (id, name, name_key, role, password, created_at)
+    select :first + n, sealed(:NAME, :first + n, 'user' || (:first + n)), hashed('user name', 'user' || (:first + n)), 'device', '', :now
+    from number where n < :users;
+insert into device (number, id, user_id, platform, lane, handle, handle_key, tags, created_at, registered_at)
+    select :last + 1 + n, :platform || '-' || :first || '-' || n, :first + n / :each, :platform, :platform,
+        sealed(:HANDLE, :last + 1 + n, {handle}), hashed('device handle', {handle}),
+        sealed(:TAGS, :last + 1 + n, '["username:user' || (:first + n / :each) || '"' || :more || ']'), :now, :now
+    from number order by n;
+insert into device_tag (device, tag) select number, hashed('device tag', 'username:user' || user_id) from device where user_id >= :first;
+insert into device_tag (device, tag) select number, hashed('device tag', value) from json_each(:tags), device where user_id >= :first;
+drop table number;
+drop table channel
+"""
+PUSHES = """
+insert into notification (id, sender_id, is_stored_by_clients, is_read_once, priority, seed, created_at, expires_at)
+    values (:id, 0, 1, 0, 'high', :seed, :now, :end);
+insert or ignore into recipient (notification_id, user_id, change, changed_at, mac) select :id, user_id, :id, :now, 0 from device;
+insert into delivery (notification_id, device, user_id, lane, is_bulk, state, due_at)
+    select :id, number, user_id, lane, 1, 'queued', :now from device where lane is not null;
+insert into tally (lane, state, count) select lane, 'enqueued', count(*) from delivery where notification_id = :id group by lane
+    on conflict (lane, state) do update set count = count + excluded.count
+"""
 # RFC 9562, section 5.8: the positions and values of version and variant.
 VERSION_MASK, VERSION_8 = 0xF << 76 | 0x3 << 62, 0x8 << 76 | 0x2 << 62
 STATES = ("accepted", "expired", "failed", "cancelled")
@@ -29,7 +57,6 @@ class Outbox(rig.Rig):
 
     def __init__(self, sealpost, **settings):
         super().__init__(sealpost, role="publisher", **settings)
-        self.configuration = self.folder / "sealpost.yaml"
         self.log = self.folder / "log"
 
     def serve(self):
@@ -46,7 +73,7 @@ class Outbox(rig.Rig):
     def start_blindly(self):
         """Starts a daemon without waiting."""
         with open(self.log, "a") as log:
-            return self.start_daemon("--config", self.configuration, stderr=log)
+            return self.start_daemon(stderr=log)
 
     def read_log(self, position=0):
         with open(self.log, "rb") as log:
@@ -54,10 +81,7 @@ class Outbox(rig.Rig):
             return log.read()
 
     def simulate(self, *faults, channels=1, options=()):
-        """Starts simulators of the providers with these faults, and configures the daemon for them.
-
-        They write a line for each request into the file `received`. WNS has this number of channels open.
-        """
+        """Starts simulators with these faults, which log each request in `received`, and configures the daemon for them."""
         demo = pathlib.Path(self.sealpost).with_name("sealpost-demo")
         if not demo.exists():
             debug = "; .build/debug has a debug build only" if (rig.ROOT / ".build/debug/sealpost-demo").exists() else ""
@@ -92,6 +116,15 @@ class Outbox(rig.Rig):
             file.write(f"  hook: {{type: webhook, url: 'https://localhost:{hook.port}/hook', secretFile: {secret}, caFile: {certificate}}}\n")
         return hook
 
+    def add_events(self, answer, secret=bytes(32)):
+        """Configures a receiver of events, and starts it with these answers."""
+        certificate, key = tls.make_certificate(self.folder)
+        hook = receiver.Receiver(certificate, key, answer)
+        file = receiver.write_secret(self.folder / "events.secret", secret)
+        with open(self.configuration, "a") as text:
+            text.write(f"events: {{webhook: {{url: 'https://localhost:{hook.port}/events', secretFile: {file}, caFile: {certificate}}}}}\n")
+        return hook
+
     def channels(self):
         """The addresses that WNS has issued."""
         return (self.folder / "simulators/channels").read_text().split()
@@ -113,19 +146,20 @@ class Outbox(rig.Rig):
         finally:
             database.close()
 
-    def received(self):
-        """The lines of `received` so far: platform, push, outcome, device."""
+    def received(self, position=0):
+        """The lines of `received` so far, from a position: seconds since 1970, platform, push, outcome, device."""
         with open(self.folder / "received") as file:
+            file.seek(position)
             for line in file:
                 if line.endswith("\n"):
-                    _, *fields = line.split()
-                    yield fields
+                    at, *rest = line.split()
+                    yield int(at) / 1000, *rest
 
     def tally(self):
         """The numbers of pushes enqueued, settled by outcome, and pending, each counted separately."""
         with self.database() as database:
             counts = dict(database.execute("select state, sum(count) from tally group by state"))
-            pending = database.execute("select count(*) from delivery where settled_at is null").fetchone()[0]
+        pending = self.read("select count(*) from delivery where settled_at is null")
         return {state: counts.get(state, 0) for state in ("enqueued", *STATES)} | {"pending": pending}
 
     def post_broadcasts(self, text, lifetime):
@@ -141,10 +175,7 @@ class Outbox(rig.Rig):
         processes.wait_until(self.is_settled, seconds, what, process, pause)
 
     def is_settled(self):
-        with self.database() as database:
-            return database.execute(
-                "select not exists (select 1 from delivery where settled_at is null) and not exists (select 1 from fanout)"
-            ).fetchone()[0]
+        return self.read("select not exists (select 1 from delivery where settled_at is null) and not exists (select 1 from fanout)")
 
 
 def add_devices(database, platform, count, each_user=1, tags=("news",), channels=()):
@@ -152,84 +183,25 @@ def add_devices(database, platform, count, each_user=1, tags=("news",), channels
     first = database.execute("select coalesce(max(id), 0) from user").fetchone()[0] + 1
     # The last number that was ever issued: encryption binds values to their number.
     last = database.execute("select coalesce((select seq from sqlite_sequence where name = 'device'), 0)").fetchone()[0]
-    now, more = milliseconds(), "".join(f',"{tag}"' for tag in tags)
-    with transaction(database):
-        database.execute("create temporary table number (n integer primary key)")
-        database.execute("create temporary table channel (n integer primary key, url text)")
-        database.executemany("insert into channel values (?, ?)", enumerate(channels))
-        database.execute(
-            "with recursive c(n) as (select 0 union all select n + 1 from c where n + 1 < ?) insert into number select n from c",
-            [count],
-        )
-        database.execute(
-            """
-            insert into user (id, name, name_key, role, password, created_at)
-            select ?1 + n, sealed(?4, ?1 + n, 'user' || (?1 + n)), hashed('user name', 'user' || (?1 + n)), 'device', '', ?2
-            from number where n < ?3
-            """,
-            [first, now, -(-count // each_user), sealing.NAME],
-        )
-        database.execute(
-            f"""
-            insert into device (number, id, user_id, platform, lane, handle, handle_key, tags, created_at, registered_at)
-            select ?5 + 1 + n, ?1 || '-' || ?2 || '-' || n, ?2 + n / ?3, ?1, ?1, sealed(?6, ?5 + 1 + n, {HANDLES[platform]}),
-                hashed('device handle', {HANDLES[platform]}),
-                sealed(?7, ?5 + 1 + n, '["username:user' || (?2 + n / ?3) || '"' || ?8 || ']'), ?4, ?4
-            from number order by n
-            """,
-            [platform, first, each_user, now, last, sealing.HANDLE, sealing.TAGS, more],
-        )
-        database.execute(
-            """
-            insert into device_tag (device, tag)
-            select number, hashed('device tag', 'username:user' || user_id) from device where user_id >= ?
-            """,
-            [first],
-        )
-        for tag in tags:
-            database.execute(
-                "insert into device_tag (device, tag) select number, hashed('device tag', ?) from device where user_id >= ?",
-                [tag, first],
-            )
-        database.execute("drop table number")
-        database.execute("drop table channel")
+    run_all(
+        database, DEVICES.replace("{handle}", HANDLES[platform]), platform=platform, first=first, last=last, count=count, each=each_user,
+        users=-(-count // each_user), tags=json.dumps(tags), more="".join(f',"{tag}"' for tag in tags), channels=json.dumps(channels),
+        now=milliseconds(), NAME=sealing.NAME, HANDLE=sealing.HANDLE, TAGS=sealing.TAGS,
+    )
 
 
-def enqueue(database, limit=-1, lifetime=86_400):
+def enqueue(database):
     """Enqueues a push to each device, as a completed fan-out does. Returns the notification's id."""
     id, now = random.randrange(1, 1 << 31), milliseconds()
-    with transaction(database):
-        database.execute(
-            """
-            insert into notification
-                (id, sender_id, is_stored_by_clients, is_read_once, priority, seed, created_at, expires_at)
-            values (?, 0, 1, 0, 'high', ?, ?, ?)
-            """,
-            [id, random.randrange(1 << 62), now, now + lifetime * 1000],
-        )
-        database.execute(
-            """
-            insert or ignore into recipient (notification_id, user_id, change, changed_at, mac)
-            select ?1, user_id, ?1, ?2, 0 from device limit ?3
-            """,
-            [id, now, limit],
-        )
-        database.execute(
-            """
-            insert into delivery (notification_id, device, user_id, lane, is_bulk, state, due_at)
-            select ?, number, user_id, lane, 1, 'queued', ? from device where lane is not null limit ?
-            """,
-            [id, now, limit],
-        )
-        database.execute(
-            """
-            insert into tally (lane, state, count)
-            select lane, 'enqueued', count(*) from delivery where notification_id = ? group by lane
-            on conflict (lane, state) do update set count = count + excluded.count
-            """,
-            [id],
-        )
+    run_all(database, PUSHES, id=id, seed=random.randrange(1 << 62), now=now, end=now + 86_400_000)
     return id
+
+
+def run_all(database, script, **values):
+    """Runs the statements of a script in one transaction; they name the values."""
+    with transaction(database):
+        for statement in script.split(";\n"):
+            database.execute(statement, values)
 
 
 def apns_id(seed, device):

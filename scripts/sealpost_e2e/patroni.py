@@ -1,26 +1,23 @@
 """Three PostgreSQL servers with Patroni and one etcd on loopback: the primary may die or freeze."""
 
+import contextlib
 import json
 import os
 import pathlib
 import re
-import shutil
 import signal
 import subprocess
 import tempfile
 import time
-import urllib.error
 import urllib.request
 
-from sealpost_e2e import postgresql, processes, rig
+from sealpost_e2e import postgresql, processes, require, rig
 
 # From `make e2e-packages`: Debian 12's Patroni 3.0.2 loses acknowledged commits when a frozen primary thaws.
 PROGRAM = rig.ROOT / ".venv-failover/bin/patroni"
 NAME = "sealpost"
-# The configuration for operators.
-SETTINGS = (rig.ROOT / "config/patroni.yaml").read_text()
-# Seconds until a silent primary loses its lease.
-TTL = int(re.search(r"ttl: (\d+)", SETTINGS)[1])
+SETTINGS = (rig.ROOT / "config/patroni.yaml").read_text()  # The configuration for operators.
+TTL = int(re.search(r"ttl: (\d+)", SETTINGS)[1])  # Seconds until a silent primary loses its lease.
 COUNT = 3
 
 
@@ -34,14 +31,10 @@ class Member:
 
 
 class Patroni:
-    """The servers with one empty database, during the `with`.
-
-    With `is_safe`, strict synchronous replication: a commit is answered only after a replica has it.
-    """
+    """The servers with one empty database; with `is_safe`, a commit is answered only after a replica has it."""
 
     def __init__(self, is_safe=True):
-        if not PROGRAM.exists():
-            raise SystemExit("make e2e-packages has not been run")
+        require(PROGRAM.exists(), "make e2e-packages has not been run")
         self.is_safe = is_safe
         self.holder = tempfile.TemporaryDirectory(prefix="sealpost-patroni-")
         self.folder = pathlib.Path(self.holder.name)
@@ -49,9 +42,7 @@ class Patroni:
         self.members = [Member(number) for number in range(1, COUNT + 1)]
 
     def __enter__(self):
-        # The server refuses to run as root.
-        shutil.chown(self.folder, *(("postgres", "postgres") if os.getuid() == 0 else (os.getuid(), os.getgid())))
-        self.folder.chmod(0o755)
+        processes.give_to_server(self.folder)
         try:
             self.start_etcd()
             first, *others = self.members
@@ -70,9 +61,7 @@ class Patroni:
     def __exit__(self, *_):
         for member in self.members:
             self.signal(member, signal.SIGKILL)
-        if self.etcd:
-            self.etcd.kill()
-            self.etcd.wait()
+        processes.kill(self.etcd)
         self.holder.cleanup()
 
     @property
@@ -95,51 +84,40 @@ class Patroni:
 
     def is_whole(self):
         # A thawed member reports for a while to be the primary, and counts replicas that have left it.
-        if sorted(self.says(member, "primary") for member in self.members) != [False] * (COUNT - 1) + [True]:
-            return False
-        primary = self.primary()
-        if not all(self.says(member, "replica") for member in self.members if member is not primary):
-            return False
         # A replica that Patroni does not count yet has no vote for the failover.
-        if self.is_safe and sum(self.says(member, "quorum") for member in self.members) != COUNT - 1:
+        primary = self.primary()
+        counts = {"primary": 1, "replica": COUNT - 1} | ({"quorum": COUNT - 1} if self.is_safe else {})
+        if primary is None or any(sum(self.says(member, what) for member in self.members) != count for what, count in counts.items()):
             return False
-        done = subprocess.run(
-            self.psql("postgres", "postgres", [primary]) + ["select count(*) from pg_stat_replication where state = 'streaming'"],
-            capture_output=True, text=True,
-        )
+        query = "select count(*) from pg_stat_replication where state = 'streaming'"
+        done = subprocess.run([*self.psql("postgres", "postgres", [primary]), query], capture_output=True, text=True)
         return done.returncode == 0 and int(done.stdout) == COUNT - 1
 
     def signal(self, member, number):
         """Sends a signal to Patroni and to all processes of its PostgreSQL."""
         # Parents first.
-        for pid in [*([member.patroni.pid] if member.patroni else []), *self.servers(member)]:
-            try:
-                os.kill(pid, number)
-            except ProcessLookupError:
-                pass
+        if member.patroni:
+            member.patroni.send_signal(number)
+        self.signal_server(member, number)
         if number == signal.SIGKILL and member.patroni:
             member.patroni.wait()
 
     def signal_server(self, member, number):
         """Sends a signal to all processes of a member's PostgreSQL, but not to Patroni."""
         for pid in self.servers(member):
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
-            except ProcessLookupError:
-                pass
 
     def kill_receiver(self, member):
         """Kills a replica's receiving process, with everything that it has not written yet."""
         for pid in self.servers(member):
-            try:
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
                 if b"walreceiver" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes():
                     os.kill(pid, signal.SIGKILL)
-            except (FileNotFoundError, ProcessLookupError):
-                pass
 
     def start(self, member):
         """Starts a member's Patroni, which starts its PostgreSQL and joins the cluster."""
-        # Patroni reads all files of a folder in their order; later files override earlier ones.
+        # Later files override earlier ones.
         path = self.folder / f"{member.name}.configuration"
         path.mkdir(exist_ok=True)
         (path / "1.yaml").write_text(SETTINGS)
@@ -163,28 +141,23 @@ class Patroni:
                     raise
                 time.sleep(0.5)
 
-    # Private to this file.
-
     def psql(self, database, user, members):
         hosts, ports = ",".join("127.0.0.1" for _ in members), ",".join(str(member.port) for member in members)
         place = f"host={hosts} port={ports} dbname={database} user={user} target_session_attrs=read-write connect_timeout=2"
         return ["psql", "-d", place, "-v", "ON_ERROR_STOP=1", "-AtF", "\t", "-c"]
 
     def says(self, member, what):
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{member.rest_port}/{what}", timeout=1):
-                return True
-        except (urllib.error.URLError, OSError):
-            return False
+        with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{member.rest_port}/{what}", timeout=1):
+            return True
+        return False
 
     def servers(self, member):
         """The processes of a member's PostgreSQL, the first one first."""
         try:
             first = int((self.folder / member.name / "postmaster.pid").read_text().split()[0])
-            children = pathlib.Path(f"/proc/{first}/task/{first}/children").read_text().split()
+            return [first, *processes.children(first)]
         except (FileNotFoundError, IndexError, ValueError):
             return []
-        return [first, *map(int, children)]
 
     def start_etcd(self):
         client, peer = f"http://127.0.0.1:{self.etcd_port}", f"http://127.0.0.1:{processes.free_port()}"

@@ -1,5 +1,6 @@
 """A private PostgreSQL with all of its safety on, which ends with the program."""
 
+import contextlib
 import os
 import pathlib
 import shutil
@@ -7,16 +8,13 @@ import signal
 import subprocess
 import tempfile
 
-from sealpost_e2e import processes
+from sealpost_e2e import processes, require
 
 NAME = "sealpost"
 
 
 class Cluster:
-    """A server with one empty database, during the `with`.
-
-    It has a unix socket; with a port it listens on loopback, which measures clients as if they were on another machine.
-    """
+    """A server with one empty database and a unix socket; with a port it listens on loopback, as on another machine."""
 
     def __init__(self, port=None, **settings):
         self.holder = tempfile.TemporaryDirectory(prefix="sealpost-pg-")
@@ -27,9 +25,7 @@ class Cluster:
         self.server = None
 
     def __enter__(self):
-        # The server refuses to run as root.
-        shutil.chown(self.folder, *(("postgres", "postgres") if os.getuid() == 0 else (os.getuid(), os.getgid())))
-        self.folder.chmod(0o755)
+        processes.give_to_server(self.folder)
         processes.run(*self.command("initdb"), "-D", self.folder / "data", "-A", "trust", "-U", "sealpost", "-E", "UTF8", "--locale=C")
         self.start()
         self.query(f"create database {NAME}", database="postgres")
@@ -72,12 +68,10 @@ class Cluster:
         """Kills the server and all its backends: a power cut that spares the disk."""
         self.stop(signal.SIGKILL)
         # Backends end when they notice their parent's end; the next server waits for the last of them.
-        pid = self.folder / "data/postmaster.pid"
-        pid.unlink(missing_ok=True)
+        (self.folder / "data/postmaster.pid").unlink(missing_ok=True)
 
     def is_ready(self):
-        done = subprocess.run(["psql", *self.address, "-Atc", "select 1", "postgres"], capture_output=True)
-        return done.returncode == 0
+        return subprocess.run(["psql", *self.address, "-Atc", "select 1", "postgres"], capture_output=True).returncode == 0
 
     def query(self, sql, database=NAME):
         """The rows of a statement, as lists of texts."""
@@ -106,12 +100,9 @@ class Standby(Cluster):
         self.primary = primary
 
     def __enter__(self):
-        shutil.chown(self.folder, *(("postgres", "postgres") if os.getuid() == 0 else (os.getuid(), os.getgid())))
-        self.folder.chmod(0o755)
-        processes.run(
-            *self.command("pg_basebackup"), *self.primary.address, "-D", self.folder / "data", "-R", "-c", "fast",
-            cwd=self.folder,
-        )
+        processes.give_to_server(self.folder)
+        command = [*self.command("pg_basebackup"), *self.primary.address, "-D", self.folder / "data", "-R", "-c", "fast"]
+        processes.run(*command, cwd=self.folder)
         self.start()
         return self
 
@@ -124,7 +115,7 @@ class Standby(Cluster):
         os.kill(self.receiver, signal.SIGCONT)
 
 
-class Session:
+class Session(contextlib.AbstractContextManager):
     """A session that stays open, for statements in quick succession."""
 
     def __init__(self, cluster):
@@ -133,12 +124,8 @@ class Session:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1,
         )
 
-    def __enter__(self):
-        return self
-
     def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
+        processes.kill(self.process)
 
     def query(self, sql):
         """The rows of a statement, as lists of texts."""
@@ -155,8 +142,7 @@ def find(name):
     """The path of one of PostgreSQL's programs, in its newest version."""
     found = sorted(pathlib.Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
     path = str(found[-1]) if found else shutil.which(name)
-    if not path:
-        raise SystemExit(f"{name} is missing: install Debian's package postgresql-15")
+    require(path, f"{name} is missing: install Debian's package postgresql-15")
     return path
 
 

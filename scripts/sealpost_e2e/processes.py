@@ -3,11 +3,16 @@
 import os
 import pathlib
 import resource
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
+import threading
 import time
+
+from sealpost_e2e import require
 
 
 def begin_as_root(*options):
@@ -25,6 +30,12 @@ def run(*command, **options):
     return done.stdout
 
 
+def give_to_server(folder):
+    """Gives a folder to the user of a PostgreSQL, which refuses to run as root."""
+    shutil.chown(folder, *(("postgres", "postgres") if os.getuid() == 0 else (os.getuid(), os.getgid())))
+    folder.chmod(0o755)
+
+
 def wait_for_line(process, text):
     """Reads standard error up to the line that contains `text`; ends the program if it is missing."""
     read = []
@@ -35,14 +46,18 @@ def wait_for_line(process, text):
     raise SystemExit(f"{process.args[0]} ended: {''.join(read)}")
 
 
+def drain(process):
+    """Reads a process's errors, which would otherwise fill the pipe and block it."""
+    threading.Thread(target=process.stderr.read, daemon=True).start()
+
+
 def wait_until(condition, seconds, what, process=None, pause=0.02):
     """Waits until a condition holds; ends the program at a timeout or at the end of `process`."""
     deadline = time.monotonic() + seconds
     while not condition():
         if process and process.poll() is not None:
             raise SystemExit(f"the daemon ended with {process.returncode} before {what}")
-        if time.monotonic() > deadline:
-            raise SystemExit(f"{what} did not come within {seconds} s")
+        require(time.monotonic() <= deadline, f"{what} did not come within {seconds} s")
         time.sleep(pause)
 
 
@@ -51,6 +66,28 @@ def terminate(process):
     process.send_signal(signal.SIGTERM)
     _, rest = process.communicate(timeout=60)
     return process.returncode, rest
+
+
+def end(process, seconds=30):
+    """Ends a process by SIGTERM, and by SIGKILL after some seconds."""
+    process.terminate()
+    try:
+        process.wait(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        kill(process)
+
+
+def kill(process):
+    """Kills a process, if there is one, and waits for its end."""
+    if process and process.poll() is None:
+        process.kill()
+        process.wait()
+
+
+def make_profile():
+    """A browser's temporary folder: its holder and its path."""
+    holder = tempfile.TemporaryDirectory(prefix="sealpost-browser-", ignore_cleanup_errors=True)
+    return holder, pathlib.Path(holder.name)
 
 
 def processor_time(process):
@@ -77,8 +114,11 @@ def memory(process, field="VmRSS"):
     raise SystemExit(f"no {field}")
 
 
+def children(pid):
+    return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
 def free_port():
-    """A free port."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         return probe.getsockname()[1]
 

@@ -1,29 +1,25 @@
 """An HTTPS server that replaces a provider or a receiver of webhooks."""
 
 import base64
+import contextlib
 import json
 import re
-import ssl
 import threading
 
-from sealpost_e2e import listening, processes
+from sealpost_e2e import listening, processes, tls
 
 
 class Receiver(listening.Listener):
-    """An HTTPS server, HTTP/1.1 only, that keeps all bytes it reads.
-
-    `answer(request, number)` makes the bytes of each answer; numbers count from 1.
-    """
+    """An HTTPS server that keeps all requests; `answer(request, number)` makes the bytes of each answer, from number 1."""
 
     def __init__(self, certificate, key, answer):
-        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self.context.load_cert_chain(certificate, key)
+        self.context = tls.serving(certificate, key)
         self.answer = answer
         self.requests, self.lock = [], threading.Lock()
         super().__init__()
 
     def serve(self, connection):
-        try:
+        with contextlib.suppress(OSError):  # The daemon went.
             with self.context.wrap_socket(connection, server_side=True) as stream:
                 bytes = b""
                 while True:
@@ -36,8 +32,6 @@ class Receiver(listening.Listener):
                         self.requests.append(request)
                         number = len(self.requests)
                     stream.sendall(self.answer(request, number))
-        except OSError:
-            pass  # The daemon went.
 
     def codes(self):
         """The codes that confirm handles, in order of arrival, each with its handle."""

@@ -7,8 +7,9 @@ import hmac
 import os
 import struct
 
-# The columns, as `SealedPlace` numbers them.
-PAYLOAD, NAME, HANDLE, TAGS, SECRET = 1, 2, 3, 4, 6
+from sealpost_e2e import require
+
+PAYLOAD, NAME, HANDLE, TAGS, SECRET = 1, 2, 3, 4, 6  # The columns, as `SealedPlace` numbers them.
 GET_TAG, SET_TAG = 0x10, 0x11
 NONCE, TAG = 12, 16
 
@@ -74,5 +75,4 @@ class Sealing(DataKey):
 
 
 def check(result):
-    if result != 1:
-        raise SystemExit("an encrypted value cannot be decrypted")
+    require(result == 1, "an encrypted value cannot be decrypted")

@@ -10,7 +10,7 @@ import socket
 import threading
 import time
 
-from sealpost_e2e import api, crew, outbox
+from sealpost_e2e import api, crew, outbox, processes
 
 USERS = 50
 
@@ -24,34 +24,31 @@ class Site(outbox.Outbox):
         self.sockets = [self.socket] + [socket.create_server(("127.0.0.1", 0), backlog=4096) for _ in range(count - 1)]
         self.ports = [held.getsockname()[1] for held in self.sockets]
         self.daemons = [None] * count
-        # The time when each of them began to serve.
-        self.since = [0.0] * count
+        self.since = [0.0] * count  # The time when each of them began to serve.
         self.handles = {}
 
     def prepare(self):
-        """Creates users with a device each, and starts the simulators and the daemons.
-
-        Returns the simulators' process, and the credentials of each user.
-        """
+        """Starts simulators and daemons for users with a device each. Returns the simulators' process, and each user's credentials."""
         names = [f"user{number}" for number in range(USERS)]
         for name in names:
             self.add_user(name)
         simulators = self.simulate()
-        for number in range(len(self.ports)):
-            self.begin(number)
+        self.begin_all()
         credentials = {name: self.register(name) for name in names}
         return simulators, credentials | {"alice": api.sign_in(api.connect(self.ports[0]), "alice")}
 
     def begin(self, number):
         """Starts a daemon, and waits until it serves."""
-        # Socket activation passes this socket to the daemon.
-        self.socket = self.sockets[number]
+        self.socket = self.sockets[number]  # Socket activation passes this socket to the daemon.
         self.daemons[number], _ = self.serve()
         self.since[number] = time.monotonic()
 
+    def begin_all(self):
+        for number in range(len(self.ports)):
+            self.begin(number)
+
     def kill(self, number):
-        self.daemons[number].kill()
-        self.daemons[number].wait()
+        processes.kill(self.daemons[number])
 
     def freeze(self, number):
         self.daemons[number].send_signal(signal.SIGSTOP)
@@ -65,9 +62,7 @@ class Site(outbox.Outbox):
         connection = api.connect(self.ports[0])
         credentials = api.sign_in(connection, name)
         handle = secrets.token_hex(32)
-        id = api.ask(connection, "POST", "/api/register", credentials=credentials)
-        api.ask(connection, "PUT", f"/api/register/{id}", {"Platform": "apns", "Handle": handle}, credentials)
-        self.handles[id] = handle
+        self.handles[api.register(connection, credentials, Platform="apns", Handle=handle)] = handle
         return credentials
 
     def leased(self, number):
@@ -95,8 +90,7 @@ class Ledger:
     def __init__(self):
         self.lock = threading.Lock()
         self.posted = {}
-        # The start and the acknowledgement of each acknowledged post.
-        self.times = []
+        self.times = []  # The start and the acknowledgement of each acknowledged post.
         self.faults = []
         self.counts = collections.Counter()
 
@@ -168,20 +162,31 @@ def missing(site, number, ledger, credentials):
     return count
 
 
+def conclude(site, ledger, credentials, simulators):
+    """Ends the daemons. Returns the numbers of missing notifications, of those without a push and of foreign pushes, and the duplicates."""
+    lost = sum(missing(site, number, ledger, credentials) for number in range(len(site.ports)))
+    for daemon in site.daemons:
+        processes.terminate(daemon)
+    site.await_log(simulators)
+    found = compare(site, ledger)
+    show(ledger.faults, site)
+    return lost, *found
+
+
+def tell(ledger):
+    """The ledger's counts of answers."""
+    return (
+        f"{ledger.counts['fetched']} fetches, {len(ledger.faults)} wrong answers, {ledger.counts['lost']} connections lost, "
+        f"{ledger.counts['refused']} refused as busy"
+    )
+
+
 def show(faults, site):
     """Prints the first wrong answers, and the failures in the daemons' log."""
     for fault in faults[:5]:
         print(fault)
     for line in [line for line in site.read_log().decode().splitlines() if faults and "level=error" in line][-10:]:
         print(line)
-
-
-def pushes(site):
-    """The pushes at the simulators: the seconds since 1970, the id, and the outcome."""
-    with open(site.folder / "received") as file:
-        for line in file:
-            at, _, push, outcome, *_ = line.split()
-            yield int(at) / 1000, push, outcome
 
 
 def compare(site, ledger):
@@ -193,7 +198,7 @@ def compare(site, ledger):
     ids = {outbox.apns_id(seed, users[id]): id for id, seed in seeds.items() if id in users}
     expected = {push: handles[users[id]] for push, id in ids.items()}
     got, foreign = collections.Counter(), 0
-    for _, push, outcome, handle in site.received():
+    for *_, push, outcome, handle in site.received():
         if outcome == "200" and expected.get(push) == handle:
             got[push] += 1
         else:

@@ -20,6 +20,12 @@ def make_signing_key(path):
     processes.run("openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", path)
 
 
+def serving(certificate, key):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    return context
+
+
 def trusting():
     """A client's context that accepts any certificate."""
     context = ssl.create_default_context()

@@ -1,4 +1,4 @@
-// End-to-end encryption; docs/end-to-end.md in Sealpost's repository defines the form.
+// End-to-end encryption; docs/end-to-end.md in Sealpost's repository defines the format.
 
 import {
   createCipheriv, createDecipheriv, createECDH, createHash, createHmac, createPrivateKey, createPublicKey, diffieHellman, randomBytes,
@@ -6,22 +6,26 @@ import {
 } from 'node:crypto';
 
 const PAYLOAD = 'sealpost-e2e.1.1', KEY = 'sealpost-key.1';
-/** The characters of an id, a point, a signature and a device's entry. */
+/** The numbers of characters of an id, a point, a signature and a device's entry. */
 const ID = 22, POINT = 87, SIGNATURE = 86, ENTRY = 152;
 const MAXIMUM_DEVICES = 1000;
 /**
- * How long a device's HPKE context is reused, in milliseconds: it costs a key agreement. From half of
- * it on each payload renews a few, so that none waits for all.
+ * How long a device's HPKE context is reused, in milliseconds: a new context costs a key
+ * agreement. After half of this time, each payload renews up to `EARLY_RENEWALS` contexts, so that
+ * no payload must renew all of them.
  */
 const CONTEXT_LIFETIME = 3_600_000, EARLY_RENEWALS = 20;
-/** A payload can be scheduled 30 days ahead, and then waits 30 days: an older one is a replay. In seconds. */
+/**
+ * The longest accepted age and clock skew of a payload, in seconds. A payload can be scheduled 30
+ * days ahead, and the server then stores it for up to 30 days: an older payload is a replay.
+ */
 const LONGEST_LIFE = 61 * 86_400, CLOCK_SKEW = 86_400;
-/** Each key encrypts once. */
+/** The nonce is all zeros, since each key encrypts only one text. */
 const NONCE = Buffer.alloc(12);
 
 /**
- * A text that is not an end-to-end payload or device key of this form, or not for this reader.
- * `reason` is a word of docs/end-to-end.md.
+ * Thrown for a text that is not a valid end-to-end payload or device key, or a payload that is not
+ * for this reader. docs/end-to-end.md lists the values of `reason`.
  */
 export class UnreadableError extends Error {
   constructor(reason) {
@@ -31,7 +35,7 @@ export class UnreadableError extends Error {
   }
 }
 
-/** No device may be encrypted for; nothing was sent. `changes` say why. */
+/** Thrown if no device of the recipients is trusted; nothing was sent. `changes` say why. */
 export class NoTrustedDeviceError extends Error {
   constructor(changes) {
     super(`there is no trusted device: ${changes.map(({user, kind}) => `${user}: ${kind}`).join(', ') || 'no keys'}`);
@@ -45,7 +49,7 @@ const sha256 = value => createHash('sha256').update(value).digest();
 const idOf = value => text(sha256(value).subarray(0, 16));
 const isTime = value => /^(0|[1-9][0-9]{0,9})$/.test(value);
 
-/** The bytes of base64url in its only spelling. */
+/** The bytes of a text in base64url. Throws for any other text or spelling. */
 function bytesOf(value, length = value.length) {
   const bytes = Buffer.from(value, 'base64url');
   if (value.length !== length || bytes.toString('base64url') !== value) throw new UnreadableError('malformed');
@@ -67,7 +71,7 @@ function pointOf(key) {
   return Buffer.concat([Buffer.from([4]), Buffer.from(x, 'base64url'), Buffer.from(y, 'base64url')]);
 }
 
-/** A new key of `createECDH`, which costs a third of a `KeyObject`. */
+/** A new key of `createECDH`, which takes a third of the time that a `KeyObject` takes. */
 function ephemeralKey() {
   const key = createECDH('prime256v1');
   key.generateKeys();
@@ -75,8 +79,8 @@ function ephemeralKey() {
 }
 
 /**
- * A new private key. `generateKeyPairSync` is not used: in Node 20 the collection of its job waits
- * forever if it happens during an export of that key.
+ * A new private key. `generateKeyPairSync` is not used: in Node 20, if the garbage collector
+ * collects its job during an export of the generated key, the process hangs.
  */
 export function generatedKey() {
   const pair = ephemeralKey(), point = pair.getPublicKey(), d = pair.getPrivateKey();
@@ -115,7 +119,7 @@ export class SenderKey {
     return this.#key.export({format: 'pem', type: 'pkcs8'});
   }
 
-  /** The agreement of this key and a device's. */
+  /** The shared secret of this key and a device's key. */
   shared({publicKey}) {
     return diffieHellman({privateKey: this.#key, publicKey});
   }
@@ -145,7 +149,7 @@ export class DeviceKey {
     return this.#approvals.size > 0;
   }
 
-  /** 30 digits that people can compare between two screens. */
+  /** A digest of the keys in 30 digits, which people can compare on two screens. */
   get fingerprint() {
     const digest = sha256(`sealpost-fingerprint\n${this.body}`);
     return Array.from({length: 6}, (_, at) => String(digest.readUIntBE(at * 5, 5) % 100_000).padStart(5, '0')).join(' ');
@@ -158,28 +162,31 @@ export class DeviceKey {
 }
 
 /**
- * The device keys that this backend has seen. Store `values`, JSON, after each call that has
- * returned changes.
+ * The device keys that this backend has seen. After each call that has reported changes, store
+ * `values`, which is JSON.
  */
 export class Pins {
   #trustsFirstContact;
 
   constructor(values = {}, {trustsFirstContact = true} = {}) {
-    // Names are the users' own, such as `constructor`.
+    // The object has no prototype, because users choose their names, such as `constructor`.
     this.values = Object.assign(Object.create(null), values);
     this.#trustsFirstContact = trustsFirstContact;
   }
 
   /** Accepts a device after somebody has compared its fingerprint. */
   trust(user, key) {
-    // Those of the client for browsers have only texts.
+    // The `DeviceKey` of the client for browsers is another class, without the signing key.
     if (!(key instanceof DeviceKey)) throw new TypeError('the key is no DeviceKey of this package: make one of its text, new DeviceKey(text)');
     const pin = this.values[user.toLowerCase()] ??= {account: key.account, keys: {}};
     if (pin.account !== key.account) throw new TypeError(`the key is of another account than ${user}'s; forget the user first`);
     pin.keys[key.id] = {signing: text(key.signing), state: 'trusted'};
   }
 
-  /** Encrypts for a device no more, such as a lost one, whatever the server lists. `key` is its id, as in a change. */
+  /**
+   * Ends the encryption for a device, such as a lost phone, even if the server lists it. `key` is
+   * the id of the device's key, as in a change.
+   */
   distrust(user, key) {
     const pin = this.values[user.toLowerCase()]?.keys[key];
     if (!pin) throw new TypeError(`no key with that id was seen of ${user}; \`key\` is the id in a change`);
@@ -220,7 +227,7 @@ export class Pins {
     const known = pin.keys;
     const trusted = new Map(Object.entries(known).filter(([, {state}]) => state === 'trusted').map(([id, {signing}]) => [id, bytesOf(signing, POINT)]));
     let rest = keys.filter(key => !Object.hasOwn(known, key.id));
-    // A device may be approved by one that was approved a moment ago.
+    // A device that was approved in this loop may have approved further devices.
     for (let added = rest; added.length > 0;) {
       added = rest.filter(key => [...trusted].some(([by, signing]) => key.isApproved(by, signing)));
       rest = rest.filter(key => !added.includes(key));
@@ -238,7 +245,8 @@ export class Pins {
     }
     for (const key of keys) {
       if (known[key.id]?.state !== 'missing') continue;
-      // It approves no device in this list: that would be a way for a stolen one.
+      // A device that returns to the list approves no other device of this list: otherwise a
+      // stolen device could add devices in this way.
       known[key.id].state = 'trusted';
       report('returned', key);
     }
@@ -250,12 +258,12 @@ export class Pins {
 export class Encryption {
   #changed;
   #contexts = new Map();
-  /** The agreements of both static keys, by device. */
+  /** The shared secrets of the sender's key with each device's key, by device. */
   #shared = new Map();
 
   /**
-   * `changed` gets the changes of keys before anything is sent, and may throw, or reject, to send
-   * nothing.
+   * `changed` is called with the changes of keys before anything is sent. If it throws or rejects,
+   * nothing is sent.
    */
   constructor(key, pins = new Pins(), {changed} = {}) {
     this.key = key;
@@ -265,20 +273,25 @@ export class Encryption {
 
   /**
    * Sends a notification to the trusted devices of its recipients, as `publisher.send` does. A
-   * repeated call encrypts again: to repeat one across processes, store the result of `encrypted`.
+   * repeated call encrypts again. So, to repeat a call in another process, store the result of
+   * `encrypted`, and send that.
    */
   async send(publisher, notification, options) {
     return publisher.send(await this.encrypted(publisher, notification), options);
   }
 
-  /** Does the key agreements for recipients ahead, at the start and then every half an hour: payloads then wait for none. */
+  /**
+   * Makes the key agreements for recipients ahead. If you call it at the start and then every half
+   * an hour, no payload waits for key agreements.
+   */
   async prepare(publisher, to, {app = 'default'} = {}) {
     for (const {key} of await this.#recipients(publisher, to, app)) this.#context(key, app, CONTEXT_LIFETIME / 2);
   }
 
   /** The notification with its payload encrypted for the trusted devices of its recipients. */
   async encrypted(publisher, notification) {
-    // Named, since the payload is bound to it: the server would take the caller's only app, which may be another.
+    // The notification names its app, since the payload is bound to the app's name: otherwise the
+    // server would use the caller's only app, which may be another app.
     const {to, app = 'default'} = notification, recipients = await this.#recipients(publisher, to, app);
     return {...notification, app, payload: this.encrypt(notification.payload, recipients, {app})};
   }
@@ -297,7 +310,10 @@ export class Encryption {
     return recipients;
   }
 
-  /** The end-to-end payload for these devices. `message` is an id of yours, 16 bytes that never repeat. */
+  /**
+   * Encrypts a payload for these devices. `message` is the id of the message: 16 bytes that you
+   * choose and never use again.
+   */
   encrypt(payload, recipients, {app = 'default', message = randomBytes(16), now = Date.now() / 1000, contentKey = randomBytes(16)} = {}) {
     const keys = new Map(recipients.map(({key}) => [key.id, key]));
     if (keys.size < 1 || keys.size > MAXIMUM_DEVICES) {
@@ -308,7 +324,7 @@ export class Encryption {
     if (plain === undefined) throw new TypeError('the payload is no value of JSON');
     const header = `${PAYLOAD}.${this.key.id}.${text(message)}.${Math.floor(now)}`;
     const front = `${header}.${text(encrypt(contentKey, padded(Buffer.from(plain)), header))}`;
-    // The same for all devices.
+    // This label is the same for all devices.
     const labelled = exportLabel(sha256(front), 16);
     let early = EARLY_RENEWALS;
     const entries = [...keys.keys()].sort().map(id => {
@@ -334,8 +350,8 @@ export class Encryption {
 }
 
 /**
- * The JSON text of a payload for a device, and the message's id, which the reader compares with
- * those that it has seen. `senders` are the public keys that the app trusts.
+ * Opens a payload for a device. Returns its JSON text, and the message's id, which the reader must
+ * compare with the ids of earlier messages. `senders` are the public keys that the app trusts.
  */
 export function openPayload(value, {key, privateKey, senders, app = 'default', now = Date.now() / 1000}) {
   const parts = String(value).split('.');
@@ -363,7 +379,10 @@ export function openPayload(value, {key, privateKey, senders, app = 'default', n
 const infoOf = (account, app) => Buffer.from(`${PAYLOAD}\n${account}\n${app}`);
 const pieces = (value, length) => Array.from({length: value.length / length}, (_, at) => value.slice(at * length, (at + 1) * length));
 
-/** Pads to a power of two from 256 to 4096 bytes, and beyond that to a multiple of 4096 (ISO/IEC 7816-4). */
+/**
+ * Pads a text as ISO/IEC 7816-4 does: to a power of two from 256 to 4096 bytes, or, if it is
+ * longer, to a multiple of 4096.
+ */
 export function padded(plain) {
   const length = plain.length + 1;
   const size = length <= 4096 ? Math.max(256, 2 ** Math.ceil(Math.log2(length))) : Math.ceil(length / 4096) * 4096;
@@ -386,9 +405,9 @@ function decrypt(key, content, associated = '') {
   }
 }
 
-// A device's part, for tests.
+// The functions of a device, for tests.
 
-/** The text that a device registers. `keys` are private keys. */
+/** The text of public keys that a device registers. `keys` are its private keys. */
 export function deviceKeyText(account, keys, now) {
   const [signing, agreement] = [keys.signing, keys.agreement].map(key => text(pointOf(createPublicKey(key))));
   const body = `${KEY}.${account}.${signing}.${agreement}.${now}`;
@@ -404,7 +423,10 @@ const extract = (salt, suite, label, value) => hmac(salt.length > 0 ? salt : Buf
 /** HKDF-Expand of at most one block. */
 const expand = (key, suite, label, info, length) => hmac(key, Buffer.from([0, length]), VERSION, suite, label, info, Buffer.from([1])).subarray(0, length);
 
-/** The encapsulated key and the exporter secret (`SetupAuthS`). `shared` is the agreement of the points `sender` and `recipient`. */
+/**
+ * The encapsulated key and the exporter secret (`SetupAuthS`). `shared` is the shared secret of
+ * the keys of the points `sender` and `recipient`.
+ */
 export function setupSender(shared, sender, recipient, info, ephemeral = ephemeralKey()) {
   const enc = ephemeral.getPublicKey();
   const secrets = Buffer.concat([ephemeral.computeSecret(recipient), shared]);

@@ -1,6 +1,6 @@
 /**
- * A failure of a call. `idempotencyKey` is the key of a post, with which a repetition has no
- * second effect.
+ * A failure of a call. `idempotencyKey` is the key of a failed post: a repetition with this key
+ * has no second effect.
  */
 export class SealpostError extends Error {
   constructor(message, {cause, ...details} = {}) {
@@ -29,8 +29,8 @@ export class ProblemError extends SealpostError {
  * No answer of the server within the timeout: the network, the server or a load balancer has
  * failed.
  *
- * `wasSent` is false if the request cannot have had an effect. `status` is a load balancer's, or
- * null.
+ * `wasSent` is false if the request cannot have had an effect. `status` is the status of a load
+ * balancer's answer, or null.
  */
 export class UnavailableError extends SealpostError {
   constructor(message, {wasSent = true, status = null, retryAfter = null, cause} = {}) {
@@ -39,8 +39,8 @@ export class UnavailableError extends SealpostError {
 }
 
 /**
- * An answer that is not the server's own to this request; `kind` as in docs/evidence/vectors. Safe
- * to log.
+ * An answer that is not the server's own answer to this request. docs/evidence/vectors explains
+ * `kind`. The error is safe to log.
  */
 export class InterferenceError extends SealpostError {
   constructor(kind, expected, {status, path}) {
@@ -48,5 +48,5 @@ export class InterferenceError extends SealpostError {
   }
 }
 
-/** A message to a webhook that is not the server's, or is too old. */
+/** A message to a webhook that does not come from the server, or is too old. */
 export class WebhookError extends SealpostError {}

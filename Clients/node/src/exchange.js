@@ -1,4 +1,4 @@
-// One request, and the checks of its answer. docs/evidence/vectors has their order.
+// One request, and the checks of its answer. docs/evidence/vectors has the order of the checks.
 
 import {randomInt} from 'node:crypto';
 
@@ -7,13 +7,13 @@ import {acceptSignature, importKey, signatureFailure} from './signature.js';
 
 /** The greatest `MyToken`: its echo fits a signed 32-bit integer. */
 const GREATEST_TOKEN = 126_322_567;
-/** Failures before any byte of the request was sent. */
+/** The codes of failures before any byte of the request was sent. */
 const BEFORE_SENDING = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']);
 
-/** The server's echo of a `MyToken`; null for an invalid one. */
+/** The server's echo of a `MyToken`; null for an invalid `MyToken`. */
 export const echoOf = token => /^[0-9]+$/.test(token) && Number(token) <= GREATEST_TOKEN ? String(Number(token) * 17 + 3) : null;
 
-/** Sends requests with a `MyToken` each, and returns only the server's own answers. */
+/** Sends requests, each with a `MyToken` of its own, and returns only the server's own answers. */
 export class Exchange {
   constructor({
     server, token, keys, account = null, isInsecureAllowed = false, attemptTimeout = 20_000, signatureTolerance = 300, answerLimit = 16 << 20,
@@ -25,7 +25,7 @@ export class Exchange {
       throw new TypeError('server: http sends the token in clear; use https, or set isInsecureAllowed in a network of your own');
     }
     if (keys?.length === 0) throw new TypeError('keys: the list is empty; give the keys that sign answers, or leave it out');
-    // A path of the server's URL belongs to a proxy, which removes it: it is not signed.
+    // If the server's URL has a path, a proxy removes that path, so the server does not sign it.
     this.base = base.origin + base.pathname.replace(/\/+$/, '');
     this.keys = (keys ?? []).map(importKey);
     Object.assign(this, {token, account, attemptTimeout, signatureTolerance, answerLimit, fetch, now, makeToken});
@@ -35,8 +35,8 @@ export class Exchange {
    * The server's answer to one request: `status`, `json` (undefined without a body) and
    * `field(name)`.
    *
-   * Throws a `ProblemError`, an `UnavailableError` or an `InterferenceError`; the reason of the
-   * signal if that ends it.
+   * Throws a `ProblemError`, an `UnavailableError` or an `InterferenceError`; if the signal is
+   * aborted, throws the signal's reason.
    */
   async ask({method, path, query = null, body, key}, {timeout, signal}) {
     const request = {method, path, query, token: this.makeToken()};
@@ -80,19 +80,22 @@ export class Exchange {
     }
   }
 
-  /** The checks that need no body: it is not read from a stranger. */
+  /**
+   * The checks that need no body. They run first, so that the body of an answer that is not the
+   * server's is not read.
+   */
   #checkHead(request, answer) {
     const {status} = answer, echo = answer.field('mytoken'), where = {status, path: request.path};
     if (status >= 300 && status <= 399 && status !== 304) throw new InterferenceError('redirect', 'an answer', where);
     if (!echo) {
-      // A load balancer without a working server answers so.
+      // A load balancer without a working server sends such an answer.
       if ([408, 421, 429].includes(status) || (status >= 500 && status !== 511)) {
         throw new UnavailableError(`a load balancer or proxy has answered ${status}`, {status, retryAfter: secondsOf(answer)});
       }
       throw new InterferenceError('missingEcho', 'the echo of MyToken', where);
     }
     if (echo !== echoOf(request.token)) throw new InterferenceError('wrongEcho', 'the echo of MyToken', where);
-    // No request has a condition.
+    // No request of this library is conditional.
     if (status === 304) throw new InterferenceError('unexpectedNotModified', 'an answer without a condition', where);
   }
 
@@ -115,7 +118,8 @@ export class Exchange {
     }
     const account = answer.field('sealpost-account');
     if (account === 'none') {
-      // A caller with refused credentials has no account; all others have one.
+      // `none` is right if the request's credentials were refused. All other answers name an
+      // account.
       if (status < 400 || [403, 404, 409, 410, 412].includes(status)) throw new InterferenceError('wrongAccount', 'an account', where);
     } else if (account !== null) {
       this.account ??= account;
@@ -123,7 +127,7 @@ export class Exchange {
     }
     let json;
     try {
-      // A lenient reader would drop a byte order mark, and replace wrong bytes.
+      // Without these options the decoder would drop a byte order mark, and replace wrong bytes.
       if (body.length > 0) json = JSON.parse(new TextDecoder('utf-8', {fatal: true, ignoreBOM: true}).decode(body));
     } catch {
       throw new InterferenceError('notJSON', 'JSON', where);
@@ -135,7 +139,7 @@ export class Exchange {
   }
 }
 
-/** The seconds of `Retry-After`; null without them. */
+/** The seconds of `Retry-After`; null if the field is missing or has another form. */
 function secondsOf(answer) {
   const field = answer.field('retry-after') ?? '';
   return /^[0-9]{1,9}$/.test(field) ? Number(field) : null;

@@ -5,7 +5,7 @@ import {InterferenceError, ProblemError, SealpostError, UnavailableError} from '
 import {Exchange} from './exchange.js';
 import {isObject, read, textOf} from './wire.js';
 
-/** The limits of a batch. The server's default for its bytes is 4 MiB. */
+/** The limits of a batch. The server's default limit for the bytes of a batch is 4 MiB. */
 const BATCH = {count: 500, bytes: 4_000_000};
 /** The longest delay before a retry without `Retry-After`, in milliseconds. */
 const LONGEST_DELAY = 10_000;
@@ -14,19 +14,23 @@ const TRANSIENT = new Set([408, 429, 500, 502, 503, 504, 507]);
 
 const BATCHES = '/api/notifications/batch', NOTIFICATIONS = '/api/notifications';
 /**
- * Encodes all but letters, digits, `-`, `.` and `_`: the server signs paths and queries as sent.
+ * Encodes all but letters, digits, `-`, `.` and `_`: the server signs paths and queries as the
+ * client has sent them.
  */
 const escape = value => encodeURIComponent(value).replace(/[!~*'()]/g, character => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 
-/** The path of a notification. A number beyond 2^53 would be another notification's. */
+/**
+ * The path of a notification. JavaScript would round a number beyond 2^53, to the id of another
+ * notification.
+ */
 function pathOf(id, part = '') {
   if (!Number.isSafeInteger(id)) throw new TypeError(`${String(id).slice(0, 40)} is no id of a notification`);
   return `${NOTIFICATIONS}/${id}${part}`;
 }
 
 /**
- * A backend that posts notifications. All calls retry until their timeout where a repetition has
- * no second effect. `call` is for routes without a method here.
+ * A backend that posts notifications. All calls retry until their timeout, if a repetition has no
+ * second effect. `call` is for routes without a method here.
  */
 export class Publisher {
   #exchange;
@@ -39,14 +43,17 @@ export class Publisher {
     this.#retryDelay = retryDelay;
   }
 
-  /** The account's identifier: the given one, or that of the first answer; null before it. */
+  /**
+   * The account's identifier: that of the options, or that of the first answer; null before the
+   * first answer.
+   */
   get account() {
     return this.#exchange.account;
   }
 
   /**
-   * Sends a notification. With the same `idempotencyKey` it is sent once within 24 hours, whoever
-   * repeats the call.
+   * Sends a notification. All calls with the same `idempotencyKey` within 24 hours send it only
+   * once, even in several processes.
    */
   async send(notification, {idempotencyKey = randomUUID(), ...options} = {}) {
     const answer = await this.#ask('POST', NOTIFICATIONS, {...options, text: textOf(notification), key: checked(idempotencyKey)});
@@ -70,8 +77,8 @@ export class Publisher {
   }
 
   /**
-   * Repeats the whole batch while elements fail for now: under one key the server stores each
-   * element once.
+   * Sends a batch, and repeats all of it as long as elements fail temporarily. All repetitions
+   * have the same key, so the server stores each element once.
    */
   async #sendBatch(texts, key, idempotencyKey, options) {
     let outcomes = [];
@@ -91,7 +98,7 @@ export class Publisher {
       await this.#ask('POST', BATCHES, {...options, text: `{"Notifications":[${texts.join()}]}`, key, check});
     } catch (reason) {
       if (!(reason instanceof SealpostError)) throw reason;
-      // The outcomes of the last complete answer still hold.
+      // If there was a complete answer before, its outcomes are returned.
       if (outcomes.length === 0) outcomes = texts.map(() => ({status: 'rejected', reason: Object.assign(reason, {idempotencyKey})}));
     }
     return outcomes;
@@ -102,7 +109,8 @@ export class Publisher {
     try {
       await this.#ask('DELETE', pathOf(id), options);
     } catch (error) {
-      // The answer to an earlier attempt was lost.
+      // The notification is gone because an earlier attempt, whose answer was lost, has recalled
+      // it.
       if (!(error.code === 'not-found' && error.attempts > 1)) throw error;
     }
   }
@@ -159,7 +167,7 @@ export class Publisher {
     const isUser = ({Name, Account, Devices}) => typeof Name === 'string' && typeof Account === 'string' && Array.isArray(Devices)
       && Devices.every(device => isObject(device) && (device.Key === null || typeof device.Key === 'string'));
     if (!Array.isArray(users) || !users.every(user => isObject(user) && isUser(user))) throw unexpected(answer, 'users with keys');
-    // Nobody's keys but the named user's.
+    // The list for one user must not have keys of other users.
     const [, name] = /^username:([-A-Za-z0-9_@#.]+)$/.exec(expression) ?? [];
     if (name && users.some(({Name}) => Name.toLowerCase() !== name.toLowerCase())) throw unexpected(answer, `keys of ${name}`);
     return users.map(({Name, Account, Devices}) => ({name: Name, account: Account, keys: Devices.map(({Key}) => Key)}));
@@ -178,7 +186,7 @@ export class Publisher {
     for (let hasMore = true; hasMore;) {
       const answer = await this.#ask('GET', path, {...options, query: {cursor, limit}}), {json} = answer, list = json?.[name];
       if (!Array.isArray(list) || !list.every(isObject) || typeof json.More !== 'boolean') throw unexpected(answer, 'a page of a list');
-      // Such a list would have no end.
+      // A list with the same cursor again would have no end.
       if (json.More && (typeof json.Cursor !== 'string' || json.Cursor === cursor)) throw unexpected(answer, 'a cursor');
       [cursor, hasMore] = [json.Cursor, json.More];
       yield {items: list.map(read), json, cursor};
@@ -186,8 +194,8 @@ export class Publisher {
   }
 
   /**
-   * The answer to a request, with retries. `check` reads the answer, and may ask for another
-   * attempt by throwing.
+   * The answer to a request, with retries. `check` reads the answer; if it throws a temporary
+   * error, there is another attempt.
    */
   async #ask(method, path, {query = {}, text: body, key, timeout = this.#timeout, signal, check} = {}) {
     const isRepeatable = method !== 'POST' || key !== undefined, deadline = performance.now() + timeout;
@@ -211,7 +219,10 @@ export class Publisher {
   }
 }
 
-/** The texts in groups of which each fits a request; the same texts make the same groups. */
+/**
+ * Divides texts into groups, each of which fits into one request. The same texts always give the
+ * same groups.
+ */
 function batches(texts) {
   const groups = [];
   let bytes = 0;
@@ -227,11 +238,12 @@ function batches(texts) {
   return groups;
 }
 
-/** Whether another attempt may succeed, and cannot have a second effect. */
+/** Whether another attempt may succeed, without a second effect. */
 function mayRepeat(error, isRepeatable) {
   if (error instanceof UnavailableError) return isRepeatable || !error.wasSent;
   if (!(error instanceof ProblemError)) return false;
-  // The server does nothing for a 429. A request with the same key may still be running.
+  // A request that is refused with 429 has had no effect. After `idempotency-key-in-use`, a
+  // request with the same key is still running.
   return error.status === 429 || (isRepeatable && (TRANSIENT.has(error.status) || error.code === 'idempotency-key-in-use'));
 }
 
@@ -245,15 +257,18 @@ function sent(json, answer) {
 }
 
 /**
- * The seconds until the quota has room for a whole batch again, by `RateLimit-Policy`; null if
- * that is unknown.
+ * The seconds until the rate limit allows a whole batch of `count` again, according to
+ * `RateLimit-Policy`; null if that is unknown.
  */
 function quotaDelay(answer, count) {
   const found = /;q=([0-9]{1,9});w=([0-9]{1,9})/.exec(answer.field('ratelimit-policy') ?? '');
   return found && Number(found[1]) > 0 ? Math.ceil(count * Number(found[2]) / Number(found[1])) : null;
 }
 
-/** An idempotency key as a field can have it, with room for the number of a batch. */
+/**
+ * Returns an idempotency key if a header field can contain it. The length leaves room for the
+ * number of a batch.
+ */
 function checked(key) {
   if (typeof key !== 'string' || !/^[!#-[\]-~]{1,200}$/.test(key)) {
     throw new TypeError('idempotencyKey: give 1 to 200 visible ASCII characters without quotes and backslashes');

@@ -11,7 +11,7 @@ const sha256 = (bytes, encoding) => createHash('sha256').update(bytes).digest(en
 /**
  * Imports a pinned key: 32 bytes in base64url for Ed25519, or a JSON Web Key of Ed25519 or P-256.
  *
- * `id` is the thumbprint (RFC 7638).
+ * The result's `id` is the key's thumbprint (RFC 7638).
  */
 export function importKey(pinned) {
   const given = typeof pinned === 'string' ? {kty: 'OKP', crv: 'Ed25519', x: pinned} : pinned, {kty, crv, x, y} = given;
@@ -31,7 +31,7 @@ export function importKey(pinned) {
 /** The value of `Accept-Signature`. */
 export const acceptSignature = ({id}) => `sig=(${COMPONENTS.join(' ')});keyid="${id}"`;
 
-/** Whether a `Content-Digest` has exactly one SHA-256, which is the content's. */
+/** Whether a `Content-Digest` has exactly one SHA-256, which must be that of the content. */
 export const digestMatches = (field, body) =>
   membersOf(field)?.get('sha-256')?.split(';', 1)[0] === `:${sha256(body, 'base64')}:`;
 
@@ -48,7 +48,8 @@ export function signatureBase(request, answer, parameters) {
  * Verifies that a pinned key has signed exactly this answer to this request, within `tolerance`
  * seconds of `now`.
  *
- * Returns null, or the interference: `insufficientCoverage`, `signature` or `wrongClock`.
+ * Returns null, or the kind of the interference: `insufficientCoverage`, `signature` or
+ * `wrongClock`.
  */
 export function signatureFailure(request, answer, {keys, tolerance, now}) {
   const input = membersOf(answer.field('signature-input'))?.get('sig') ?? '', end = input.indexOf(')');
@@ -70,7 +71,7 @@ export function signatureFailure(request, answer, {keys, tolerance, now}) {
   return isCurrent && (expires === null || now <= expires) ? null : 'wrongClock';
 }
 
-/** Whether a text is ASCII without control characters, except for the base's own line feeds. */
+/** Whether a signature base is ASCII without control characters, except for its line feeds. */
 const isVisible = text => /^[\n\x20-\x7E]*$/.test(text);
 
 /**
@@ -94,8 +95,8 @@ function membersOf(field) {
 }
 
 /**
- * The parameters of a member as text, by name; null if one appears twice. The server's values have
- * no semicolons.
+ * The parameters of a member as text, by name; null if a parameter appears twice. The server's
+ * values contain no semicolons.
  */
 function parametersOf(text) {
   const pairs = text.split(';').slice(1).map(pair => pair.split(/=(.*)/s, 2)), parameters = new Map(pairs);

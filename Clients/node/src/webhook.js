@@ -7,8 +7,8 @@ import {WebhookError} from './errors.js';
 import {isObject, read} from './wire.js';
 
 /**
- * The keys of the lines of a `secretFile`: `whsec_` and base64, or any other text, whose bytes are
- * the key.
+ * The keys in a `secretFile`, one in each line: `whsec_` and a key in base64, or any other text,
+ * whose bytes are the key.
  */
 function keysOf(secrets) {
   const lines = [secrets].flat().flatMap(text => text.split(/\r?\n/)).map(line => line.trim()).filter(line => line !== '');
@@ -20,19 +20,19 @@ function keysOf(secrets) {
 /**
  * Verifies a message, and returns it. Throws a `WebhookError` if no secret has signed it, or if
  * its time differs from `now` by more than `tolerance` seconds. Within that time an attacker can
- * repeat a message, so skip a `messageID` that was handled.
+ * repeat a message, so skip messages whose `messageID` you have already handled.
  *
- * - `headers`: those of Node, or `Headers`.
+ * - `headers`: the request's headers, as Node's object or as `Headers`.
  * - `body`: the received bytes, or their text, before any parser.
- * - `secrets`: the text of `secretFile`, or a list of its lines. While a secret changes there are
- *   two, and either may have signed.
+ * - `secrets`: the text of `secretFile`, or a list of its lines. While one secret replaces
+ *   another, there are two lines, and either secret may have signed.
  */
 export function verifyWebhook({headers, body, secrets, tolerance = 300, now = Date.now() / 1000}) {
   const field = name => String((typeof headers.get === 'function' ? headers.get(name) : headers[name]) ?? '');
   const [messageID, timestamp] = ['webhook-id', 'webhook-timestamp'].map(field);
   const given = field('webhook-signature').split(' ').filter(text => text.startsWith('v1,')).map(text => Buffer.from(text.slice(3), 'base64'));
   const due = keysOf(secrets).map(key => createHmac('sha256', key).update(`${messageID}.${timestamp}.`).update(body).digest());
-  // All are compared, so that the time tells nothing.
+  // All signatures are compared with all keys, so that the time reveals nothing.
   const matches = due.flatMap(one => given.filter(other => other.length === one.length && timingSafeEqual(one, other)));
   if (messageID === '' || matches.length === 0) throw new WebhookError('no secret has signed the message; compare it with secretFile');
   if (!/^[0-9]{1,15}$/.test(timestamp) || Math.abs(now - Number(timestamp)) > tolerance) {
@@ -43,7 +43,7 @@ export function verifyWebhook({headers, body, secrets, tolerance = 300, now = Da
 
 /**
  * The content of a message, whose `type` is `events`, `confirmation`, `push`, or `other` for a
- * later server's.
+ * kind of message that only later servers send.
  */
 function contentOf(json) {
   const {type, data, confirmation: code, secureId, handle, alert = null, accountHint = null} = json ?? {};
@@ -57,8 +57,8 @@ function contentOf(json) {
  * A listener for `node:http` that gives each verified message to `handle` once.
  *
  * It answers 204 after `handle` has finished, 401 to messages that are not the server's, and 500
- * if `handle` has failed: the server then repeats the message. Ids of handled messages are cached
- * in memory, so after a restart a message may come again.
+ * if `handle` has failed: the server then repeats the message. The ids of handled messages are
+ * cached in memory, so after a restart `handle` may get a message again.
  */
 export function webhookListener({secrets, handle, tolerance = 300, bodyLimit = 4 << 20, cachedIDs = 10_000}) {
   keysOf(secrets);

@@ -1,4 +1,5 @@
-// The names of the API begin with capitals, those of JavaScript do not. Payloads stay as they are.
+// The names of the API's members begin with capitals, and those of this library's objects with
+// small letters. Payloads are not changed.
 
 const upper = name => name[0].toUpperCase() + name.slice(1), lower = name => name[0].toLowerCase() + name.slice(1);
 const isObject = value => typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -11,7 +12,7 @@ export const textOf = notification => JSON.stringify(renamed(notification, upper
   return name === 'alert' && isObject(value) ? renamed(value, upper) : value;
 }));
 
-/** An object of an answer, with its times as dates. */
+/** Reads an object of an answer, and converts its times into dates. */
 export const read = object => renamed(object, lower, (value, name) => {
   if (/(^|[a-z])At$/.test(name) && typeof value === 'string') return new Date(value);
   return name === 'Alert' && isObject(value) ? renamed(value, lower) : value;

@@ -107,7 +107,7 @@ test('contexts are renewed a few at a time, or ahead', async t => {
   let now = 0, last = [];
   t.mock.method(performance, 'now', () => now);
   const encapsulated = text => text.slice(text.lastIndexOf('.') + 1).match(/.{152}/g).map(entry => entry.slice(0, 108));
-  /** The number of new contexts in a payload of that time. */
+  /** The number of new HPKE contexts in a payload that is encrypted at the time `at`. */
   const renewed = at => {
     now = at;
     const text = encryption.encrypt('x', recipients), keys = encapsulated(text);

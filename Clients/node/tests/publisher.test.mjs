@@ -1,4 +1,4 @@
-// The library with a real server.
+// Tests of the library with a real server.
 
 import assert from 'node:assert/strict';
 import {randomUUID} from 'node:crypto';
@@ -9,7 +9,7 @@ import {test} from 'node:test';
 import {InterferenceError, ProblemError, Publisher, UnavailableError} from '../src/index.js';
 import {LossyProxy, Server} from './server.mjs';
 
-/** The payloads in the inbox of alice. */
+/** The payloads of the notifications in alice's inbox. */
 async function inbox(server) {
   const alice = new Publisher({server: server.url, token: server.tokenOf('alice', ['fetch'])}), payloads = [];
   for (let cursor, more = true; more;) {
@@ -26,7 +26,7 @@ async function all(list) {
   return found;
 }
 
-/** The first result that is wanted. */
+/** Repeats `read` until `isWanted` accepts its result, and returns that result. */
 async function eventually(read, isWanted) {
   for (;;) {
     const result = await read();
@@ -35,7 +35,7 @@ async function eventually(read, isWanted) {
   }
 }
 
-/** A server of the test's own, whose answers `answer(request, response, number)` makes. */
+/** A server that the test controls: `answer(request, response, number)` makes its answers. */
 async function fake(t, answer) {
   let count = 0;
   const server = createServer((request, response) => {
@@ -71,7 +71,7 @@ test('a publisher sends, schedules, recalls and reports', async t => {
   await publisher.recall(later.id);
   await assert.rejects(publisher.recall(later.id), {code: 'not-found', status: 404, attempts: 1});
 
-  // The server stores a receipt soon after its answer.
+  // The server stores the event soon after its answer to the fetch, so the test repeats the call.
   const pages = await eventually(() => all(publisher.events()), found => found.some(({events}) => events.length > 0));
   assert.deepEqual(pages.flatMap(({events}) => events.map(({kind, notification, at: time}) => [kind, notification, time instanceof Date])), [['collected', sent.id, true]]);
   const recipients = await all(publisher.recipients(sent.id));
@@ -87,7 +87,7 @@ test('a publisher sends, schedules, recalls and reports', async t => {
 
 test('signed answers of the server are accepted, and nothing else', async t => {
   const server = await Server.start(t), {keys} = await (await fetch(`${server.url}/.well-known/sealpost-keys`)).json();
-  // Changes the content of each answer without its length.
+  // Changes the content of each answer, and keeps its length.
   const forge = async (url, init) => {
     const response = await fetch(url, init), text = await response.text();
     return new Response(text.replace('"high"', '"nigh"'), {status: response.status, headers: response.headers});
@@ -99,7 +99,7 @@ test('signed answers of the server are accepted, and nothing else', async t => {
   assert.equal((await publisher.sendMany([{payload: 'x'}]))[0].status, 'fulfilled');
   await assert.rejects(new Publisher({...options, fetch: forge}).send({payload: 'x'}), {kind: 'signature'});
   const [{x, ...form}] = keys, other = {...form, x: (x[0] === 'A' ? 'B' : 'A') + x.slice(1)};
-  // The server signs with its first key if it does not know the named one.
+  // If the server does not know the key that the request names, it signs with its first key.
   await assert.rejects(new Publisher({...options, keys: [other]}).send({payload: 'x'}), {kind: 'signature'});
   await assert.rejects(new Publisher({...options, account: 'AAAAAAAAAAAAAAAAAAAAAA'}).send({payload: 'x'}), {kind: 'wrongAccount'});
 });
@@ -204,7 +204,7 @@ test('retries wait for Retry-After, repeat the key, and end at the deadline', as
 });
 
 test('only a call without a second effect is repeated', async t => {
-  // Each first answer of a path is a failure.
+  // The first answer to each path is a failure.
   const seen = new Set();
   const server = await fake(t, (request, answer) => {
     if (seen.has(request.url)) return answer.send(200, {}, 'done');
@@ -237,7 +237,7 @@ test('elements beyond the quota are sent when the quota has room again', async t
   const outcomes = await publisher.sendMany([{payload: 1}, {payload: 2}], {idempotencyKey: 'k'});
   assert.deepEqual([outcomes.map(({value}) => value.id), bodies], [[7, 8], ['"k-0"', '"k-0"']]);
   assert.ok(performance.now() - start >= 990);
-  // The outcomes stay if there is no time for another attempt.
+  // If there is no time for another attempt, the outcomes of the first attempt are returned.
   const refused = await fake(t, (_, answer) => answer.send(200, {'RateLimit-Policy': '"publisher";q=1;w=60'}, {Outcomes: [{Status: 201, ...ACCEPTED}, {Status: 429, Problem: problem}]}));
   const [first, second] = await new Publisher({server: refused.url, token: 'x'}).sendMany([{payload: 1}, {payload: 2}], {idempotencyKey: 'k'});
   assert.deepEqual([first.value.id, second.reason.code, second.reason.retryAfter, second.reason.idempotencyKey], [7, 'rate-limited', 120, 'k']);

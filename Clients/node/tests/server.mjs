@@ -8,7 +8,10 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 
 const built = ['debug', 'release'].map(kind => new URL(`../../../.build/${kind}/sealpost`, import.meta.url).pathname);
-/** `SEALPOST_EXECUTABLE` names another executable than that of this repository's build. */
+/**
+ * The server's executable: that of this repository's build, unless `SEALPOST_EXECUTABLE` names
+ * another.
+ */
 const executable = process.env.SEALPOST_EXECUTABLE ?? built.find(existsSync);
 if (!executable) throw new Error('there is no executable: run make build, or set SEALPOST_EXECUTABLE');
 
@@ -47,7 +50,9 @@ export class Server {
     return `http://127.0.0.1:${this.#port}`;
   }
 
-  /** Starts the process, after a `kill` on the same port, and waits until it serves. */
+  /**
+   * Starts the process, and waits until it serves. After a `kill` the port is the same as before.
+   */
   async serve() {
     const environment = {SEALPOST_SERVER_LISTEN: `127.0.0.1:${this.#port ?? 0}`, ...this.#environment};
     this.process = spawn(executable, ['serve'], {cwd: this.folder, env: environment, stdio: ['ignore', 'ignore', 'pipe']});
@@ -57,7 +62,7 @@ export class Server {
       const found = /serving.*127\.0\.0\.1:([0-9]+)/.exec(log);
       if (!found) continue;
       this.#port = Number(found[1]);
-      // Otherwise the process would wait for a reader of its log.
+      // The log must be read, because the process would otherwise wait when the pipe is full.
       this.process.stderr.resume();
       return;
     }
@@ -79,9 +84,10 @@ export class Server {
 
 /**
  * A proxy that cuts a share of the server's answers, alternately before their first byte and in
- * the middle. The same answers by number are cut in each run.
+ * the middle. In each run the answers with the same numbers are cut.
  *
- * Requests pass, so the server has done what the client does not learn.
+ * Requests are not cut, so the server carries them out, although the client does not get the
+ * answer.
  */
 export class LossyProxy {
   answers = 0;

@@ -1,5 +1,5 @@
 // Runs the vectors that test every client; docs/evidence/vectors/README.md explains them. A local
-// server repeats their answers.
+// server sends the answers of the vectors.
 
 import assert from 'node:assert/strict';
 import {generateKeyPairSync, randomInt, sign} from 'node:crypto';
@@ -22,7 +22,7 @@ function answerOf(answer) {
   return {status: answer.status, field: name => headers.get(name)?.trim() ?? null, body: bytesOf(answer)};
 }
 
-/** Repeats an answer over a socket, as it is. */
+/** Sends a vector's answer over a socket, unchanged. */
 async function repeat(t, {status, fields, end, ...content}) {
   const body = bytesOf(content), isFramed = fields.some(([name]) => /^(content-length|transfer-encoding)$/i.test(name));
   const lines = [...fields, ...(isFramed ? [] : [['Content-Length', body.length + (end === 'cut' ? 10 : 0)]]), ['Connection', 'close']];
@@ -53,8 +53,8 @@ test('a key is known by its thumbprint, and asked for by it', () => {
 });
 
 /**
- * The signed answers, without those of other requests than the library's: it sends no conditions
- * and no nonces.
+ * The vectors of signed answers whose requests this library can send: it sends neither conditions
+ * nor nonces.
  */
 const SIGNED = read('signatures').vectors.filter(({request, answer}) => answer.status !== 304 && !request.nonce);
 
@@ -112,8 +112,9 @@ async function verdictOf(call) {
 }
 
 /**
- * The cases whose verdict differs, each by name: the library does not know the form of `call`'s
- * answers, and no earlier server.
+ * The cases, by name, for which this library has another verdict than the vectors: it does not
+ * know which form the answers to `call` should have, and does not accept answers of earlier
+ * servers.
  */
 const OTHERS = {
   'an empty body': {unsigned: 'accepted'}, 'a body put into another form': {unsigned: 'accepted'}, 'an id with a fraction': {unsigned: 'accepted'},

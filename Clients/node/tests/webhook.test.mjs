@@ -1,4 +1,5 @@
-// Verification of webhooks, with messages of the test's own and of a real server.
+// Verification of webhooks, with messages that the tests create, and with messages of a real
+// server.
 
 import assert from 'node:assert/strict';
 import {execFileSync} from 'node:child_process';

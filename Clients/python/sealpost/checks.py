@@ -1,4 +1,4 @@
-"""Checks that an answer is the server's own to its request, as docs/evidence/vectors/README.md lists them."""
+"""The checks, listed in docs/evidence/vectors/README.md, that an answer is the server's own answer to a request."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Request:
 
 
 def check(request: Request, answer: Answer, account: Optional[str], verifier: Optional[Verifier], now: float) -> Optional[str]:
-    """Returns the account of the answer, or the known one. Raises `Interference` if it is not the server's own."""
+    """Returns the account of the answer, or the known account. Raises `Interference` if the answer is not the server's own."""
     def interference(verdict: str) -> Interference:
         return Interference(verdict, answer.status, answer.retry_after)
 
@@ -54,13 +54,13 @@ def check(request: Request, answer: Answer, account: Optional[str], verifier: Op
 class Verifier:
     """Verifies signed answers (RFC 9421, Ed25519) with the package `cryptography`.
 
-    `keys` are the values `x` of `/.well-known/sealpost-keys`, from a trusted place.
+    `keys` are the values `x` of `/.well-known/sealpost-keys`, which you have got in a trusted way.
     """
 
     TOLERANCE = 300
 
     def __init__(self, keys: Iterable[str]):
-        # Only callers with pinned keys need the package.
+        # The import is here because only clients with pinned keys need the package.
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
         self._keys = {thumbprint(key): Ed25519PublicKey.from_public_bytes(base64.urlsafe_b64decode(key + "=")) for key in keys}
@@ -73,7 +73,7 @@ class Verifier:
         return f'sig={COMPONENTS};keyid="{next(iter(self._keys))}"'
 
     def verdict(self, request: Request, answer: Answer, now: float) -> Optional[str]:
-        """None if a pinned key has signed exactly this answer to this request, else the interference."""
+        """None if a pinned key has signed exactly this answer to this request, else the kind of the interference."""
         from cryptography.exceptions import InvalidSignature
 
         label = f"sig={COMPONENTS}"

@@ -20,22 +20,24 @@ from .values import (
 )
 
 T = TypeVar("T")
-# The server's limits of a batch; the bytes are below the default of `notifications.maxBatch`.
+# The maximum number of elements and of bytes in a batch. The number is the server's limit; the
+# bytes are below the default of `notifications.maxBatch`.
 BATCH_ELEMENTS = 500
 BATCH_BYTES = 4_000_000
-# The greatest page of a list.
+# The maximum number of entries in a page of a list.
 PAGE = 500
-# The delays between attempts double from the first to the last, and are random below that.
+# The delay before an attempt is random, below a limit in seconds. The limit doubles with each
+# attempt, from the first value to the second.
 FIRST_DELAY, LAST_DELAY = 0.25, 30.0
 
 
 class Client:
     """A backend's connection to a Sealpost server, for one account. Several threads may share it.
 
-    `token` is a publisher's, or a function that returns the current one; `user` is a name and a
-    password in its place. Each attempt ends after `timeout` seconds, each call after `deadline`
-    seconds with all its retries. A call retries temporary failures, waits at least as long as
-    `Retry-After` says, and repeats a post under its idempotency key only. `signing_keys` pins the
+    `token` is a publisher's token, or a function that returns the current token. In its place, `user`
+    can be a user name and a password. Each attempt ends after `timeout` seconds, each call after
+    `deadline` seconds with all its retries. A call retries temporary failures, waits at least as long
+    as `Retry-After` says, and repeats a post under its idempotency key only. `signing_keys` pins the
     server's keys: then each answer must be signed, which needs the package `cryptography`.
     """
 
@@ -68,9 +70,10 @@ class Client:
     def send(self, notification: Notification, *, key: Optional[str] = None, deadline: Optional[float] = None) -> Sent:
         """Sends a notification, once: all attempts have one idempotency key.
 
-        `key` is a name of yours for this notification, such as the number of an order. With it a
-        repeated call, also of a restarted program, sends nothing twice for 24 hours. It must have the
-        same members: another notification under the key is `Refused` as `idempotency-key-reused`.
+        `key` is an idempotency key that you choose, such as the number of an order. For 24 hours a repeated
+        call with the same key sends nothing twice, even after a restart of the program. It must pass an
+        equal notification: with another notification the call raises `Refused` with the code
+        `idempotency-key-reused`.
         """
         key, body = _key(key), notification.body()
         return self._call("POST", "/api/notifications", lambda value: read(Sent, value), body, key=key, deadline=deadline)
@@ -78,10 +81,10 @@ class Client:
     def send_many(
         self, notifications: Iterable[Notification], *, key: Optional[str] = None, deadline: Optional[float] = None,
     ) -> List[Union[Sent, Problem]]:
-        """Sends notifications in as few requests as possible. Returns the outcome of each, in their order.
+        """Sends notifications in as few requests as possible. Returns the outcome of each notification, in their order.
 
-        One refused notification does not affect the others. The deadline is for all requests. An
-        error concerns the whole call: repeat it with the same notifications and the same `key`.
+        One refused notification does not affect the others. The deadline is for all requests together. If
+        the call raises an error, repeat it with the same notifications and the same `key`.
         """
         key, end = _key(key), self._end(deadline)
         outcomes: List[Union[Sent, Problem]] = []
@@ -100,9 +103,10 @@ class Client:
         return outcomes
 
     def recall(self, id: int, *, deadline: Optional[float] = None) -> bool:
-        """Recalls a notification from all recipients, or cancels it before its `send_at`; a token needs `send` and `fetch`.
+        """Recalls a notification from all recipients, or cancels it before its `send_at`. The token needs the scopes `send` and `fetch`.
 
-        False if there is none for this account: it has expired, or an earlier call or attempt has recalled it.
+        Returns False if this account has no such notification: it has expired, or an earlier call or
+        attempt has recalled it.
         """
         try:
             self._call("DELETE", f"/api/notifications/{id:d}", lambda _: None, deadline=deadline)
@@ -120,7 +124,7 @@ class Client:
         return self._call("GET", path, lambda value: read(DeliveryCounts, value), query={"limit": 1}, deadline=deadline)
 
     def deliveries(self, id: int, *, deadline: Optional[float] = None) -> Iterator[Delivery]:
-        """A notification's pushes, requested page by page; the deadline is for each page."""
+        """A notification's pushes, which the iterator requests page by page. The deadline is for each page."""
         query: Dict[str, Any] = {"limit": PAGE, "counts": "part"}
         while True:
             page, cursor, more = self._call(
@@ -134,7 +138,7 @@ class Client:
             query["cursor"] = cursor
 
     def events(self, cursor: Optional[str] = None, *, limit: int = 500, deadline: Optional[float] = None) -> EventPage:
-        """The page of events after a cursor; without one, from the oldest. The server must keep events."""
+        """The page of events after a cursor; without a cursor, the oldest events. The server must be configured to store events."""
         query = {"limit": limit, **({} if cursor is None else {"cursor": cursor})}
         return self._call("GET", "/api/events", _event_page, query=query, deadline=deadline)
 
@@ -152,12 +156,12 @@ class Client:
     # End-to-end encryption
 
     def device_keys(self, expression: str, *, app: Optional[str] = None, deadline: Optional[float] = None) -> List[UserKeys]:
-        """The users of a tag expression with the keys of their devices. `sealpost.end_to_end` checks and uses them."""
+        """The users of a tag expression with the keys of their devices. `sealpost.end_to_end` checks and uses the keys."""
         query = {"to": expression, **({} if app is None else {"app": app})}
         found = self._call("GET", "/api/keys", lambda value: [_user_keys(item) for item in value["Users"]], query=query, deadline=deadline)
         name = expression[len("username:"):].lower()
         if expression.startswith("username:") and NAME.issuperset(name) and any(item.name.lower() != name for item in found):
-            raise Interference("unexpectedBody", 200)  # Nobody's keys but the named user's.
+            raise Interference("unexpectedBody", 200)  # The list for one user must not have keys of other users.
         return found
 
     # Requests
@@ -170,7 +174,7 @@ class Client:
         query: Optional[Dict[str, Any]] = None, key: Optional[str] = None,
         deadline: Optional[float] = None, end: Optional[float] = None,
     ) -> T:
-        """Repeats a request, which has the same effect once or several times, until its answer is final."""
+        """Sends a request, and repeats it until its answer is final. A repetition of the request must have no second effect."""
         end = self._end(deadline) if end is None else end
         for number in itertools.count():
             try:
@@ -217,7 +221,10 @@ class Client:
 
 
 class _Unfinished(SealpostError):
-    """Some elements of a batch may succeed later: the same request sends those, and none twice."""
+    """Raised if some elements of a batch may succeed later.
+
+    A repetition of the request sends only these elements, because all elements have idempotency keys.
+    """
 
     is_transient = True
 
@@ -228,7 +235,7 @@ class _Unfinished(SealpostError):
 
 def _key(key: Optional[str]) -> str:
     if key == "":
-        raise ValueError("the key is empty")  # A random one would break the caller's promise.
+        raise ValueError("the key is empty")  # With a random key in its place, a repeated call would send twice.
     return key or str(uuid.uuid4())
 
 
@@ -245,7 +252,10 @@ def _outcomes(value: Any, count: int) -> List[Union[Sent, Problem]]:
 
 
 def _batches(bodies: List[bytes]) -> Iterator[List[bytes]]:
-    """The same parts for the same notifications, since each part has its own idempotency key."""
+    """Divides notifications into batches.
+
+    The same notifications give the same batches, since each batch has its own idempotency key.
+    """
     batch: List[bytes] = []
     length = 0
     for body in bodies:

@@ -25,22 +25,24 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from .values import encoded
 
 MAXIMUM_DEVICES = 1000
-# Senders reuse the HPKE context of a device, which costs a key agreement, for this long, in seconds. From half of it on each
-# payload renews a few, so that none waits for all.
+# How long senders reuse the HPKE context of a device, in seconds: a new context costs a key
+# agreement. After half of this time, each payload renews up to `EARLY_RENEWALS` contexts, so that
+# no payload must renew all of them.
 CONTEXT_LIFETIME, EARLY_RENEWALS = 3600, 20
-# A payload can be scheduled 30 days ahead, and then waits 30 days: an older one is a replay. In seconds.
+# The longest accepted age and clock skew of a payload, in seconds. A payload can be scheduled 30
+# days ahead, and the server then stores it for 30 days: an older payload is a replay.
 LONGEST_LIFE, CLOCK_SKEW = 61 * 86_400, 86_400
 
 _PAYLOAD, _KEY = "sealpost-e2e.1.1", "sealpost-key.1"
 _ID, _POINT, _SIGNATURE, _ENTRY = 22, 87, 86, 152  # Characters.
-_NONCE = bytes(12)  # Each key encrypts once.
+_NONCE = bytes(12)  # All zeros, since each key encrypts only one text.
 _CURVE = ec.SECP256R1()
 
 
 class Unreadable(ValueError):
-    """A text that is not an end-to-end payload or device key of this form, or not for this reader.
+    """Raised for a text that is not a valid end-to-end payload or device key, or a payload that is not for this reader.
 
-    `reason` is a word of docs/end-to-end.md, such as `notForThisDevice`.
+    docs/end-to-end.md lists the values of `reason`, such as `notForThisDevice`.
     """
 
     def __init__(self, reason: str):
@@ -70,7 +72,7 @@ class SenderKey:
         return cls(key)
 
     def pem(self) -> bytes:
-        """The private key. Keep it as you keep the server's token, and never on the server."""
+        """The private key as a PEM text. Protect it like the token, and never store it on the server."""
         return self._private.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption(),
         )
@@ -82,7 +84,7 @@ class SenderKey:
 
 
 class DeviceKey:
-    """The public keys of one device, with its own signature and those of devices that have approved it.
+    """The public keys of one device, with its own signature and the signatures of devices that have approved it.
 
     Raises `Unreadable` if the text has another form or its own signature is wrong.
     """
@@ -104,7 +106,7 @@ class DeviceKey:
 
     @property
     def fingerprint(self) -> str:
-        """30 digits that people can compare between two screens."""
+        """A digest of the keys in 30 digits, which people can compare on two screens."""
         digest = hashlib.sha256(b"sealpost-fingerprint\n" + self.body.encode()).digest()
         numbers = (int.from_bytes(digest[at:at + 5], "big") % 100_000 for at in range(0, 30, 5))
         return " ".join(f"{number:05d}" for number in numbers)
@@ -115,14 +117,17 @@ class DeviceKey:
 
 
 class Recipient(NamedTuple):
-    """A user's device to encrypt for."""
+    """A device of a user, for which a payload is encrypted."""
 
     user: str
     key: DeviceKey
 
 
 class Change(NamedTuple):
-    """A difference between the server's list and the pins: docs/end-to-end.md has the kinds. `key` is None for `account`."""
+    """A difference between the server's list of keys and the pins: docs/end-to-end.md has the kinds.
+
+    `key` is None for `account`.
+    """
 
     user: str
     kind: str
@@ -131,9 +136,9 @@ class Change(NamedTuple):
 
 
 class Pins:
-    """The device keys that this backend has seen. Store `values`, JSON, after each call that has returned changes.
+    """The device keys that this backend has seen. After each call that has reported changes, store `values`, which is JSON.
 
-    With `trusts_first_contact=False` nothing is encrypted for a new user before `trust` was called.
+    With `trusts_first_contact=False` nothing is encrypted for a new user before a call of `trust`.
     """
 
     def __init__(self, values: Optional[Dict[str, Any]] = None, *, trusts_first_contact: bool = True):
@@ -155,7 +160,10 @@ class Pins:
         pin["keys"][key.id] = {"signing": _text(key.signing), "state": "trusted"}
 
     def distrust(self, user: str, key: str) -> None:
-        """Encrypts for a device no more, such as a lost one, whatever the server lists. `key` is its id, as in a change."""
+        """Ends the encryption for a device, such as a lost phone, even if the server lists it.
+
+        `key` is the id of its key, as in a change.
+        """
         _must_be(str, user=user, key=key)
         pin = self.values.get(user.lower(), {"keys": {}})["keys"].get(key)
         if pin is None:
@@ -197,7 +205,7 @@ class Pins:
         known = pin["keys"]
         trusted = {id: _bytes(value["signing"], _POINT) for id, value in known.items() if value["state"] == "trusted"}
         new = [key for key in keys if key.id not in known]
-        # A device may be approved by one that was approved a moment ago.
+        # A device that was approved in this loop may have approved further devices.
         while added := [key for key in new if any(key.is_approved(by, signing) for by, signing in trusted.items())]:
             new = [key for key in new if key not in added]
             for key in added:
@@ -211,7 +219,8 @@ class Pins:
                 value["state"] = "missing"
                 changes.append(Change(user, "missing", id))
         for key in keys:
-            # It approves no device in this list: that would be a way for a stolen one.
+            # A device that returns approves no other device of this list: otherwise a stolen
+            # device could add devices in this way.
             if key.id in known and known[key.id]["state"] == "missing":
                 known[key.id]["state"] = "trusted"
                 changes.append(Change(user, "returned", key.id, key.fingerprint))
@@ -219,7 +228,7 @@ class Pins:
 
 
 class NoTrustedDevice(Exception):
-    """No device may be encrypted for; nothing was sent. `changes` say why."""
+    """Raised if no device of the recipients is trusted; nothing was sent. `changes` say why."""
 
     def __init__(self, changes: Sequence[Change]):
         super().__init__(f"there is no trusted device: {', '.join(f'{change.user}: {change.kind}' for change in changes) or 'no keys'}")
@@ -227,32 +236,36 @@ class NoTrustedDevice(Exception):
 
 
 class Encryption:
-    """Encrypts payloads of one sender. One thread at a time may use it."""
+    """Encrypts payloads of one sender. Only one thread at a time may use an object."""
 
     def __init__(self, key: SenderKey, pins: Optional[Pins] = None, *, changed: Optional[Callable[[List[Change]], None]] = None):
         self.key, self.pins = key, pins if pins is not None else Pins()
         self._changed = changed
         self._contexts: Dict[Tuple[str, str], Tuple[float, bytes, bytes]] = {}
-        # The agreement of both static keys, by device.
+        # The shared secret of the sender's key and a device's key, by device.
         self._shared: Dict[str, bytes] = {}
 
     def send(self, client: Any, notification: Any, **options: Any) -> Any:
         """Sends a notification to the trusted devices of its recipients, as `Client.send` does.
 
-        `changed` gets the changes of keys before anything is sent, and may raise to send nothing. A
-        repetition of the call encrypts again, so under the same `key` the server refuses it as reused;
-        to repeat a call across processes, store the result of `encrypted`.
+        `changed` is called with the changes of keys before anything is sent; if it raises, nothing is sent.
+        A repeated call encrypts again, so the server refuses the same `key` as reused. To repeat a call in
+        another process, store the result of `encrypted`, and send that.
         """
         return client.send(self.encrypted(client, notification), **options)
 
     def prepare(self, client: Any, to: Any, *, app: str = "default") -> None:
-        """Does the key agreements for recipients ahead, at the start and then every half an hour: payloads then wait for none."""
+        """Makes the key agreements for recipients ahead.
+
+        If you call it at the start and then every half an hour, no payload waits for them.
+        """
         for recipient in self._recipients(client, to, app):
             self._context(recipient.key, app, CONTEXT_LIFETIME / 2)
 
     def encrypted(self, client: Any, notification: Any) -> Any:
         """The notification with its payload encrypted for the trusted devices of its recipients."""
-        # Named, since the payload is bound to it: the server would take the caller's only app, which may be another.
+        # The app is named, since the payload is bound to it: otherwise the server would use the
+        # caller's only app, which may be another.
         app = notification.app or "default"
         text = self.encrypt(notification.payload, self._recipients(client, notification.to, app), app=app)
         return dataclasses.replace(notification, payload=text, app=app)
@@ -275,7 +288,10 @@ class Encryption:
         self, payload: Any, recipients: Sequence[Recipient], *, app: str = "default", message: Optional[bytes] = None,
         now: Optional[float] = None,
     ) -> str:
-        """The end-to-end payload for these devices. `message` is an id of yours, 16 bytes that never repeat."""
+        """Encrypts a payload for these devices.
+
+        `message` is the id of the message: 16 bytes that you choose and never use again.
+        """
         return self._encrypt(encoded(payload), recipients, app, message or secrets.token_bytes(16), int(now or time.time()),
                              secrets.token_bytes(16))
 
@@ -319,7 +335,7 @@ def open_payload(
     text: str, key: DeviceKey, private: ec.EllipticCurvePrivateKey, senders: Iterable[str], *, app: str = "default",
     now: Optional[float] = None,
 ) -> Tuple[str, str]:
-    """The JSON text of a payload for a device, and the message's id, which the reader compares with those that it has seen.
+    """Opens a payload for a device. Returns its JSON text, and the message's id, which the reader must compare with earlier ids.
 
     `senders` are the public keys that the app trusts. Raises `Unreadable`.
     """
@@ -358,16 +374,16 @@ def open_payload(
 
 
 def padded(plain: bytes) -> bytes:
-    """Pads to a power of two from 256 to 4096 bytes, and beyond that to a multiple of 4096 (ISO/IEC 7816-4)."""
+    """Pads a text as ISO/IEC 7816-4 does: to a power of two from 256 to 4096 bytes, or, if longer, to a multiple of 4096."""
     length = len(plain) + 1
     size = max(256, 1 << (length - 1).bit_length()) if length <= 4096 else -(-length // 4096) * 4096
     return plain + b"\x80" + bytes(size - length)
 
 
-# A device's part. The guide's "Devices that run Python" has its use.
+# The functions of a device. The guide's section "Devices that run Python" explains their use.
 
 def device_key(account: str, signing: ec.EllipticCurvePrivateKey, agreement: ec.EllipticCurvePrivateKey, now: int) -> str:
-    """The text that a device registers."""
+    """The text of public keys that a device registers."""
     body = f"{_KEY}.{account}.{_text(_point(signing.public_key()))}.{_text(_point(agreement.public_key()))}.{now}"
     return f"{body}.{_sign(signing, 'own', body)}."
 
@@ -390,7 +406,7 @@ def setup_sender(
     private: ec.EllipticCurvePrivateKey, recipient: ec.EllipticCurvePublicKey, info: bytes, ephemeral: ec.EllipticCurvePrivateKey,
     shared: Optional[bytes] = None,
 ) -> Tuple[bytes, bytes]:
-    """The encapsulated key and the exporter secret (`SetupAuthS`). `shared` is the agreement of `private` and `recipient`."""
+    """The encapsulated key and the exporter secret (`SetupAuthS`). `shared` is the shared secret of `private` and `recipient`."""
     enc = _point(ephemeral.public_key())
     dh = ephemeral.exchange(ec.ECDH(), recipient) + (shared or private.exchange(ec.ECDH(), recipient))
     return enc, _exporter(dh, enc + _point(recipient) + _point(private.public_key()), info)
@@ -432,7 +448,7 @@ def _text(value: bytes) -> str:
 
 
 def _bytes(text: str, length: Optional[int] = None) -> bytes:
-    """The bytes of base64url in its only spelling."""
+    """The bytes of a text in base64url. Raises for any other text or spelling."""
     try:
         value = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
     except ValueError:

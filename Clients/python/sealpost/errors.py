@@ -1,4 +1,4 @@
-"""The errors of a call. A problem's class says who must act, its code what happened: docs/errors.md."""
+"""The errors of a call. The class of a problem says who must act. Its code says what happened: docs/errors.md."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import json
 import re
 from typing import Optional
 
-# The statuses that a repetition may change.
+# The statuses after which a repetition of the request may succeed.
 TRANSIENT = {408, 429, 500, 502, 503, 504, 507}
 PREFIX = "urn:sealpost:problem:"
 
 
 class SealpostError(Exception):
-    """A call without the server's success.
+    """Raised by a call that the server has not confirmed as successful.
 
-    `is_transient`: a later repetition may succeed. `retry_after`: the seconds that the server asks
-    to wait. `idempotency_key`: the key of a failed post. A repetition with this key, within
-    24 hours, sends nothing twice.
+    `is_transient`: a later repetition may succeed. `retry_after`: how long the server asks to wait, in
+    seconds. `idempotency_key`: the key of a failed post. A repetition with this key, within 24 hours,
+    sends nothing twice.
     """
 
     is_transient = False
@@ -25,7 +25,7 @@ class SealpostError(Exception):
 
 
 class Unreachable(SealpostError):
-    """No complete answer came in time. The request may have taken effect."""
+    """No complete answer has arrived in time. The request may have taken effect."""
 
     def __init__(self, message: str, is_transient: bool = True):
         super().__init__(message)
@@ -33,9 +33,10 @@ class Unreachable(SealpostError):
 
 
 class Interference(SealpostError):
-    """An answer that is not the server's own to this request, for example of a proxy or a cache.
+    """An answer that is not the server's own answer to this request, but comes for example from a proxy or a cache.
 
-    `verdict` is a word of docs/evidence/vectors/README.md, such as `missingEcho`.
+    `verdict` is the kind of interference, such as `missingEcho`; docs/evidence/vectors/README.md lists
+    the kinds.
     """
 
     def __init__(self, verdict: str, status: int, retry_after: Optional[int] = None):
@@ -68,7 +69,7 @@ class StateChanged(Problem):
 
 
 class Overloaded(Problem):
-    """A limit or a full server: the call has retried until its deadline."""
+    """A limit is reached, or the server is full. The call has retried until its deadline."""
 
 
 class ServerFault(Problem):
@@ -81,7 +82,7 @@ _CLASSES = {
 
 
 def problem(value: object, status: int, retry_after: Optional[int] = None) -> Problem:
-    """Makes the error of a problem's JSON. Raises `ValueError` if it is not a problem of Sealpost with that status."""
+    """Reads the error from a problem's JSON. Raises `ValueError` if the JSON is not a problem of Sealpost with that status."""
     if not isinstance(value, dict) or value.get("status") != status or not str(value.get("type")).startswith(PREFIX):
         raise ValueError("not a problem of Sealpost")
     texts = {name: value[name] for name in ("title", "detail", "instance") if isinstance(value.get(name), str)}
@@ -90,7 +91,7 @@ def problem(value: object, status: int, retry_after: Optional[int] = None) -> Pr
 
 
 def seconds(text: str) -> Optional[int]:
-    """The seconds of a `Retry-After`; other values than one to nine digits are ignored."""
+    """The number of seconds in a `Retry-After`; None unless the value has one to nine digits."""
     return int(text) if re.fullmatch("[0-9]{1,9}", text) else None
 
 

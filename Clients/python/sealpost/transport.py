@@ -1,4 +1,4 @@
-"""HTTP/1.1 with a deadline for each exchange, over kept connections."""
+"""HTTP/1.1 over connections that are reused, with a deadline for each exchange."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from .errors import Interference, Unreachable, seconds
 
-# A list of 500 entries is far below.
+# The maximum number of bytes of an answer. A list of 500 entries has far fewer.
 MAXIMUM_BODY = 16 << 20
 # The server closes idle connections after 75 s, proxies often after 60 s.
 IDLE_SECONDS = 30
@@ -24,7 +24,7 @@ MAXIMUM_IDLE = 8
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """A response as received. `is_complete`: the whole announced body has come."""
+    """A response as received, not yet checked. `is_complete`: the body is as long as `Content-Length` says."""
 
     status: int
     fields: List[Tuple[str, str]]
@@ -32,7 +32,7 @@ class Answer:
     is_complete: bool = True
 
     def field(self, name: str) -> str:
-        """The values of a field, joined by commas if it has several lines; empty without the field."""
+        """The value of a field: its lines joined by commas; empty if the field is missing."""
         return ", ".join(value.strip() for other, value in self.fields if other.lower() == name)
 
     @property
@@ -55,7 +55,10 @@ class Transport:
         self._process = os.getpid()
 
     def exchange(self, method: str, target: str, fields: Dict[str, str], body: Optional[bytes], end: float) -> Answer:
-        """One request and its answer, before `end` of the monotonic clock. Raises `Unreachable` or, for a body without end, `Interference`."""
+        """Sends a request and returns its answer, before the time `end` of the monotonic clock.
+
+        Raises `Unreachable`, or `Interference` if the body is too long.
+        """
         connection = self._connection()
         try:
             _set_timeout(connection, end)
@@ -86,7 +89,7 @@ class Transport:
 
     def _connection(self) -> http.client.HTTPConnection:
         if self._process != os.getpid():
-            # The parent uses the connections.
+            # After a fork the parent process uses the connections, so this process needs its own.
             self._idle, self._process = collections.deque(), os.getpid()
         while True:
             try:
@@ -120,7 +123,7 @@ def _remaining(end: float) -> float:
 
 
 class _Response(http.client.HTTPResponse):
-    """A response whose reads end together at a deadline, also if the peer sends a byte now and then."""
+    """A response with one deadline for all its reads, so that a peer that sends a byte now and then cannot delay it."""
 
     def __init__(self, end: float, sock: Any, *arguments: Any, **named: Any):
         super().__init__(sock, *arguments, **named)
@@ -129,7 +132,7 @@ class _Response(http.client.HTTPResponse):
 
     def begin(self) -> None:
         super().begin()
-        # http.client takes a head that was cut for a complete one, without the missing fields.
+        # http.client accepts a head that was cut as complete, without its last fields.
         if self._reader.is_ended:
             raise http.client.RemoteDisconnected("the connection was closed within the head")
 

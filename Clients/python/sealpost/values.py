@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def user(name: str) -> str:
-    """The tag expression of one user. Raises `ValueError` for a name that could change an expression."""
+    """The tag expression of one user. Raises `ValueError` for a name with characters that could change the expression."""
     if not 1 <= len(name) <= 100 or not NAME.issuperset(name):
         raise ValueError(f"{name!r} is not the name of a user")
     return f"username:{name}"
@@ -22,7 +22,8 @@ def user(name: str) -> str:
 class Notification:
     """A notification to send; docs/api.md has each member's meaning and default.
 
-    `to` has tag expressions; without it the caller is the recipient. `send_at` needs a time zone.
+    `to` has tag expressions; without them the user of the token is the recipient. `send_at` needs a
+    time zone.
     """
 
     payload: Any
@@ -38,7 +39,7 @@ class Notification:
     alert: Any = None
 
     def body(self) -> bytes:
-        """The JSON of a post. Equal notifications have equal bytes, as an idempotency key demands."""
+        """The JSON of a request that sends it. Equal notifications have equal bytes, as an idempotency key requires."""
         if self.send_at is not None and self.send_at.utcoffset() is None:
             raise ValueError("send_at has no time zone")
         values = {_member(name): value for name, value in vars(self).items() if value is not None}
@@ -49,7 +50,10 @@ class Notification:
 
 @dataclasses.dataclass(frozen=True)
 class Sent:
-    """An accepted notification. `recipients` and `pushes` are None while `more` devices must be looked up."""
+    """An accepted notification.
+
+    While the server still looks for devices, `more` is true, and `recipients` and `pushes` are None.
+    """
 
     id: int
     created_at: datetime
@@ -76,7 +80,10 @@ class Delivery:
 
 @dataclasses.dataclass(frozen=True)
 class DeliveryCounts:
-    """The number of a notification's pushes in each state. `send_at` is its time while it is scheduled."""
+    """The number of a notification's pushes in each state.
+
+    `send_at` is the time of sending, as long as the notification is scheduled.
+    """
 
     send_at: Optional[datetime]
     counts: Dict[str, int]
@@ -84,7 +91,10 @@ class DeliveryCounts:
 
 @dataclasses.dataclass(frozen=True)
 class Event:
-    """An outcome: docs/operate/events.md has the kinds. `number` rises; a reader skips the numbers that it has."""
+    """An outcome: docs/operate/events.md has the kinds.
+
+    `number` grows; a reader skips events whose numbers it has processed before.
+    """
 
     number: int
     at: datetime
@@ -99,9 +109,9 @@ class Event:
 
 @dataclasses.dataclass(frozen=True)
 class EventPage:
-    """A page of events. Store `cursor` together with the effects of the events, and read on from there.
+    """A page of events. Store `cursor` together with the effects of the events, and pass it to the next call.
 
-    `truncated`: events after the last cursor have expired, so some may be missing.
+    `truncated`: events after the request's cursor have expired, so some may be missing.
     """
 
     events: List[Event]
@@ -112,7 +122,7 @@ class EventPage:
 
 @dataclasses.dataclass(frozen=True)
 class UserKeys:
-    """A user with the device keys in the server's list; a device without end-to-end encryption has None."""
+    """A user with the keys of the user's devices, as the server lists them; None for a device without end-to-end encryption."""
 
     name: str
     account: str
@@ -120,7 +130,7 @@ class UserKeys:
 
 
 def read(kind: Type[T], value: Any) -> T:
-    """Makes a value of a JSON object, ignoring unknown members. Raises `ValueError` if one is missing."""
+    """Makes a value from a JSON object. Ignores unknown members; raises `ValueError` if a member is missing."""
     if not isinstance(value, dict):
         raise ValueError(f"{kind.__name__} is not an object")
     members = {}
@@ -134,7 +144,7 @@ def read(kind: Type[T], value: Any) -> T:
 
 
 def read_all(kind: Type[T], values: Any) -> List[T]:
-    """Does the same for an array."""
+    """Makes a value from each object of a JSON array, as `read` does."""
     if not isinstance(values, list):
         raise ValueError(f"{kind.__name__}s are not an array")
     return [read(kind, value) for value in values]
@@ -162,4 +172,4 @@ def _time(value: Any) -> Optional[datetime]:
         return None
     if not isinstance(value, str):
         raise ValueError("a time is not a text")
-    return datetime.fromisoformat(value.replace("Z", "+00:00"))  # Before Python 3.11 it knows no Z.
+    return datetime.fromisoformat(value.replace("Z", "+00:00"))  # Before Python 3.11 `fromisoformat` does not accept a Z.

@@ -14,12 +14,12 @@ from .values import Event, read_all
 
 
 class InvalidMessage(Exception):
-    """The message is unsigned, changed, too old or malformed: answer 401 and do nothing."""
+    """Raised if a message is unsigned, changed, too old or malformed: answer 401 and do nothing."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Push:
-    """A push: wake the device of `handle`, which fetches the notification `secure_id` itself."""
+    """A push: wake the device of `handle`, which then fetches the notification `secure_id`."""
 
     id: str
     secure_id: str
@@ -30,7 +30,7 @@ class Push:
 
 @dataclasses.dataclass(frozen=True)
 class Confirmation:
-    """A code for the device of `handle`, which returns it to prove that the handle is its own."""
+    """A confirmation code: pass it to the device of `handle`, which sends it to the server to prove that the handle is its own."""
 
     id: str
     code: str
@@ -39,20 +39,21 @@ class Confirmation:
 
 @dataclasses.dataclass(frozen=True)
 class Events:
-    """Up to 500 events, in the order of their numbers. Answer 2xx once they are stored."""
+    """Up to 500 events, in the order of their numbers. Answer 2xx after you have stored the events."""
 
     id: str
     events: List[Event]
 
 
 class Webhook:
-    """Verifies messages with the secrets of a `secretFile`: one in each line, two while one is being changed.
+    """Verifies messages with the secrets of a `secretFile`: one in each line, and two while one secret replaces another.
 
-    `tolerance` is the greatest permitted clock skew in seconds. Within it a recorded message can be
-    replayed: recognize repeated messages by their `id`, and events by their `number`.
+    `tolerance` is the largest accepted age of a message in seconds. Within this time an attacker can
+    replay a message: recognize repeated messages by their `id`, and events by their `number`.
     """
 
-    # A greater body is not Sealpost's: do not read it.
+    # The maximum number of bytes of a message. A longer body does not come from Sealpost: do not
+    # read it.
     maximum_body = 1 << 20
 
     def __init__(self, secrets: str, tolerance: int = 300):
@@ -62,13 +63,14 @@ class Webhook:
         self._tolerance = tolerance
 
     def verify(self, headers: Mapping[str, str], body: bytes, now: Optional[float] = None) -> Union[Push, Confirmation, Events]:
-        """The message of a request's fields and body, as received. Raises `InvalidMessage` if it is not Sealpost's."""
+        """Returns the message in a request's fields and body, as received. Raises `InvalidMessage` if it is not from Sealpost."""
         fields = {name.lower(): value for name, value in headers.items()}
         id, timestamp = fields.get("webhook-id", ""), fields.get("webhook-timestamp", "")
         content = f"{id}.{timestamp}.".encode() + body
         expected = [b"v1," + base64.b64encode(hmac.digest(key, content, "sha256")) for key in self._keys]
         given = fields.get("webhook-signature", "").encode().split()
-        # A list, so that the time does not tell which of the secrets has signed.
+        # `any` gets a list, not a generator, so that the time does not reveal which secret has
+        # signed.
         if not any([hmac.compare_digest(one, other) for one in expected for other in given]):
             raise InvalidMessage("no signature is by a known secret")
         is_time = re.fullmatch("[0-9]{1,12}", timestamp)
@@ -81,7 +83,7 @@ class Webhook:
 
 
 def _key(secret: str) -> bytes:
-    # Both alphabets of base64, with or without padding, as the server reads them.
+    # Accepts both alphabets of base64, with or without padding, as the server does.
     key = base64.b64decode(secret[6:] + "==", "-_" if "-" in secret or "_" in secret[6:] else None) if secret.startswith("whsec_") else secret.encode()
     if len(key) < 24:
         raise ValueError("a secret is whsec_ and base64, or a text, of at least 24 bytes")

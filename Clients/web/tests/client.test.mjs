@@ -1,5 +1,5 @@
-// Tests of a client over time: losing nothing between pages, the outbox, tokens that end, signing
-// out.
+// Tests of a client over several calls: no losses between pages, the outbox, tokens that expire,
+// signing out.
 
 import assert from 'node:assert/strict';
 import {randomInt, webcrypto} from 'node:crypto';
@@ -10,7 +10,7 @@ import {Encryption, Pins, SenderKey} from '../../node/src/endToEnd.js';
 import {FakeIndexedDB} from './fake-indexeddb.mjs';
 import {ALICE, FakeServer, MALLORY, pinned} from './fake-server.mjs';
 
-// Debian's Node has it under another name.
+// Debian's Node does not set `crypto` globally.
 globalThis.crypto ??= webcrypto;
 
 const lost = () => { throw new TypeError('Failed to fetch'); };
@@ -90,7 +90,7 @@ test('reads, dismissals and messages made offline reach the server later, once, 
   let inbox = await push.cachedInbox();
   assert.deepEqual(inbox.notifications.map(({id, isRead}) => [id, isRead]), [[read, true], [gone + 1, false]]);
   server.isBusy = false;
-  // The answer is lost after the server has acted.
+  // The answers to the first two posts are lost after the server has carried them out.
   let answers = 0;
   server.after = (_, {path, method}) => { if (method === 'POST' && path === '/api/notifications' && (answers += 1) <= 2) lost(); };
   await push.sync();
@@ -144,7 +144,7 @@ test('an answer that was on its way undoes nothing of what has happened meanwhil
 test('notifications of one second are in the order of the server, also if they were pushed in another', async t => {
   const server = new FakeServer(), push = await clientOf(t, server), posted = [];
   const shown = async () => (await push.cachedInbox()).notifications.map(({id}) => id);
-  // Ids are random, as the server's.
+  // The ids are not in order, because the server's ids are random.
   for (const id of [70, 20, 50]) {
     server.items.set(id, {Id: id, Payload: 'x', Read: false, CreatedAt: '2027-01-15T08:00:00Z', ExpiresAt: '2100-01-16T08:00:00Z'});
     server.log.push(id);
@@ -233,7 +233,7 @@ test('a token that is refused or about to end is renewed, once for all that wait
   server.tokens.delete('spt_renewed_1');
   await push.notification(id);
   assert.equal(renewals, 2);
-  // The token ends in half a minute.
+  // The token expires in half a minute, so the client renews it.
   await push.notification(id);
   assert.equal(renewals, 3);
 });
@@ -392,7 +392,7 @@ test('an inbox of any size is shown in pages, and its changes arrive in pages', 
   assert.deepEqual([first.count, first.unreadCount, first.hasMore, ids(first.notifications)], [25, 25, true, [16, 17, 18, 19, 20, 21, 22, 23, 24, 25]]);
   const second = await push.cachedInbox({limit: 10, before: first.notifications[0]});
   assert.deepEqual([second.notifications[0].payload, second.hasMore, second.notifications.at(-1).id], ['payload 5', true, 15]);
-  // The mark of a page is gone meanwhile.
+  // The notification before which the next page begins is dismissed meanwhile.
   await push.dismiss(second.notifications[0].id);
   const last = await push.cachedInbox({limit: 10, before: second.notifications[1]});
   assert.deepEqual([ids(last.notifications), last.hasMore, last.count, await push.cachedBadge()], [[1, 2, 3, 4, 5], false, 24, 24]);
@@ -425,12 +425,12 @@ test('a large inbox stays readable fast, and its payloads do not stay in memory'
     reads.length = 0;
     return [await push.cachedBadge(), (await push.cachedInbox()).notifications.length, reads.reduce((sum, one) => sum + one, 0)];
   };
-  // Index and payloads of a page are in memory, also after a change of this tab.
+  // The index and the payloads of a page stay in memory, even after a change by this tab.
   assert.deepEqual(await badge(), [5000, 500, 0]);
   await push.markRead(5000);
   assert.deepEqual((await badge()).slice(0, 2), [4999, 500]);
   assert.deepEqual(await badge(), [4999, 500, 0]);
-  // Another client of the store decrypts the index, and the payloads of a page only.
+  // Another client with the same store decrypts the index, and the payloads of only one page.
   reads.length = 0;
   const other = await clientOf(t, server, {store});
   reads.length = 0;
@@ -454,7 +454,8 @@ test('the next page is requested while a page is stored', async t => {
   assert.equal((await push.sync()).count, 30);
   const page = 'stored relaxed';
   assert.deepEqual(events, ['asked', 'asked', page, 'asked', page, page]);
-  // Another tab has stored the second page meanwhile: the request that was made ahead is for nothing.
+  // Another tab has stored the second page meanwhile: the answer to the request that was made
+  // ahead is not used.
   events.length = 0;
   for (let count = 0; count < 30; count += 1) server.post(`later ${count}`);
   const other = await clientOf(t, server, {store, limit: 10});
@@ -464,7 +465,7 @@ test('the next page is requested while a page is stored', async t => {
 
 test('rows of an earlier version are read and rewritten, and those of a later version are not touched', async t => {
   const {push, server, faults, open} = await keeper(t), {mark} = await push.changes();
-  // An entry as version 0.2 stored it.
+  // An entry in the form in which version 0.2 stored it.
   const item = {...(await push.cachedInbox()).notifications[0], payload: 'inline'}, stored = faults.databases.get('sealpost'), key = stored.get('key');
   const iv = new Uint8Array(12), additionalData = new TextEncoder().encode('entry/1'), {change} = stored.get('entry/1');
   const data = await crypto.subtle.encrypt({name: 'AES-GCM', iv, additionalData}, key, new TextEncoder().encode(JSON.stringify({item, tag: null, date: 1})));
@@ -477,7 +478,7 @@ test('rows of an earlier version are read and rewritten, and those of a later ve
   server.change(1, {Title: 'changed'});
   await next.sync();
   assert.deepEqual([(await next.cachedInbox()).notifications[0].payload, stored === faults.databases.get('sealpost')], ['secret', false]);
-  // A payload moves to a row of its own once it is long, and back.
+  // A long payload moves to a row of its own, and back into the entry when it becomes short.
   for (const payload of ['x'.repeat(600), null, 'x'.repeat(600), 'y'.repeat(600), 'short']) {
     server.change(1, {Payload: payload});
     await next.sync();
@@ -641,7 +642,7 @@ test('page and worker over one store, with failures anywhere: nothing is lost or
   const server = new FakeServer(), store = new MemoryStore();
   let chance = 0;
   const commit = store.commit.bind(store);
-  // A crash before or after the commit: the caller never learns which.
+  // The commit fails before or after it is made, and the caller does not learn which.
   store.commit = async (...change) => {
     if (chance > 0 && randomInt(40) === 0) throw new Error('crash');
     const result = await commit(...change);
@@ -678,12 +679,12 @@ test('page and worker over one store, with failures anywhere: nothing is lost or
       () => id && server.change(id, {Read: !server.items.get(id).Read}), () => push.sync(), () => push.sync(), () => id && push.preview(id), () => id && push.notification(id),
       () => id && push.markRead(id, randomInt(2) === 0), () => id && randomInt(3) === 0 && push.dismiss(id),
       async () => {
-        // Waits for both, even if one fails.
+        // This waits for both syncs, even if one fails.
         for (const {reason} of await Promise.allSettled(clients.map(client => client.sync()))) if (reason) throw reason;
       },
       async () => {
         if (!id) return;
-        // Fetches a notification while it changes.
+        // This fetches a notification while another call changes it.
         const other = clients[randomInt(2)], calls = [push.notification(id), randomInt(2) === 0 ? push.sync() : push.preview(id)];
         calls.push((randomInt(3) === 0 ? other.dismiss(id) : other.markRead(id, randomInt(2) === 0)).then(() => other.sync()));
         for (const {reason} of await Promise.allSettled(calls)) {
@@ -744,7 +745,9 @@ test("an event without a notification tells of another device's change, and move
   assert.deepEqual([told, asked], [[[one, 'one'], [999, undefined], [two, 'two']], [undefined, String(one), String(one)]]);
 });
 
-/** The locks of a browser: one holder for each name, the others wait in turn. */
+/**
+ * A fake of a browser's locks: each name has one holder, and other callers wait in their order.
+ */
 class FakeLocks {
   #held = new Map();
 
@@ -775,7 +778,8 @@ test('a worker that learns of a sign-out leaves it to the page, which gets the c
   Object.defineProperty(globalThis, 'navigator', {value: {locks: new FakeLocks()}, configurable: true});
   t.after(() => { delete globalThis.navigator; });
   const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store}), worker = await clientOf(t, server, {store}), ended = [];
-  // The worker looks as soon as the page has deleted its state, before the page has sent anything.
+  // The worker calls `finishSignOuts` as soon as the page has deleted its state, before the page
+  // has sent anything.
   const commit = store.commit.bind(store);
   let working = null;
   store.commit = async (...given) => {
@@ -787,7 +791,7 @@ test('a worker that learns of a sign-out leaves it to the page, which gets the c
   assert.deepEqual([await push.signOut(), await working, ended], [true, true, ['/api/sessions/current']]);
 });
 
-/** Tabs over one store that read events, from a server whose streams stay open. */
+/** Tabs that share one store and read events from a server whose streams stay open. */
 async function tabs(t, count, {prepare = () => {}, ...options} = {}) {
   const locks = new FakeLocks();
   prepare(locks);
@@ -969,7 +973,8 @@ test('what other devices have read, dismissed or expired is closed, and the badg
   const [unread, read, gone] = ['unread', 'read', 'gone'].map(text => server.post(text));
   await push.sync();
   const shown = (id, name = '') => ({data: {id, name}, tag: `sealpost ${id}`, close: () => { closed.push([id, name]); }});
-  // The last ones are another account's, another app's, and the one that arrives during the sync.
+  // The last notifications belong to another account and to another app, and one arrives during
+  // the sync.
   const placeholder = id => ({data: {secureId: String(id)}, tag: `sealpost ${id}`, close: () => { closed.push(`placeholder ${id}`); }});
   const list = [shown(unread), shown(read), shown(gone), shown(777), shown(read, 'other'), placeholder(gone), placeholder(unread), {data: null, tag: 'x', close: () => { closed.push('x'); }}];
   registration.getNotifications = async () => [...list];
@@ -982,10 +987,10 @@ test('what other devices have read, dismissed or expired is closed, and the badg
   assert.deepEqual([closed, badges], [[[read, ''], [gone, ''], [777, ''], `placeholder ${gone}`], [1]]);
   closed.length = 0;
   server.before = () => {};
-  // A worker keeps what it has just shown.
+  // The notification that a worker has just shown stays.
   await push.closeSeen(read);
   assert.deepEqual([closed.filter(([id]) => id === read), closed.some(([id]) => id === gone)], [[], true]);
-  // Without a network nothing is known.
+  // Without a network nothing is closed, because the client does not know what is unread.
   closed.length = 0;
   server.before = lost;
   await push.closeSeen();
@@ -1029,7 +1034,8 @@ test('the next start notices a retired device and a changed key of the server, a
   const second = await push.registerIfNeeded();
   // The old id is refused, the new one gets the new subscription.
   assert.deepEqual([[...server.devices], bodies], [[second], ['1', '2', '2']]);
-  // One request tells both; a server of the previous version is asked twice.
+  // One request returns both the devices and the key. A server of the previous version needs two
+  // requests.
   for (const [isOne, count] of [[true, 1], [false, 2]]) {
     server.showsKey = isOne;
     server.requests.length = 0;
@@ -1038,7 +1044,7 @@ test('the next start notices a retired device and a changed key of the server, a
   server.vapid = 'BAB';
   assert.deepEqual([await push.registerIfNeeded(), bodies.at(-1)], [second, '3']);
   server.showsKey = true;
-  // A browser that does not tell the key of a subscription.
+  // This browser does not reveal the key of a subscription.
   fake.current.options = {};
   assert.deepEqual([await push.registerIfNeeded(), bodies.length], [second, 4]);
   server.vapid = 'BAC';
@@ -1108,7 +1114,7 @@ test('a device whose token is dead stays to be ended, and is when its account si
   const again = await clientOf(t, server, {store, isIn: false});
   assert.equal(await again.finishSignOuts(), false);
   assert.deepEqual([...server.devices], [device]);
-  // The order does not use another account's token.
+  // The sign-out order of alice does not use the token of another account.
   server.tokens.add('spt_bob').add('spt_second');
   await again.useToken('spt_bob', {account: 'bob'});
   assert.deepEqual([...server.devices], [device]);
@@ -1139,7 +1145,7 @@ test('a provider is asked for a token to sign out with, and without one the serv
     const push = await clientOf(t, server, {token, timeout: has ? 60 : 2, isIn: false});
     await push.useToken('spt_first', {account: 'alice', expiresAt: new Date(Date.now() + 3_600_000)});
     await push.register();
-    // A cold start, after the token has ended.
+    // The page starts again after the token has expired.
     server.tokens.delete('spt_first');
     const store = push.settings.store;
     const later = await clientOf(t, server, {store, token, timeout: has ? 60 : 2, isIn: false, now: () => Date.now() + 3_600_000});
@@ -1370,7 +1376,7 @@ function signingServers() {
   let isOther = false;
   const fetch = (url, options = {}) => {
     if (!isOther) return server.fetch(url, options);
-    // The proxy sends its own credentials, whatever the client sent.
+    // The proxy sends its own credentials, whatever credentials the client has sent.
     return other.fetch(url, {...options, headers: {...options.headers, Authorization: 'Bearer spt_first'}});
   };
   return {server, other, fetch, showOther: value => { isOther = value; }};
@@ -1609,7 +1615,7 @@ test('a payload that is repeated, forged, for others or clear is not shown', asy
   const {notifications} = await push.sync();
   assert.deepEqual(notifications.map(({payload, unreadable}) => unreadable ?? payload), ['once', 'replayed', 'notForThisDevice', 'unknownSender', 'notEncrypted']);
   assert.ok(notifications.slice(1).every(({payload, hasPayload}) => payload === undefined && !hasPayload));
-  // The same notification again is no replay.
+  // A message that arrives again with the same notification is no replay.
   assert.equal((await push.preview(id)).payload, 'once');
 });
 

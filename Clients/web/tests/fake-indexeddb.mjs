@@ -1,10 +1,11 @@
-// The part of IndexedDB that the client uses, with the faults that browsers have.
+// A fake of the part of IndexedDB that the client uses. It can fail in the ways in which browsers
+// fail.
 
 export class FakeIndexedDB {
   databases = new Map();
   versions = new Map();
   connections = new Set();
-  /** Faults: all writes fail; no connection opens; all deletions fail. */
+  /** Faults that a test sets: all writes fail, no connection opens, all deletions fail. */
   isFull = false;
   isBroken = false;
   isLocked = false;

@@ -8,12 +8,12 @@ import {digestField, echoOf, signatureBase} from '../sealpost.js';
 const folder = process.env.SEALPOST_VECTORS ?? new URL('../../../docs/evidence/vectors', import.meta.url).pathname;
 /** The key of the vectors, with which the server signs. */
 export const {pinned} = JSON.parse(readFileSync(`${folder}/keys.json`, 'utf8'));
-// A seed in PKCS #8 (RFC 8410 section 7).
+// The key's seed in the form of PKCS #8 (RFC 8410 section 7).
 const key = createPrivateKey({key: Buffer.from(`302e020100300506032b657004220420${pinned.seedHex}`, 'hex'), format: 'der', type: 'pkcs8'});
 
 export const [ALICE, MALLORY] = ['YWxpY2Uncy1hY2NvdW50Lg', 'bWFsbG9yeXMtYWNjb3VudA'];
 
-/** The signature fields of an answer, covering the account if there is one. */
+/** The signature fields of an answer. The signature covers the account if there is one. */
 export async function signatureFields({method, url, headers}, {status, body, tag, account, nonce, created = Math.floor(Date.now() / 1000)}) {
   const {pathname: path, search} = new URL(url), validator = status === 304 ? tag : await digestField(new TextEncoder().encode(body));
   const parameters = [
@@ -36,7 +36,7 @@ export class FakeServer {
   /** The keys of devices for end-to-end encryption. */
   deviceKeys = new Map();
   tokens = new Set(['spt_first']);
-  /** All requests, as `GET /api/notifications`. */
+  /** All requests, each as a text such as `GET /api/notifications`. */
   requests = [];
   /** Whether the server refuses changes for now. */
   isBusy = false;

@@ -1,10 +1,11 @@
-// Tests of the service worker in an invented browser: clicks, texts, and pushes that cannot be fetched.
+// Tests of the service worker with a fake of a browser: clicks, texts, and pushes whose
+// notification cannot be fetched.
 
 import assert from 'node:assert/strict';
 import {webcrypto} from 'node:crypto';
 import {test} from 'node:test';
 
-// Debian's Node has it under another name.
+// Debian's Node does not set `crypto` globally.
 globalThis.crypto ??= webcrypto;
 
 const page = 'https://page.example/inbox';
@@ -28,7 +29,10 @@ async function deliver(name, event) {
   await Promise.all(waits);
 }
 
-/** The outcome of a click: the opened addresses, and the windows that learn of it. */
+/**
+ * The outcome of a click: the addresses that the worker opens, and the windows that it tells about
+ * the click.
+ */
 async function click(data, urls) {
   const told = [];
   opened.length = 0;
@@ -73,7 +77,7 @@ test('a declarative push is read like any other', async () => {
 });
 
 test('each push shows a notification, also without a stored account, and whatever it has', async () => {
-  // There is no IndexedDB at all.
+  // This test has no IndexedDB.
   for (const text of ['{"secureId":"7"}', '', 'null', '{"secureId":{}}']) {
     shown.length = 0;
     await deliver('push', {data: {text: () => text}});

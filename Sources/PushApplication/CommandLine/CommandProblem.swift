@@ -51,8 +51,8 @@ package struct CommandProblem: Error {
             self.init(error.code == .badConfiguration ? 78 : 1, error.code, error)
         case let error as SystemError: self.init(1, .commandFailed, error)
         case let problem as Problem:
-            // The server's status 400 means that the command was used wrongly. Some 400s depend
-            // on a user's state: the same command succeeds once the user exists, or does not require
+            // The server's status 400 means that the command was used wrongly. Some 400s depend on
+            // a user's state: the same command succeeds once the user exists, or does not require
             // encryption.
             let isUsage = problem.status == 400 && ![.unknownUser, .encryptionRequired].contains(problem.code)
             self.init(exitCode: isUsage ? 64 : 1, detail: problem.detail ?? problem.title, json: problem.json)

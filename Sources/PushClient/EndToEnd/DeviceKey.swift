@@ -9,16 +9,19 @@ internal import Foundation
 
 /// The public keys of a device for end-to-end encryption, as the device has registered them.
 public struct DeviceKey: Sendable, Hashable {
-    /// The whole text, with the approvals of other devices.
+    /// The keys as the server stores them: a text with the device's public keys and the approvals
+    /// by other devices.
     public let text: String
     /// The identifier of the account that the device belongs to.
     public let account: String
-    /// The id under which payloads contain the device's wrapped key.
+    /// The id of these keys: payloads name it with the content key that they contain for this
+    /// device.
     public let id: String
     let body: String
     let agreement: [UInt8]
 
-    /// Reads the text. Throws if it is malformed, or the device's own signature is wrong.
+    /// Reads the keys from the server's text. Throws if the text is malformed, or the device's own
+    /// signature in it is wrong.
     public init(_ text: String) throws(UnreadablePayload) {
         let parts =
             text.utf8.count <= 2048
@@ -43,7 +46,7 @@ public struct DeviceKey: Sendable, Hashable {
         else { throw .signature }
     }
 
-    /// 30 digits that people can compare between two screens.
+    /// A digest of the keys in 30 digits, which people can compare on two screens.
     public var fingerprint: String {
         let digest = Array(SHA256.hash(data: Array("sealpost-fingerprint\n\(self.body)".utf8)))
         return stride(from: 0, to: 30, by: 5).map { start in
@@ -56,15 +59,17 @@ public struct DeviceKey: Sendable, Hashable {
     static let idLength = 22
 }
 
-/// The spellings of end-to-end payloads and device keys.
+/// The text forms of the parts of end-to-end payloads and device keys.
 enum EndToEndText {
-    /// The bytes of base64url in its only spelling; `nil` for another text or number of bytes.
+    /// The bytes of a text in base64url. `nil` for any other text or spelling, and for another
+    /// number of bytes than `count`.
     static func bytes(_ text: Substring.UTF8View, count: Int? = nil) -> [UInt8]? {
         guard let bytes = Base64.url.bytes(in: text), count.map({ $0 == bytes.count }) != false else { return nil }
         return Array(bytes)
     }
 
-    /// Seconds since 1970, in up to ten digits without leading zeros.
+    /// A number of seconds since 1970. `nil` unless the text has up to ten digits without leading
+    /// zeros.
     static func time(_ text: Substring.UTF8View) -> Int? {
         guard (1...10).contains(text.count), text.allSatisfy(\.isDigit),
             text.count == 1 || text.first != UInt8(ascii: "0")

@@ -9,9 +9,9 @@ public import Foundation
 
 /// The keys of this device for end-to-end encryption.
 ///
-/// Make them once for each account, and keep ``stored`` in the keychain, where the app's extension
-/// also finds it (`kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly`). Then give the public keys
-/// to the server with ``PushClient/setDeviceKey(_:)``.
+/// Create the keys once for each account, and store ``stored`` in the keychain, where the app's
+/// extension also finds it (`kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly`). Then give the
+/// public keys to the server with ``PushClient/setDeviceKey(_:)``.
 public struct DeviceKeys: Sendable {
     /// The public keys.
     public let key: DeviceKey
@@ -19,7 +19,8 @@ public struct DeviceKeys: Sendable {
     public let stored: Data
     private let keys: PrivateKeys
 
-    /// Makes keys for a device of the account, whose identifier a ``Session`` has.
+    /// Creates keys for a device of an account. `account` is the account id, as in
+    /// ``Session/account``.
     public init(account: String, now: Date = Date()) throws {
         let signing = P256.Signing.PrivateKey().rawRepresentation
         let agreement = P256.Signing.PrivateKey().rawRepresentation
@@ -27,10 +28,12 @@ public struct DeviceKeys: Sendable {
     }
 
     #if canImport(Security)
-        /// Makes keys in the device's Secure Enclave, which no program can read. On a device
-        /// without a Secure Enclave, it makes them as ``init(account:now:)`` does.
+        /// Creates keys in the device's Secure Enclave, where no program can read them. On a
+        /// device without a Secure Enclave, this initializer creates the keys as
+        /// ``init(account:now:)`` does.
         ///
-        /// ``stored`` then has the keys as the Secure Enclave has encrypted them for itself.
+        /// ``stored`` then contains the private keys in a form that only this Secure Enclave can
+        /// decrypt.
         public init(inSecureEnclaveFor account: String, now: Date = Date()) throws {
             guard let keys = try PrivateKeys.inSecureEnclave() else {
                 try self.init(account: account, now: now)
@@ -50,34 +53,35 @@ public struct DeviceKeys: Sendable {
         try self.init(stored: keys.stored(with: "\(body).\(Base64.url.text(of: signature))."))
     }
 
-    /// Reads the keys that ``stored`` had at an earlier start of the app. Throws if the data is
-    /// not such keys.
+    /// Reads the keys that ``stored`` had at an earlier start of the app. Throws if the data does
+    /// not contain such keys.
     public init(stored: Data) throws {
         let (keys, text) = try PrivateKeys.read(stored)
         self.stored = stored
         self.keys = keys
         self.key = try DeviceKey(text)
-        // This finds unreadable keys now, not at the first payload.
+        // Without this line, unreadable keys would cause an error only at the first payload.
         _ = (try keys.signing(), try keys.agreement())
     }
 
     /// Returns the text of another device of the account, with this device's approval added.
     ///
-    /// First a person compares the fingerprint on both screens. Then store the text at the server:
-    /// senders encrypt for the device from their next message on.
+    /// Before this call, a person must have compared the fingerprint on both screens. After this
+    /// call, pass the result to ``PushClient/setDeviceKey(_:of:)``. Senders then encrypt their
+    /// next messages for the other device, too.
     public func approve(_ other: DeviceKey) throws -> String {
         guard other.account == self.key.account else { throw UnreadablePayload.account }
         let signature = try self.keys.signing().signature(for: Array("sealpost-approve\n\(other.body)".utf8))
         return other.text + self.key.id + Base64.url.text(of: signature.rawRepresentation)
     }
 
-    /// Opens an end-to-end payload. It does not check whether the message came before, as
-    /// ``PushClient/openPayload(of:with:from:)`` does.
+    /// Opens an end-to-end payload. Unlike ``PushClient/openPayload(of:with:from:)``, this
+    /// function does not check whether the message has arrived before.
     ///
     /// - Parameters:
-    ///   - payload: The payload as fetched.
+    ///   - payload: The payload of the fetched notification.
     ///   - senders: The public keys of the backends that the app trusts, 87 characters each.
-    ///   - app: The app of the notification, if the server sends for several.
+    ///   - app: The name of the notification's app, if the server sends for several apps.
     ///   - now: The present time.
     public func open(
         _ payload: String,
@@ -85,7 +89,7 @@ public struct DeviceKeys: Sendable {
         app: String = "default",
         now: Date = Date()
     ) throws(UnreadablePayload) -> OpenedPayload {
-        // The keys could be read when this value was made.
+        // `init` has read the same key, so this does not fail.
         guard let agreement = try? self.keys.agreement() else { throw .unreadable }
         return try OpenedPayload(payload, for: self.key, agreement, from: senders, app: app, now: now)
     }

@@ -7,13 +7,13 @@ internal import Foundation
 #endif
 
 /// The receiving end of HPKE (RFC 9180) in the mode Auth, with DHKEM(P-256, HKDF-SHA256),
-/// HKDF-SHA256 and AES-128-GCM. It only exports secrets, and decrypts no messages.
+/// HKDF-SHA256 and AES-128-GCM. This receiver only exports secrets, and decrypts no messages.
 ///
-/// CryptoKit has HPKE from iOS 17 on; this one runs on all systems that the client supports.
+/// CryptoKit has HPKE only from iOS 17 on; this type runs on all systems that the client supports.
 struct HPKEReceiver {
     private let exporterSecret: SymmetricKey
 
-    /// `SetupAuthR`. Throws if a point is not on the curve.
+    /// `SetupAuthR` of RFC 9180. Throws if a public key is not a point on the curve.
     init(
         encapsulated: [UInt8],
         key: any AgreementKey,
@@ -35,7 +35,7 @@ struct HPKEReceiver {
         self.exporterSecret = SymmetricKey(data: Self.expand(root, Self.suite, "exp", schedule, 32))
     }
 
-    /// Exports a secret of up to 32 bytes (section 5.3).
+    /// Exports a secret of up to 32 bytes (RFC 9180 section 5.3).
     func export(_ context: [UInt8], count: UInt8) -> [UInt8] {
         Self.expand(self.exporterSecret.withUnsafeBytes { Array($0) }, Self.suite, "sec", context, count)
     }
@@ -45,12 +45,12 @@ struct HPKEReceiver {
     private static let suite = Array("HPKE".utf8) + [0, 16, 0, 1, 0, 1]
     private static let version = Array("HPKE-v1".utf8)
 
-    /// `LabeledExtract`.
+    /// `LabeledExtract` of RFC 9180.
     private static func extract(_ salt: [UInt8]?, _ suite: [UInt8], _ label: String, _ value: [UInt8]) -> [UInt8] {
         self.code(salt ?? [UInt8](repeating: 0, count: 32), self.version + suite + Array(label.utf8) + value)
     }
 
-    /// `LabeledExpand` of one block.
+    /// `LabeledExpand` of RFC 9180, for results of one block.
     private static func expand(
         _ key: [UInt8],
         _ suite: [UInt8],

@@ -12,16 +12,17 @@ public import PushAPI
 public struct OpenedPayload: Sendable, Hashable {
     /// The payload that the sender has encrypted.
     public let payload: JSONValue
-    /// The sender's id of the message. The server could deliver a message twice:
-    /// ``PushClient/openPayload(of:with:from:)`` refuses that.
+    /// The id that the sender has given the message. A dishonest server could deliver a message
+    /// twice: ``PushClient/openPayload(of:with:from:)`` refuses the second delivery.
     public let message: String
-    /// The time of sending by the sender's clock. The id of a message need not be remembered for
-    /// longer than 61 days after this time.
+    /// When the message was sent, by the sender's clock. The id of a message need not be
+    /// remembered for longer than 61 days after this time.
     public let sentAt: Date
 
     private static let version = "sealpost-e2e.1.1"
     private static let entryLength = DeviceKey.idLength + 130
-    /// The accepted ages: a payload can be scheduled 30 days ahead, and then waits up to 30 days.
+    /// The accepted ages of a payload in seconds. A payload can be scheduled 30 days ahead, and
+    /// the server then stores it for up to 30 days; one day allows for wrong clocks.
     private static let age = -86_400.0...61 * 86_400
 
     init(
@@ -55,7 +56,7 @@ public struct OpenedPayload: Sendable, Hashable {
                 information: Array("\(Self.version)\n\(key.account)\n\(app)".utf8)
             )
         else { throw .malformed }
-        // All parts before the device's keys, without the dot between them.
+        // All parts before the part with the devices' keys, without the dot before that part.
         let front = text.utf8.prefix(text.utf8.count - parts[7].count - 1)
         let wrapping = receiver.export(Array(SHA256.hash(data: Array(front))), count: 16)
         let header = Array(front.prefix(front.count - parts[6].count - 1))
@@ -80,7 +81,8 @@ public struct OpenedPayload: Sendable, Hashable {
         return nil
     }
 
-    /// `nil` if somebody has changed the text. The nonce is zeros, since each key encrypts once.
+    /// Decrypts a part; `nil` if somebody has changed the text. The nonce is all zeros, since each
+    /// key encrypts only one text.
     private static func decrypt(_ content: some Sequence<UInt8>, _ key: [UInt8], _ header: [UInt8]) -> [UInt8]? {
         let combined = Data(count: 12) + Data(content)
         guard let box = try? AES.GCM.SealedBox(combined: combined),

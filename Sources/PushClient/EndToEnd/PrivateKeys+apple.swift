@@ -12,8 +12,8 @@
     extension SecureEnclave.P256.Signing.PrivateKey: SignatureKey {}
 
     extension PrivateKeys {
-        /// New keys in the Secure Enclave, which an extension can use while the device is locked;
-        /// `nil` on a device without one.
+        /// Creates keys in the Secure Enclave, which an extension can use while the device is
+        /// locked. `nil` on a device without a Secure Enclave.
         static func inSecureEnclave() throws -> PrivateKeys? {
             let access = kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly
             guard SecureEnclave.isAvailable,

@@ -6,13 +6,13 @@ internal import Foundation
     internal import Cryptography
 #endif
 
-/// A private key that agrees on keys, in memory or in the Secure Enclave.
+/// A private key for key agreement, in memory or in the Secure Enclave.
 protocol AgreementKey {
     var publicKey: P256.KeyAgreement.PublicKey { get }
     func sharedSecretFromKeyAgreement(with other: P256.KeyAgreement.PublicKey) throws -> SharedSecret
 }
 
-/// A private key that signs, in memory or in the Secure Enclave.
+/// A private key for signatures, in memory or in the Secure Enclave.
 protocol SignatureKey {
     var publicKey: P256.Signing.PublicKey { get }
     func signature<Message: DataProtocol>(for message: Message) throws -> P256.Signing.ECDSASignature
@@ -21,18 +21,18 @@ protocol SignatureKey {
 extension P256.KeyAgreement.PrivateKey: AgreementKey {}
 extension P256.Signing.PrivateKey: SignatureKey {}
 
-/// The private keys of a device. In ``DeviceKeys/stored``, the text of the public keys follows
-/// them.
+/// The private keys of a device. In ``DeviceKeys/stored``, the text of the public keys follows the
+/// private keys.
 enum PrivateKeys {
     /// The bytes of the two private keys, 32 each.
     case inMemory(signing: Data, agreement: Data)
-    /// The two keys as this device's Secure Enclave has encrypted them for itself.
+    /// The two private keys, in a form that only this device's Secure Enclave can decrypt.
     case inSecureEnclave(signing: Data, agreement: Data)
 
     private static let enclave = "enclave"
     private static let length = 32
 
-    /// Reads the private keys, and the text of the public keys.
+    /// Reads the private keys and the text of the public keys from stored data.
     static func read(_ stored: Data) throws -> (keys: PrivateKeys, text: String) {
         let stored = Data(stored)
         let text = stored.dropFirst(2 * self.length)

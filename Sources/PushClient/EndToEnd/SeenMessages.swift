@@ -1,9 +1,9 @@
 internal import Foundation
 
-/// The messages that an account has opened, each with its notification. They are stored because
-/// the server could deliver a message again with another notification.
+/// The ids of the messages that an account has opened, each with its notification's id. They are
+/// stored because the server could deliver a message again with another notification.
 struct SeenMessages {
-    /// The maximum number of messages, the same as that of cached notifications.
+    /// The maximum number of messages, equal to the maximum number of cached notifications.
     static let maximumCount = 5000
 
     private struct Message {
@@ -13,7 +13,8 @@ struct SeenMessages {
 
     private var messages: [String: Message] = [:]
 
-    /// The notification with which a message came first, and whether this is the first time.
+    /// Records a message, unless it is recorded already. Returns the notification with which the
+    /// message first arrived, and whether the message is new.
     mutating func admit(
         _ message: String,
         sentAt: Date,
@@ -24,7 +25,7 @@ struct SeenMessages {
         return (notification, true)
     }
 
-    /// Forgets the messages beyond the limit that were sent first.
+    /// Forgets the messages that were sent first, until the limit is met.
     mutating func shrink() {
         let excess = self.messages.count - Self.maximumCount
         guard excess > 0 else { return }
@@ -59,7 +60,8 @@ extension SeenMessages {
 }
 
 extension AccountDraft {
-    /// Records messages with their notifications, and refuses those that came with others before.
+    /// Records opened messages with their notifications, and refuses a message that has arrived
+    /// with another notification before.
     mutating func admit(_ results: [OpeningResult], of notifications: [Int64]) -> [OpeningResult] {
         var seen = SeenMessages(bytes: self.index.messages.flatMap(self.content))
         var hasNew = false
@@ -79,7 +81,8 @@ extension AccountDraft {
 }
 
 extension EntryName {
-    /// The file of the messages: no notification of the server has the id -1.
+    /// The name of the file of the messages. It uses the id -1, which no notification of the
+    /// server has.
     init(messagesOf commit: Int64, nonce: UInt8) {
         self.init(id: -1, commit: commit, nonce: nonce)
     }

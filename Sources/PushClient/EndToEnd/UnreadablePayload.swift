@@ -1,11 +1,11 @@
-/// Why an end-to-end payload, or a device's key, cannot be used. `docs/end-to-end.md` explains the
-/// words.
+/// Why an end-to-end payload, or a device's public keys, cannot be used. `docs/end-to-end.md`
+/// explains the terms.
 public enum UnreadablePayload: String, Error, Sendable, CaseIterable {
     /// The payload is not encrypted end to end.
     case notEncrypted
-    /// The payload has another version or suite than this library knows; update the app.
+    /// The payload has a version or cipher suite that this library does not know; update the app.
     case unsupported
-    /// A part does not have the form that the specification requires.
+    /// A part of the payload or key does not have the form that the specification requires.
     case malformed
     /// The app does not trust the payload's sender.
     case unknownSender
@@ -13,12 +13,12 @@ public enum UnreadablePayload: String, Error, Sendable, CaseIterable {
     case notForThisDevice
     /// The payload is older than any payload that the server keeps, or its time is in the future.
     case expired
-    /// A decryption fails: somebody has changed or swapped a part.
+    /// A part cannot be decrypted: somebody has changed or swapped parts of the payload.
     case unreadable
-    /// The message came with another notification before: somebody delivers it twice.
+    /// The message has already arrived with another notification: somebody has delivered it twice.
     case replayed
-    /// A device's key has a wrong signature.
+    /// The text of a device's public keys has a wrong signature.
     case signature
-    /// A device's key belongs to another account.
+    /// A device's public keys belong to another account.
     case account
 }

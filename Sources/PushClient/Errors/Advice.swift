@@ -6,7 +6,7 @@ internal import PushAPI
 #endif
 
 extension PushClient {
-    /// Advice to a user about a call that failed: one line for each case.
+    /// Advice to a user about a call that failed. ``text`` has one line for each case.
     ///
     /// ```swift
     /// do {
@@ -23,20 +23,20 @@ extension PushClient {
         case captivePortal
         /// A proxy of the network demands credentials.
         case proxy
-        /// Something on the way has changed, replayed or invented an answer.
+        /// Something between client and server has changed, replayed or invented an answer.
         case interference
         /// No key that the app knows has signed the answer: the server's key has changed, or
         /// something pretends to be the server.
         case update
-        /// The clocks of device and server differ by too much.
+        /// The clocks of device and server differ by more than the client accepts.
         case clock
-        /// The server's certificate is not one that the app accepts.
+        /// The app does not accept the server's certificate.
         case pin
         /// The credentials are no longer valid.
         case signIn
-        /// The server refuses for now, or a load balancer cannot reach the server.
+        /// The server refuses requests for now, or a load balancer cannot reach the server.
         case wait
-        /// The server refuses.
+        /// The server refuses this request.
         case refused
         /// The device cannot store anything.
         case storage
@@ -82,7 +82,7 @@ extension PushClient {
             case .unauthorized, .signedOut: self = .signIn
             case .busy: self = .wait
             case .problem(let problem): self = problem.status >= 500 ? .wait : .refused
-            // The device was offline for long.
+            // The outbox is full because the device was offline for long.
             case .outboxFull: self = .offline
             case .storage: self = .storage
             case .notRegistered, .pinningUnavailable, .invalidServer, .insecureServer, .noSignatureKeys:
@@ -103,8 +103,9 @@ extension PushClient {
             }
         }
 
-        /// During an outage the load balancers of the service answer in its place; a captive
-        /// portal sends a page, a redirect or a demand to sign in.
+        /// The advice for an answer without the echo of `MyToken`, by its status. During an outage
+        /// of the server its load balancers answer; a captive portal sends a page, a redirect or a
+        /// demand to sign in.
         private init(statusWithoutEcho status: Int) {
             switch status {
             case 407: self = .proxy

@@ -10,10 +10,10 @@ internal import Foundation
 /// system closed while the app was in the background, and CFNetwork's 306 to 311 for proxies that
 /// refuse.
 enum NetworkFailure {
-    /// The name of CFNetwork's domain, which Linux does not have.
+    /// The name of CFNetwork's error domain. Linux has no constant for it.
     static let networkDomain = "kCFErrorDomainCFNetwork"
 
-    /// Returns other errors unchanged.
+    /// Returns the `URLError` for a network error, and other errors unchanged.
     static func urlError(_ error: any Error) -> any Error {
         if error is URLError { return error }
         let cocoa = error as NSError
@@ -21,7 +21,7 @@ enum NetworkFailure {
         switch cocoa.domain {
         case NSURLErrorDomain: code = self.code(ofURL: cocoa.code)
         case NSPOSIXErrorDomain: code = self.code(ofPOSIX: cocoa.code)
-        // CFNetwork uses the same negative numbers for URL errors.
+        // For URL errors, CFNetwork uses the same negative numbers as `URLError`.
         case self.networkDomain: code = cocoa.code < 0 ? self.code(ofURL: cocoa.code) : .cannotConnectToHost
         default: return error
         }
@@ -52,7 +52,8 @@ enum NetworkFailure {
         #endif
     }
 
-    /// Counts all other codes as a lost connection: a repeatable call is then sent once more.
+    /// Converts a POSIX code. A code that is not listed here counts as a lost connection, so the
+    /// client sends a repeatable request once more.
     private static func code(ofPOSIX code: Int) -> URLError.Code {
         switch Int32(exactly: code).flatMap(POSIXErrorCode.init) {
         case .ENETDOWN, .ENETUNREACH, .EHOSTUNREACH, .EADDRNOTAVAIL: .notConnectedToInternet
@@ -63,10 +64,10 @@ enum NetworkFailure {
         }
     }
 
-    /// The POSIX code of the error below, which the session reports in either of two forms.
+    /// The POSIX code of the underlying error, which the session reports in one of two forms.
     private static func posixCode(of error: NSError) -> Int32? {
         if error.domain == NSPOSIXErrorDomain { return Int32(exactly: error.code) }
-        // In CFStream's numbering, domain 1 is POSIX.
+        // In CFStream's numbering, the domain 1 means POSIX.
         if error.userInfo["_kCFStreamErrorDomainKey"] as? Int == 1,
             let code = error.userInfo["_kCFStreamErrorCodeKey"] as? Int
         {

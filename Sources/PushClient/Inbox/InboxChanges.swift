@@ -1,16 +1,18 @@
-/// The changes of the cached inbox, by any process of the app, since those that a consumer
-/// confirmed.
+/// The changes of the cached inbox by any process of the app, since the last changes that a
+/// consumer has confirmed. A consumer is a part of the app, such as a search index, that reads the
+/// changes.
 ///
-/// It has ids, not payloads: `PushClient.cachedNotification(_:)` returns each notification.
+/// The changes contain ids and no payloads: `PushClient.cachedNotification(_:)` returns each
+/// notification.
 public struct InboxChanges: Sendable, Hashable {
     /// The ids of notifications that are new or changed.
     public let arrived: Set<Int64>
     /// The ids of notifications that were dismissed or recalled, or have expired: stop showing
     /// them.
     public let deleted: Set<Int64>
-    /// Whether ``arrived`` lists the whole inbox: the consumer confirmed so long ago that some
-    /// deletions are no longer known, or the store was created again. Remove everything else that
-    /// is shown.
+    /// Whether ``arrived`` lists the whole inbox: the consumer's last confirmation is so old that
+    /// some deletions since are no longer known, or the store was created again. Remove all other
+    /// notifications from the consumer's data.
     public let isEverything: Bool
     let consumer: String
     /// The last commit that the changes include.
@@ -21,7 +23,8 @@ public struct InboxChanges: Sendable, Hashable {
 
     init(_ snapshot: Account.Snapshot, since mark: Int64, consumer: String) {
         let index = snapshot.index
-        // A store that was created again counts from 1, and the consumer has seen none of it.
+        // The commits of a store that was created again begin at 1, and the consumer has seen none
+        // of them.
         let isAnew = snapshot.commit < mark
         // If older deletions are unknown, only the full list shows which notifications are gone.
         self.isEverything = isAnew || index.forgottenUpTo > mark

@@ -2,8 +2,8 @@ internal import Foundation
 internal import PushAPI
 
 extension InboxKeeper {
-    /// A cached notification with its payload and the date of its last confirmation; `nil` if
-    /// there is none, or it has expired by the device's clock.
+    /// A cached notification with its payload and the date of its last confirmation; `nil` if the
+    /// notification is not cached, or has expired by the device's clock.
     func item(_ id: Int64, now: Date) throws -> (cached: CachedItem, date: Date)? {
         for _ in 0..<Account.attempts {
             let snapshot = try self.read()
@@ -13,7 +13,8 @@ extension InboxKeeper {
                 let dates = [snapshot.index.syncedAt, self.confirmedDate(of: name)].compactMap { $0 }
                 return (cached, dates.reduce(cached.date, max))
             }
-            // Another process may have replaced the file. If none has, the file is damaged.
+            // Another process may have replaced the file; the loop then tries again. If no process
+            // has, the file is damaged.
             if self.account.latest == snapshot.commit { return nil }
         }
         throw PushClientError.busyStore
@@ -63,7 +64,7 @@ extension InboxKeeper {
     /// The ids of unread notifications, with the outbox's tasks applied; `nil` if not all are
     /// cached, or a file is lost.
     ///
-    /// It holds one payload at a time in memory.
+    /// This function has one payload at a time in memory.
     func unread(now: Date) throws -> [Int64]? {
         for _ in 0..<Account.attempts {
             let snapshot = try self.read()
@@ -89,7 +90,7 @@ extension InboxKeeper {
         return pending == .dismiss ? nil : try self.item(id, now: now)?.cached.item.after(pending)
     }
 
-    /// The facts of all cached items in their order; `nil` after a file was lost.
+    /// The facts of all cached items in the inbox's order; `nil` if a file is lost.
     private func list() throws -> (Account.Snapshot, [ItemFacts])? {
         let snapshot = try self.read()
         let lost = try self.load(snapshot)
@@ -100,7 +101,7 @@ extension InboxKeeper {
         return (snapshot, self.listed.facts)
     }
 
-    /// Reads the files that are new since the last call; returns the names of lost ones.
+    /// Reads the files that are new since the last call; returns the names of files that are lost.
     private func load(_ snapshot: Account.Snapshot) throws -> [EntryName] {
         let version = ItemList.Version(snapshot)
         if self.listed.version == version { return [] }
@@ -119,7 +120,7 @@ extension InboxKeeper {
         return lost
     }
 
-    /// Reads the payloads of a page; `nil` after a file was lost.
+    /// Reads the payloads of a page; `nil` if a file is lost.
     private func items(
         _ page: ArraySlice<ItemFacts>,
         _ unstored: [Int64: NotificationItem],
@@ -138,11 +139,11 @@ extension InboxKeeper {
         return items
     }
 
-    /// Drops items whose file is lost, and the cursor with them, so that the next sync fetches
-    /// everything.
+    /// Drops the items whose files are lost, and the cursor of the sync, so that the next sync
+    /// fetches everything.
     private func drop(_ lost: [EntryName], at snapshot: Account.Snapshot) throws {
-        // Another process may have replaced the files during the read. If none has, they are
-        // damaged.
+        // Another process may have replaced the files during the read. If no process has, the
+        // files are damaged.
         guard self.account.latest == snapshot.commit else { return }
         try PushClientError.storing {
             try self.account.change { draft in
@@ -159,7 +160,8 @@ extension InboxKeeper {
         try PushClientError.storing { try self.account.item(name) }
     }
 
-    /// The place of a notification, or the place where it would be if it is gone.
+    /// The place of a notification in the list. If the notification is gone, the place that it
+    /// would have.
     private static func place(of item: NotificationItem, in list: [ItemFacts]) -> Int {
         list.firstIndex { $0.name.id == item.id } ?? list.firstIndex { $0.createdAt > item.createdAt } ?? list.count
     }

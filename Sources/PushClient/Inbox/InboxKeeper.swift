@@ -4,9 +4,9 @@ internal import PushAPI
 /// The cached inbox of one account, which other processes may change at the same time.
 ///
 /// It is an actor, so that the calls of one process change it one after the other. Between calls
-/// it holds some seventy bytes of each notification in memory, and no payload.
+/// the keeper has about seventy bytes for each notification in memory, and no payloads.
 actor InboxKeeper {
-    /// The name of the consumer for whom ``Inbox`` lists what has arrived and what was deleted.
+    /// The consumer for which ``Inbox/arrived`` and ``Inbox/deleted`` list the changes.
     static let syncConsumer = "sealpost.refresh"
 
     nonisolated let account: Account
@@ -22,13 +22,14 @@ actor InboxKeeper {
         self.account = account
     }
 
-    /// Does work that not every call needs: adopts the values of earlier versions, and removes
-    /// leftover files.
+    /// Does work that only some calls do: adopts the values that earlier versions of this library
+    /// stored, and removes leftover files.
     func prepare() {
         self.account.returnToFiles()
         self.account.adoptEarlier()
         guard !self.isSwept else { return }
-        // Leftovers that cannot be swept now are left to another process, or to the next run.
+        // Leftovers that cannot be removed now wait for another process, or for the next start of
+        // the app.
         try? self.account.sweep()
         self.isSwept = true
     }
@@ -62,7 +63,7 @@ actor InboxKeeper {
         }
     }
 
-    /// Records that nothing follows the cursor.
+    /// Records that the server has no changes after the cursor.
     func confirm(_ cursor: String, serverTime: Date?, now: Date) throws {
         try self.change { draft in
             guard draft.index.cursor == cursor else { return }
@@ -77,7 +78,7 @@ actor InboxKeeper {
         let name: EntryName? = try self.change { draft in
             if let serverTime, cached.item.expiresAt <= serverTime { return nil }
             guard draft.isUntouched(id, since: before) else { return nil }
-            // For the same content only the date is new: the app sees no change.
+            // If the content is unchanged, only the date is new, which is no change for the app.
             let earlier = draft.item(id)
             if earlier?.item == cached.item { return draft.index.name(of: id) }
             draft.put(CachedItem(cached.item, tag: cached.tag, date: cached.date, order: earlier?.order))
@@ -86,7 +87,8 @@ actor InboxKeeper {
         if let name { self.confirm(name, cached.date) }
     }
 
-    /// Marks the cached notifications, unless a newer state was stored since the request began.
+    /// Marks the cached notifications as read or unread, except those of which a newer state was
+    /// stored since the request began.
     func mark(_ ids: [Int64], read isRead: Bool, requestedAt before: Int64) throws {
         try self.change { draft in
             for id in ids where draft.isUntouched(id, since: before) {
@@ -100,7 +102,8 @@ actor InboxKeeper {
         try self.change { draft in for id in ids { draft.remove(id) } }
     }
 
-    /// Records messages with their notifications, and refuses those that came with others before.
+    /// Records opened messages with their notifications, and refuses a message that has arrived
+    /// with another notification before.
     func admit(_ results: [OpeningResult], of ids: [Int64]) throws -> [OpeningResult] {
         try self.change { $0.admit(results, of: ids) }
     }
@@ -109,7 +112,7 @@ actor InboxKeeper {
         try self.change { $0.index.take(changes) }
     }
 
-    /// Signs the account out; returns the order for the server if the store could not write it.
+    /// Signs the account out; returns the sign-out order if the store could not write the order.
     func end(_ order: @Sendable (StoredRegistration?) -> SignOutOrder) throws -> SignOutOrder? {
         defer { self.ring() }
         do {
@@ -122,7 +125,7 @@ actor InboxKeeper {
 
     func confirmedDate(of name: EntryName) -> Date? { self.confirmed[name] }
 
-    /// Records that the content of a file is still right.
+    /// Records that the server has confirmed the content of a file.
     func confirm(_ name: EntryName, _ date: Date) {
         if self.confirmed.count >= 100 { self.confirmed = [:] }
         self.confirmed[name] = date
@@ -139,8 +142,8 @@ actor InboxKeeper {
         for bell in self.bells.values { bell.yield() }
     }
 
-    /// Returns after a change by this process, or after the interval: the caller then looks for
-    /// changes by other processes.
+    /// Returns after a change by this process, or after the interval. After the interval, the
+    /// caller looks for changes by other processes.
     func waitForChange(after commit: Int64, atMost interval: Duration) async throws {
         guard self.account.latest == commit else { return }
         let (stream, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))

@@ -6,7 +6,7 @@ struct InboxPage: Sendable {
         let item: NotificationItem
         let isStorable: Bool
 
-        /// The item to cache: without its payload if that must not be stored.
+        /// The item to cache: without its payload if the payload must not be stored.
         var cached: NotificationItem { self.isStorable ? self.item : self.item.withoutPayload }
     }
 
@@ -19,15 +19,15 @@ struct InboxPage: Sendable {
 
     /// Throws an interference if the body has another format.
     ///
-    /// The payload of an item with `"Store":"never"` must not be stored. If the answer is
-    /// `no-store` and no item explains it, no payload of the page is stored.
+    /// The payload of an item with `"Store":"never"` must not be stored. If the answer has
+    /// `Cache-Control: no-store`, but no item forbids storing, no payload of the page is stored.
     init(_ answer: Answer) throws(PushClientError) {
         guard let json = answer.json, case .array(let items)? = json["Notifications"],
             case .array(let deleted)? = json["Deleted"], let cursor = json["Cursor"]?.text,
             case .bool(let hasMore)? = json["More"]
         else { throw answer.unexpected("a list of notifications") }
-        // The cursor is stored in the index, which must have room for the notifications. The
-        // server's cursors have some thirty bytes.
+        // The index stores the cursor together with the notifications, so a long cursor would
+        // displace notifications. The server's cursors have about thirty bytes.
         guard cursor.utf8.count <= Self.maximumCursor else {
             throw answer.unexpected("a cursor of at most \(Self.maximumCursor) bytes")
         }

@@ -3,19 +3,19 @@ public struct InboxUpdates: AsyncSequence, Sendable {
     let inbox: InboxKeeper
     let interval: Duration
 
-    /// Begins with the changes after this call.
+    /// The iterator begins with the changes after this call.
     public func makeAsyncIterator() -> Iterator {
         Iterator(inbox: self.inbox, interval: self.interval, mark: self.inbox.account.latest)
     }
 
-    /// Waits for changes.
+    /// An iterator that waits for changes.
     public struct Iterator: AsyncIteratorProtocol, Sendable {
         let inbox: InboxKeeper
         let interval: Duration
         var mark: Int64
 
-        /// The changes since the previous ones; `nil` once the account was signed out. Throws
-        /// `CancellationError`.
+        /// Returns the changes since the previous call; `nil` after the account was signed out.
+        /// Throws `CancellationError`.
         public mutating func next() async throws -> InboxChanges? {
             while true {
                 try await self.inbox.waitForChange(after: self.mark, atMost: self.interval)
@@ -23,8 +23,8 @@ public struct InboxUpdates: AsyncSequence, Sendable {
                 if self.inbox.account.latest == self.mark { continue }
                 do {
                     let changes = try await self.inbox.changes(since: self.mark, consumer: "")
-                    // A store that was created again has lower numbers, and reports everything as
-                    // changed.
+                    // In a store that was created again, the numbers are lower, and everything
+                    // counts as changed.
                     self.mark = changes.upTo
                     if !changes.isEmpty { return changes }
                 } catch PushClientError.signedOut {

@@ -3,7 +3,7 @@ internal import PushAPI
 
 /// The facts of a cached item that a list and a badge need, without its payload.
 ///
-/// A file never changes once it has its name, so its facts stay right.
+/// The file of an item never changes, so its facts stay right.
 struct ItemFacts: Sendable {
     let name: EntryName
     let isRead: Bool
@@ -32,14 +32,14 @@ struct ItemFacts: Sendable {
     }
 }
 
-/// The facts of the items of one commit, in their order.
+/// The facts of the items of one commit, in the inbox's order.
 struct ItemList: Sendable {
     /// `nil` if a file could not be read.
     var version: Version?
     var facts: [ItemFacts] = []
 
-    /// A commit. Its name tells it from the commit of the same number in a store that was created
-    /// again.
+    /// Identifies a commit. A store that was created again can have a commit with the same number,
+    /// but with another name.
     struct Version: Sendable, Equatable {
         let commit: Int64
         let name: UInt64?

@@ -4,35 +4,36 @@ public import PushAPI
 extension PushClient {
     /// A page of the cached inbox, at once and without network: show it, then ``sync(limit:)``.
     ///
-    /// It has the newest `limit` notifications, or those before `before`, and reads no other
-    /// payload from the disk.
+    /// The page has the newest `limit` notifications, or the newest `limit` of those older than
+    /// `before`. The call reads no other payloads from the disk.
     ///
     /// ```swift
     /// let newest = try await client.cachedInbox(limit: 50)
     /// let older = try await client.cachedInbox(limit: 50, before: newest.notifications.first)
     /// ```
-    /// The inbox's ``Inbox/arrived`` and ``Inbox/deleted`` are those that the next sync will
-    /// report, including changes that extensions have made. The call throws
-    /// ``PushClientError/signedOut`` and ``PushClientError/storage(_:)``.
+    /// ``Inbox/arrived`` and ``Inbox/deleted`` list the changes that the next sync will report,
+    /// including changes that extensions have made. The call throws ``PushClientError/signedOut``
+    /// and ``PushClientError/storage(_:)``.
     public func cachedInbox(limit: Int = 500, before: NotificationItem? = nil) async throws -> Inbox {
         await self.inbox.prepare()
         return try await self.inbox.inbox(limit: limit, before: before, now: self.now()).inbox
     }
 
-    /// A cached notification with its payload; `nil` if it is not cached. It needs no network.
+    /// A cached notification with its payload; `nil` if the notification is not cached. The call
+    /// needs no network.
     public func cachedNotification(_ id: Int64) async throws -> NotificationItem? {
         try await self.inbox.visible(id, now: self.now())
     }
 
-    /// Sends the tasks of the ``outbox``, then fetches all changes since the last time: one
-    /// request for up to 500 notifications, and further ones for more.
+    /// Sends the tasks of the ``outbox``, then fetches all changes since the last sync: up to 500
+    /// notifications in each request.
     ///
-    /// If the server cannot do a task now, for example because it answers 500 or 429, the task
-    /// waits and the changes are fetched. If nothing is new, the answer is one 304. If the network
-    /// fails or interferes, the result is the cached inbox, if it was ever complete. Two calls at
-    /// the same time, also of two processes, do not harm each other. A change in ``Inbox/arrived``
-    /// or ``Inbox/deleted`` is reported by one call only; if that call throws, the next one
-    /// reports it.
+    /// If the server cannot carry out a task now, for example because it answers 500 or 429, the
+    /// task waits, and the client still fetches the changes. If nothing is new, the server answers
+    /// with 304. If the network fails or changes answers, the result is the cached inbox; if that
+    /// was never complete, the call throws. Concurrent calls, even in two processes, do not harm
+    /// each other. A change in ``Inbox/arrived`` or ``Inbox/deleted`` is reported by one call
+    /// only; if that call throws, the next one reports it.
     ///
     /// The result has the newest `limit` notifications of the inbox.
     public func sync(limit: Int = 500) async throws -> Fetched<Inbox> {
@@ -51,7 +52,8 @@ extension PushClient {
 
     private func run(_ sync: inout Sync, _ limit: Int) async throws -> Inbox {
         try await self.outbox.flushIfPossible()
-        // A second pass follows if the first one finds that the file of a notification was lost.
+        // If the first pass finds that the file of a notification is lost, a second pass fetches
+        // the inbox again.
         for _ in 0..<2 {
             try await sync.run(self.api)
             let (inbox, changes) = try await self.inbox.inbox(instead: sync.unstored, limit: limit, now: sync.now)
@@ -64,12 +66,12 @@ extension PushClient {
 
     // MARK: - Changes
 
-    /// The changes by any process of the app since those that the consumer of this name confirmed
-    /// last.
+    /// The changes by any process of the app since the last changes that a consumer has confirmed.
+    /// The app chooses the consumer's name.
     ///
-    /// The first time it reports everything. Changes are reported again until ``confirm(_:)``, so
-    /// none is lost between pages or in a crash. A store remembers the 16 consumers that confirmed
-    /// last.
+    /// The first call for a consumer reports everything. Later calls report changes again until
+    /// ``confirm(_:)``, so no change is lost in a crash. A store remembers the 16 consumers with
+    /// the latest confirmations.
     ///
     /// ```swift
     /// let changes = try await client.changes(for: "search")
@@ -90,8 +92,8 @@ extension PushClient {
     /// The changes from now on, including those by the app's extensions, until the task is
     /// cancelled or the account is signed out.
     ///
-    /// Changes by this client arrive at once, those by another process within the interval. A
-    /// suspended process reads nothing, and it holds no lock for which others would wait.
+    /// Changes by this client arrive at once, and changes by another process within the interval.
+    /// A suspended process gets no changes; it has no lock for which other processes would wait.
     ///
     /// ```swift
     /// for try await _ in client.updates() { list = try await client.cachedInbox().notifications }

@@ -1,17 +1,18 @@
 internal import Foundation
 internal import PushAPI
 
-/// Fetches all changes since the cursor: page after page, each in one commit with its cursor.
+/// Fetches all changes since the cursor: page after page. One commit stores each page with its
+/// cursor.
 struct Sync {
     /// The maximum number of pages of one sync, far more than any inbox has. This limit ends the
-    /// loop if a server or a proxy answers `More` for ever.
+    /// loop if a server or a proxy claims in every answer that there are more pages.
     private static let maximumPages = 1000
 
     let inbox: InboxKeeper
     let app: String?
     let keyQuery: [URLQueryItem]
     let now: Date
-    /// Payloads that must not be stored; the app sees them this once.
+    /// Notifications whose payloads must not be stored: only this sync returns these payloads.
     private(set) var unstored: [Int64: NotificationItem] = [:]
     private var isBeginning = false
     private var hasRestarted = false
@@ -39,16 +40,17 @@ struct Sync {
     /// Whether the next request omits the cursor.
     func isRestart(_ before: Account.Snapshot) -> Bool { self.isBeginning || before.index.cursor == nil }
 
-    /// Starts again without a cursor, because the server does not know it. It does so only once,
-    /// and not after a page of this call; otherwise it could restart for ever.
+    /// Makes the next request omit the cursor, because the server does not know it. Returns
+    /// `false` after an earlier restart or page of this sync: otherwise the sync could restart for
+    /// ever.
     mutating func restart() -> Bool {
         if self.hasRestarted { return false }
         (self.isBeginning, self.hasRestarted) = (true, true)
         return true
     }
 
-    /// Merges an answer to a request made at that state; returns whether there is more
-    /// to do.
+    /// Merges the answer to a request that was made in the state `before`; returns whether another
+    /// request must follow.
     mutating func merge(
         _ answer: Answer,
         requestedAt before: Account.Snapshot,
@@ -68,7 +70,7 @@ struct Sync {
             serverTime: serverTime,
             now: self.now
         )
-        // Another call was faster: this call continues from the other's cursor.
+        // Another call has merged a page since: this call continues from the other call's cursor.
         guard isMerged else { return true }
         (self.isBeginning, self.hasRestarted) = (false, true)
         for item in page.items {

@@ -1,8 +1,8 @@
 internal import Foundation
 internal import PushAPI
 
-/// The tasks that wait for the server. They exist only in files: a task that cannot be written is
-/// refused.
+/// The tasks that wait for the server. They exist only in files: if a task cannot be written, the
+/// outbox refuses it.
 extension InboxKeeper {
     func tasks() throws -> [OutboxTask] { try self.readFiles().outbox }
 
@@ -13,7 +13,7 @@ extension InboxKeeper {
         guard isTaken else { throw PushClientError.outboxFull }
     }
 
-    /// Records that the server may have the task from now on.
+    /// Records that the server may have received the task from now on.
     func tried(_ key: UUID, now: Date) throws {
         try self.changeOutbox { draft in
             for place in draft.index.outbox.indices where draft.index.outbox[place].key == key {

@@ -2,23 +2,24 @@ internal import Foundation
 internal import PushAPI
 
 extension Outbox {
-    /// Slightly less than the 24 hours for which the server stores a key.
+    /// How long a task may be retried: slightly less than the 24 hours for which the server stores
+    /// its key.
     private static let keyLifetime: TimeInterval = 23 * 3600
 
     /// Sends all waiting tasks to the server, in order.
     ///
-    /// Throws as other calls do if the network fails or interferes, or the server is busy; the
-    /// remaining tasks wait. A task that the server refuses for good becomes a ``Failure``, and
-    /// the tasks behind it continue. If another process is sending the first task, this call
-    /// leaves the others to it.
+    /// If the network fails or changes answers, or the server is busy, the call throws as other
+    /// calls do, and the remaining tasks wait. A task that the server refuses for good becomes a
+    /// ``Failure``, and the call continues with the next tasks. If another process is sending the
+    /// first task, the call leaves the other tasks to that process.
     public func flush() async throws {
         try await BackgroundTime.during("sends the user's actions") {
             try await CallDeadline.within(self.client.deadline) { try await self.run() }
         }
     }
 
-    /// Sends the waiting tasks within a call that continues in any case. Tasks keep waiting if the
-    /// server cannot do them now, or if their files cannot be read or written.
+    /// Sends the waiting tasks for a call that continues even if a task cannot be sent. Tasks keep
+    /// waiting if the server cannot do them now, or if their files cannot be read or written.
     func flushIfPossible() async throws {
         do {
             try await self.run()
@@ -70,7 +71,8 @@ extension Outbox {
             return try await self.client.inbox.fail([task.key], nil)
         }
         guard let payload = try await self.client.inbox.payload(of: task) else {
-            // If another process has finished the task, there is none to fail.
+            // The payload's file is damaged, or another process has finished the task. In the
+            // second case `fail` finds no task.
             return try await self.client.inbox.fail([task.key], nil)
         }
         try await self.client.inbox.tried(task.key, now: now)

@@ -1,13 +1,13 @@
 public import Foundation
 public import PushAPI
 
-/// The user's actions that did not wait for the network. They are stored, shown as done, and sent
-/// to the server later, in order.
+/// The tasks of the user that do not wait for the network, such as a dismissal. The client stores
+/// them, shows them as done, and sends them to the server later, in order.
 ///
-/// ``PushClient/sync(limit:)`` sends them before it fetches, and ``flush()`` without fetching.
-/// Each task has one key for all attempts, in every process and after crashes, so that the server
-/// does nothing twice. The outbox is stored like the inbox: encrypted, without a lock, and removed
-/// by ``PushClient/signOut()``.
+/// ``PushClient/sync(limit:)`` sends the tasks before it fetches changes; ``flush()`` sends them
+/// and fetches nothing. All attempts of a task have the same key, in every process and after
+/// crashes, so that the server does nothing twice. The outbox is stored like the inbox: encrypted,
+/// without a lock, and removed by ``PushClient/signOut()``.
 ///
 /// ```swift
 /// try await client.outbox.dismiss(id)
@@ -21,11 +21,11 @@ public struct Outbox: Sendable {
     public struct Failure: Sendable, Hashable {
         /// The key that ``Outbox/send(_:)-(String)`` returned.
         public let key: UUID
-        /// The notification to mark or dismiss; `nil` for one to send.
+        /// The id of the notification to mark or dismiss; `nil` if the task was to send one.
         public let notification: Int64?
-        /// The code of the server's refusal, such as `payload-too-large`. `nil` if it was sent
-        /// more than 23 hours ago without an answer, because the server may have forgotten its
-        /// key. Also `nil` if its file is damaged.
+        /// The code of the server's refusal, such as `payload-too-large`. `nil` if the client
+        /// first sent the task more than 23 hours ago and got no answer: the server may have
+        /// forgotten the task's key. Also `nil` if the task's file is damaged.
         public let code: String?
     }
 
@@ -33,9 +33,9 @@ public struct Outbox: Sendable {
 
     /// Marks a notification as read or unread.
     ///
-    /// Like all tasks, this one is stored when the call returns. The call throws
-    /// ``PushClientError/outboxFull`` if 200 tasks or 4 MiB wait, and
-    /// ``PushClientError/storage(_:)`` if the task cannot be written.
+    /// When the call returns, the task is stored. The call throws ``PushClientError/outboxFull``
+    /// if 200 tasks or 4 MiB wait, and ``PushClientError/storage(_:)`` if the task cannot be
+    /// written.
     public func markRead(_ id: Int64, _ isRead: Bool = true) async throws {
         try await self.client.inbox.enqueue(OutboxTask(isRead ? .read : .unread, id: id))
     }
@@ -62,10 +62,11 @@ public struct Outbox: Sendable {
     /// The number of waiting tasks.
     public var count: Int { get async throws { try await self.client.inbox.tasks().count } }
 
-    /// The tasks that the client gave up, oldest first: at most 100, until the app forgets them.
+    /// The tasks that the client gave up, the oldest first: the last 100 that the app has not
+    /// discarded.
     public var failures: [Failure] { get async throws { try await self.client.inbox.failures() } }
 
-    /// Forgets a failed task that the user knows about.
+    /// Removes a failed task from ``failures``. Call this after the app has told the user.
     public func discard(_ failure: Failure) async throws {
         try await self.client.inbox.discard(failure)
     }

@@ -6,7 +6,7 @@ struct OutboxTask: Sendable, Hashable {
         case read, unread, dismiss, send
     }
 
-    /// Limits of the waiting tasks: small enough that the index has room for the inbox.
+    /// The limits of the waiting tasks are small enough that the index has room for the inbox.
     static let maximumCount = 200
     static let maximumBytes = 4 << 20
     static let maximumFailures = 100
@@ -14,15 +14,16 @@ struct OutboxTask: Sendable, Hashable {
     static let maximumCode = 128
 
     let kind: Kind
-    /// The key of all attempts: the server carries out each key once.
+    /// The idempotency key of all attempts: the server carries out only one task with this key.
     let key: UUID
-    /// The notification; 0 for a notification to send.
+    /// The id of the notification; 0 for a task that sends one.
     let id: Int64
-    /// The file of the payload to send, once it is committed.
+    /// The file of the payload to send; `nil` before the task is committed.
     var payload: EntryName?
     /// The size of the payload.
     let bytes: Int
-    /// When the task was first sent, if ever: from then on, the server may have it.
+    /// When the client first sent the task: from then on, the server may have received it. `nil`
+    /// before.
     var triedAt: Date?
 
     init(_ kind: Kind, id: Int64 = 0, key: UUID = UUID(), bytes: Int = 0) {
@@ -44,8 +45,8 @@ extension AccountIndex {
     mutating func fail(_ keys: Set<UUID>, _ code: String?) {
         let failed = self.outbox.filter { keys.contains($0.key) }
         self.finish(keys)
-        // The server's own codes are shorter; a longer one must not take room from the
-        // notifications.
+        // The server's own codes are shorter. A longer code must not take room in the index from
+        // the notifications.
         let code = code.map { String(decoding: $0.utf8.prefix(OutboxTask.maximumCode), as: UTF8.self) }
         self.failures += failed.map {
             Outbox.Failure(key: $0.key, notification: $0.kind == .send ? nil : $0.id, code: code)
@@ -57,8 +58,8 @@ extension AccountIndex {
 extension AccountDraft {
     /// Appends a task; returns `false` if there is no room.
     ///
-    /// A new task replaces an older one for the same notification. After a dismissal, further
-    /// tasks for that notification are ignored.
+    /// A new task replaces an older one for the same notification. After a dismissal, tasks for
+    /// the dismissed notification are ignored.
     mutating func enqueue(_ task: OutboxTask, payload: Data?) -> Bool {
         if task.kind != .send {
             if self.index.pending[task.id] == .dismiss { return true }
@@ -114,7 +115,8 @@ extension Outbox.Failure {
 }
 
 extension EntryName {
-    /// The file of a waiting payload: no notification of the server has the id 0.
+    /// The name of the file of a waiting payload. It uses the id 0, which no notification of the
+    /// server has.
     init(payloadOf commit: Int64, nonce: UInt8) {
         self.init(id: 0, commit: commit, nonce: nonce)
     }

@@ -7,8 +7,8 @@
         /// wake-up.
         ///
         /// The identifier must be in the app's `BGTaskSchedulerPermittedIdentifiers`. Throws
-        /// `BGTaskScheduler.Error`, as in a simulator and where the user has switched background
-        /// refresh off.
+        /// `BGTaskScheduler.Error`, for example in a simulator, or if the user has switched
+        /// background refresh off.
         public static func schedule(_ identifier: String, after interval: Duration = .seconds(3600)) throws {
             let request = BGAppRefreshTaskRequest(identifier: identifier)
             request.earliestBeginDate = Date(timeIntervalSinceNow: TimeInterval(interval.components.seconds))
@@ -21,7 +21,8 @@
     public import UIKit
 
     extension UIBackgroundFetchResult {
-        /// The answer to `application(_:didReceiveRemoteNotification:)`.
+        /// Converts the outcome into the result that
+        /// `application(_:didReceiveRemoteNotification:)` returns to the system.
         public init(_ outcome: BackgroundRefresh.Outcome) {
             switch outcome {
             case .newData: self = .newData

@@ -4,8 +4,8 @@ internal import Foundation
 /// available time.
 ///
 /// On Apple's systems it then sets the badge, and removes shown notifications that are no longer
-/// unread. Another device has read or dismissed them, their publisher has recalled them, or they
-/// have expired. Run it for each background push, too.
+/// unread: they were read, dismissed or recalled, or have expired. Run this work also for each
+/// background push.
 ///
 /// ```swift
 /// WindowGroup { ContentView() }
@@ -15,9 +15,9 @@ internal import Foundation
 ///     }
 /// ```
 public struct BackgroundRefresh: Sendable {
-    /// The outcome that the system asks for.
+    /// The outcome of the work, which the app reports to the system.
     public enum Outcome: Sendable, Hashable {
-        /// A notification has arrived or was deleted.
+        /// At least one notification has arrived or was deleted.
         case newData
         /// Nothing is new.
         case noData
@@ -35,7 +35,7 @@ public struct BackgroundRefresh: Sendable {
         self.init(clients: clients, limit: limit, shown: .system)
     }
 
-    /// `shown` stands for the system's notification centre; `nil` if the system has none.
+    /// `shown` represents the system's notification centre; `nil` if the system has none.
     package init(
         clients: @escaping @Sendable () -> [PushClient],
         limit: Duration = .seconds(25),
@@ -46,8 +46,8 @@ public struct BackgroundRefresh: Sendable {
         self.shown = shown
     }
 
-    /// Refreshes all accounts at once. It never takes longer than the limit; the results stored by
-    /// then stay.
+    /// Refreshes all accounts at once. The call never takes longer than the limit. Changes that
+    /// were stored within the limit stay.
     public func run() async -> Outcome {
         await withTaskGroup(of: Outcome?.self) { group in
             let clients = self.clients()
@@ -77,10 +77,10 @@ public struct BackgroundRefresh: Sendable {
     // MARK: - Private
 
     private func sync(_ client: PushClient, shown: [ShownNotifications.Entry]) async -> Outcome {
-        // The app can find the reason when the user opens it.
+        // The reason of a failure is not needed: when the user opens the app, the app syncs again.
         guard case .fresh(let inbox)? = try? await client.sync(limit: 0) else { return .failed }
-        // Without the list of unread notifications nothing is removed, since any of them may be
-        // unread.
+        // Without the list of unread notifications nothing is removed, since any shown
+        // notification may be unread.
         if !shown.isEmpty, let unread = try? await client.inbox.unread(now: client.now()) {
             let gone = shown.filter { !unread.contains($0.push.id) }
             if !gone.isEmpty { await self.shown?.remove(gone.map(\.identifier)) }
@@ -92,7 +92,8 @@ public struct BackgroundRefresh: Sendable {
         guard let shown else { return }
         var count = 0
         for client in clients {
-            // Without the numbers of all accounts the icon stays unchanged.
+            // If the number of unread notifications of one account is unknown, the icon stays
+            // unchanged.
             guard let badge = await client.cachedBadge() else { return }
             count += badge
         }
@@ -113,7 +114,7 @@ package struct ShownNotifications: Sendable {
         }
     }
 
-    /// The shown notifications of the server.
+    /// Returns the shown notifications that come from pushes of the server.
     let all: @Sendable () async -> [Entry]
     let remove: @Sendable (_ identifiers: [String]) async -> Void
     let setBadge: @Sendable (Int) async -> Void
@@ -134,7 +135,7 @@ package struct ShownNotifications: Sendable {
 }
 
 extension PushClient {
-    /// Whether a push is for this client among all of the app's.
+    /// Whether a push is for this client; `clients` are all clients of the app.
     fileprivate func isRecipient(of push: PushMessage, among clients: [PushClient]) -> Bool {
         push.accountHint == nil ? clients.count == 1 : self.isRecipient(of: push)
     }

@@ -1,8 +1,8 @@
 public import Foundation
 
-/// The parts of Apple's `UNNotificationContent` that a payload decides, as a value.
+/// The parts of Apple's `UNNotificationContent` that an app derives from a payload, as a value.
 public struct NotificationContent: Sendable, Hashable {
-    /// A file to show with the notification. The system moves it, and deletes it later.
+    /// A file to show with the notification. The system moves the file, and deletes it later.
     public struct Attachment: Sendable, Hashable {
         /// Distinguishes the attachments of one notification.
         public var identifier: String
@@ -20,7 +20,7 @@ public struct NotificationContent: Sendable, Hashable {
     public enum Sound: Sendable, Hashable {
         /// The system's own sound.
         case standard
-        /// A file of the app, by its name; on a watch the system's own sound.
+        /// The sound in a file of the app with this name. A watch plays the system's own sound.
         case named(String)
         /// No sound.
         case silent
@@ -28,39 +28,44 @@ public struct NotificationContent: Sendable, Hashable {
 
     /// The importance of a notification.
     public enum InterruptionLevel: Sendable, Hashable {
-        /// Joins the list without lighting the screen.
+        /// The notification joins the list, without lighting the screen.
         case passive
-        /// Lights the screen and makes a sound.
+        /// The notification lights the screen and makes a sound.
         case active
-        /// Breaks through a focus; the app needs the entitlement for it.
+        /// The notification also appears during a focus. The app needs an entitlement for this
+        /// level.
         case timeSensitive
-        /// Breaks through mute; the app needs Apple's entitlement for it.
+        /// The notification makes a sound even on a muted device. The app needs a special
+        /// entitlement from Apple for this level.
         case critical
     }
 
-    /// The first line.
+    /// The first line of the notification.
     public var title: String
     /// The line below the title.
     public var subtitle: String
     /// The text.
     public var body: String
-    /// The number on the app's icon; `nil` leaves it as it is, 0 removes it.
+    /// The number on the app's icon; `nil` leaves the present number, 0 removes it.
     public var badge: Int?
-    /// Groups notifications in the list; if empty, the system groups by app.
+    /// Notifications with the same identifier form a group in the list; if it is empty, the system
+    /// groups by app.
     public var threadIdentifier: String
-    /// Names the actions that the app has declared; if empty, it has no actions.
+    /// The category whose actions the notification offers, as the app has declared them; if it is
+    /// empty, there are no actions.
     public var categoryIdentifier: String
-    /// The sound; `nil` leaves the sound of the push itself.
+    /// The sound; `nil` leaves the push's own sound.
     public var sound: Sound?
-    /// The importance; `nil` leaves that of the push itself.
+    /// The importance; `nil` leaves the push's own importance.
     public var interruptionLevel: InterruptionLevel?
-    /// From 0 to 1: the place in the system's summary; `nil` leaves that of the push itself.
+    /// The relevance from 0 to 1, which determines the place in the system's summary; `nil` leaves
+    /// the push's own relevance.
     public var relevanceScore: Double?
-    /// The scene to open at a tap; `nil` leaves that of the push itself.
+    /// The scene that a tap opens; `nil` leaves the push's own scene.
     public var targetContentIdentifier: String?
-    /// Values added to the `userInfo` of the push itself, for the code that handles a tap.
+    /// Values that are added to the push's own `userInfo`, for the code that handles a tap.
     public var userInfo: [String: String] = [:]
-    /// The images, sounds or videos.
+    /// The images, sounds or videos that the notification shows.
     public var attachments: [Attachment] = []
 
     /// Creates a content.

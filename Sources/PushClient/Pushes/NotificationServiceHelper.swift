@@ -4,9 +4,9 @@ public import PushAPI
 /// The work of a notification service extension: fetches the notification that a push names, and
 /// delivers its content exactly once and in time.
 ///
-/// After any failure it delivers the placeholder, the fixed text in the push itself. Failures are
-/// a missing network, an interference, an account that has signed out, a read-once payload, and
-/// the end of the system's time.
+/// After any failure the helper delivers the placeholder, the fixed text in the push itself.
+/// Failures are a missing network, an interference, an account that has signed out, a read-once
+/// payload, and the end of the system's time.
 ///
 /// ```swift
 /// final class NotificationService: UNNotificationServiceExtension {
@@ -28,9 +28,10 @@ public import PushAPI
 /// }
 /// ```
 public final class NotificationServiceHelper: Sendable {
-    /// Writes the text of an item into the placeholder's content.
+    /// A closure that writes the text of a notification into the content, which is that of the
+    /// placeholder.
     ///
-    /// The closure may wait, such as for the download of an image. If the closure takes longer
+    /// The closure may wait, for example for the download of an image. If the closure takes longer
     /// than the helper's limit, the placeholder is shown: give a download a shorter timeout.
     public typealias Fill = @Sendable (_ item: NotificationItem, _ content: inout NotificationContent) async -> Void
 
@@ -38,14 +39,15 @@ public final class NotificationServiceHelper: Sendable {
     private let limit: Duration
     private let badge: (@Sendable (PushClient) async -> Int?)?
     private let fill: Fill
-    /// The contents that are not delivered yet. A lock protects it, because the system calls from
-    /// threads of its own.
+    /// The deliveries that have not ended yet. A lock protects this dictionary, because the system
+    /// calls the helper from threads of its own.
     private let pending = Locked<[UUID: Delivery]>([:])
 
-    /// Each push calls `clients`, which returns one client for each account that is signed in.
-    /// `limit` is the helper's part of the 30 seconds that the system allows. `badge` returns the
-    /// number on the icon; `nil` leaves the push's own number. By default it is the number of
-    /// unread notifications of all accounts, once all of them are cached.
+    /// The helper calls `clients` for each push; the closure returns one client for each account
+    /// that is signed in. `limit` is the time that the helper uses of the 30 seconds that the
+    /// system allows. `badge` returns the number on the icon; `nil` leaves the push's own number.
+    /// By default the number is that of all accounts' unread notifications, if all of these are
+    /// cached.
     public init(
         clients: @escaping @Sendable () -> [PushClient],
         limit: Duration = .seconds(25),
@@ -58,10 +60,11 @@ public final class NotificationServiceHelper: Sendable {
         self.fill = fill
     }
 
-    /// Delivers the content of a push. Returns once it is delivered, possibly by ``expire()``.
+    /// Delivers the content of a push. Returns after the delivery, which ``expire()`` may have
+    /// made.
     ///
-    /// `placeholder` is the content of the push itself; `push` is `nil` if it does not come from
-    /// the server.
+    /// `placeholder` is the content of the push itself; `push` is `nil` if the push does not come
+    /// from the server.
     public func deliver(
         _ push: PushMessage?,
         placeholder: NotificationContent,
@@ -81,7 +84,7 @@ public final class NotificationServiceHelper: Sendable {
 
     // MARK: Steps
 
-    /// Registers a delivery. From here on its content is delivered in any case.
+    /// Registers a delivery. From here on, a content is delivered for it in any case.
     func begin(
         _ placeholder: NotificationContent,
         _ handler: @escaping @Sendable (NotificationContent) -> Void
@@ -91,7 +94,7 @@ public final class NotificationServiceHelper: Sendable {
         return delivery
     }
 
-    /// Fetches the item, fills the content and delivers it.
+    /// Fetches the notification, fills the content with its text and delivers the content.
     func finish(_ delivery: Delivery, _ push: PushMessage?) async {
         var content: NotificationContent?
         if let push { content = await self.content(of: push, delivery) }
@@ -101,7 +104,7 @@ public final class NotificationServiceHelper: Sendable {
 
     // MARK: - Private
 
-    /// Returns `nil` if only the placeholder can be shown, or the time is over.
+    /// The content of a push; `nil` if only the placeholder can be shown, or the time is over.
     private func content(of push: PushMessage, _ delivery: Delivery) async -> NotificationContent? {
         let clients = self.clients()
         guard let client = PushClient.recipient(of: push, among: clients) else { return nil }
@@ -133,14 +136,14 @@ public final class NotificationServiceHelper: Sendable {
         guard let item = try? await client.preview(id), !item.isReadOnce else { return nil }
         var content = placeholder
         await self.fill(item, &content)
-        // The badge counts all unread notifications, so the helper reads it after it has cached
-        // this one.
+        // The badge counts all unread notifications, so the helper reads the number after it has
+        // cached this notification.
         if let badge = await self.count(client, among: clients) { content.badge = badge }
         return content
     }
 }
 
-/// A content that is delivered once.
+/// The delivery of one content, which happens only once.
 final class Delivery: Sendable {
     let id = UUID()
     let placeholder: NotificationContent
@@ -151,7 +154,7 @@ final class Delivery: Sendable {
         self.handler = Locked(handler)
     }
 
-    /// Only the first call has an effect.
+    /// Delivers the content. Only the first call has an effect.
     func end(_ content: NotificationContent) {
         let handler = self.handler.withLock { handler in
             defer { handler = nil }
@@ -164,8 +167,8 @@ final class Delivery: Sendable {
 extension PushClient {
     /// The number of unread notifications, as far as the client knows it without a network.
     ///
-    /// To count, the client holds one notification in memory at a time, since an extension lacks
-    /// the memory for all.
+    /// While it counts, the client has one notification at a time in memory, since an extension
+    /// lacks the memory for all of them.
     public func cachedBadge() async -> Int? {
         await self.inbox.prepare()
         // Without a number the icon stays unchanged.

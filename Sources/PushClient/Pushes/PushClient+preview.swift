@@ -2,12 +2,12 @@ internal import Foundation
 public import PushAPI
 
 extension PushClient {
-    /// The notification of a push, to show before its user opens the app; `nil` if it was recalled
-    /// or dismissed, or has expired.
+    /// The notification of a push, for an app to show before the user opens it; `nil` if the
+    /// notification was recalled or dismissed, or has expired.
     ///
-    /// It makes one request, and does not fetch a read-once payload, so that the opened app still
-    /// can: the item's `payload` is `nil`. If the server cannot be reached, returns the cached
-    /// notification, or throws.
+    /// The call makes one request. It does not fetch a read-once payload, so that the app can
+    /// still fetch it later: the item's `payload` is then `nil`. If the server cannot be reached,
+    /// the call returns the cached notification; without one it throws.
     public func preview(_ id: Int64) async throws -> NotificationItem? {
         let (before, now) = (try await self.inbox.read().commit, self.now())
         var request = APIRequest("GET", Paths.notifications)
@@ -29,10 +29,10 @@ extension PushClient {
         return item
     }
 
-    /// Caches as much of an answer's item as the client may store.
+    /// Caches the notification of an answer, without its payload if that must not be stored.
     ///
-    /// All signed answers are `no-store`, for proxies' caches. The item itself says whether the
-    /// client may store it.
+    /// All signed answers have `no-store`, because of proxies' caches. The item's own members say
+    /// whether the client may store the payload.
     func cache(
         _ item: NotificationItem,
         _ json: JSONValue,

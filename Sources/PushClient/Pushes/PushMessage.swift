@@ -11,7 +11,7 @@ internal import PushAPI
 /// The content of a push: the id of a notification and, on a shared device, a hint that identifies
 /// the account.
 ///
-/// A push passes through the networks of others: it contains no secret, and no text to show.
+/// A push passes through the networks of providers, so it contains no secret, and no text to show.
 ///
 /// ```swift
 /// guard let push = PushMessage(userInfo: request.content.userInfo),
@@ -22,24 +22,25 @@ internal import PushAPI
 public struct PushMessage: Sendable, Hashable {
     /// The id to pass to ``PushClient/notification(_:)``.
     public let id: Int64
-    /// A value that only the account's own client can distinguish from noise; `nil` if the
-    /// registration is not shared.
+    /// A value by which an account's client recognizes the account's pushes; for everybody else it
+    /// looks random. `nil` if the registration was made without
+    /// ``PushClient/Options/isDeviceShared``.
     public let accountHint: String?
 
-    /// Creates a push that the app has received in another way.
+    /// Creates a push from an id and a hint that the app has received in another form.
     public init(id: Int64, accountHint: String? = nil) {
         self.id = id
         self.accountHint = accountHint
     }
 
-    /// Reads the `userInfo` of a remote notification; `nil` if it names no notification, such as
-    /// another service's push.
+    /// Reads the `userInfo` of a remote notification; `nil` if it has no `secureId`, as in another
+    /// service's push.
     public init?(userInfo: [AnyHashable: Any]) {
         guard let text = userInfo["secureId"] as? String, let id = Self.id(text) else { return nil }
         self.init(id: id, accountHint: userInfo["accountHint"] as? String)
     }
 
-    /// Reads JSON, such as a Web Push or the `data` of FCM; `nil` if it names no notification.
+    /// Reads JSON, such as a Web Push or the `data` of FCM; `nil` if it has no `secureId`.
     public init?(json: Data) {
         // Other data is not a push of Sealpost.
         guard let value = try? JSONValue(reading: Array(json)), let text = value["secureId"]?.text,
@@ -64,16 +65,18 @@ extension PushClient {
         return self.registrationID.map { Self.accountHint(of: push.id, registration: $0) == hint } ?? false
     }
 
-    /// The client whose account a push is for. If it is `nil`, show nothing and fetch nothing.
+    /// The client of the account that a push is for. If the result is `nil`, show nothing and
+    /// fetch nothing.
     ///
-    /// A push without a hint comes from a registration made before accounts shared the device. It
-    /// is for the client if there is only one.
+    /// A push without a hint comes from a registration made before accounts shared the device. If
+    /// `clients` has only one client, the push is for that client.
     public static func recipient(of push: PushMessage, among clients: [PushClient]) -> PushClient? {
         if push.accountHint == nil { return clients.count == 1 ? clients.first : nil }
         return clients.first { $0.isRecipient(of: push) }
     }
 
-    /// The `accountHint` of a push: an HMAC under the registration id, which no provider learns.
+    /// The `accountHint` of a push: an HMAC under the registration id, which no push provider
+    /// learns.
     package static func accountHint(of notification: Int64, registration: String) -> String {
         let key = SymmetricKey(data: Array(registration.utf8))
         let code = HMAC<SHA256>.authenticationCode(for: Array("hint \(notification)".utf8), using: key)

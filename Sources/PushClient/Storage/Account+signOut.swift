@@ -3,8 +3,9 @@ extension Account {
     /// order if the store could not write it.
     ///
     /// One commit ends the account and stores the order, which the client later carries out at the
-    /// server. On a full disk the files are removed first, which needs no free space and frees
-    /// some. A crash at any point leaves either the whole account or nothing of it.
+    /// server. On a full disk the client first removes the files: a removal needs no free space,
+    /// and frees some. After a crash at any point, either the whole account is there or nothing of
+    /// it.
     @discardableResult
     func end(_ order: (StoredRegistration?) -> SignOutOrder) throws -> SignOutOrder? {
         self.adoptEarlier()
@@ -23,7 +24,7 @@ extension Account {
     }
 
     private func endWithoutRoom(_ order: (StoredRegistration?) -> SignOutOrder) -> SignOutOrder? {
-        // This also ends an account whose index cannot be read now.
+        // An index that cannot be read now counts as empty, so that its account ends, too.
         let snapshot =
             (try? self.read(self.files)) ?? Snapshot(commit: 0, index: .empty(self.proof, epoch: self.epoch, after: 0))
         var draft = AccountDraft(basedOn: snapshot) { _ in nil }
@@ -39,12 +40,11 @@ extension Account {
         return draft.index.signOuts.last
     }
 
-    /// The maximum number of sign-out orders stored: far more than anybody signs out without a
-    /// network.
+    /// The maximum number of stored sign-out orders: nobody signs out so often without a network.
     private static let maximumSignOuts = 16
 
-    /// The sign-outs of this account that the server does not know yet, also after the account's
-    /// end.
+    /// The sign-outs of this account that the server does not know yet. They stay after the
+    /// account has ended.
     func signOuts() throws -> [SignOutOrder] { try self.newest(self.files).index?.signOuts ?? [] }
 
     /// The registration id of the current session, no matter which client registered it.
@@ -55,7 +55,7 @@ extension Account {
         try self.changeSignOuts { $0.removeAll { $0 == order } }
     }
 
-    /// Replaces a sign-out order by its remainder, or by one with a valid token.
+    /// Replaces a sign-out order by an order for what remains to be done, or with a valid token.
     func replace(_ order: SignOutOrder, with other: SignOutOrder) throws {
         try self.changeSignOuts { orders in
             guard let place = orders.firstIndex(of: order) else { return }

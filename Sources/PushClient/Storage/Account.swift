@@ -2,18 +2,18 @@ internal import Foundation
 
 /// The stored state of one account, changed by one commit after the other.
 ///
-/// A commit writes each new entry to a file of its own. It then creates its index under the next
-/// number in one step. If another process took that number first, this fails, and the change is
-/// repeated on the newer index. A commit that succeeded then removes the files that only the old
-/// index names. So:
+/// A commit writes each new entry to a file of its own. Then it creates its index, which names
+/// these files, under the next number in one step. If another process has used that number first,
+/// this step fails, and the change is repeated on the newer index. After a successful step, the
+/// commit removes the files that only the old index names. So:
 ///
-/// - A crash at any point leaves the index before or the one after, complete, and at most files
-///   that no index names; ``sweep()`` removes those.
+/// - After a crash at any point, either the index before the commit or the index after it is
+///   complete. There may be files that no index names; ``sweep()`` removes them.
 /// - A commit never removes a file that an index names or will name: a client that has not seen
 ///   the newest index cannot commit.
 /// - There is no lock, so a process may be suspended at any point.
 final class Account: Sendable {
-    /// The state after a commit, whose number is 0 before the first.
+    /// The state after a commit. Before the first commit, the number is 0.
     struct Snapshot: Sendable {
         let commit: Int64
         let index: AccountIndex
@@ -23,11 +23,12 @@ final class Account: Sendable {
     struct Busy: Error {}
 
     private struct State {
-        /// The sign-in that this client belongs to; `nil` until the index could be read.
+        /// The number of the sign-in that this client belongs to; `nil` until the index could be
+        /// read.
         var epoch: UInt32?
         /// The latest commit seen so far.
         var seen: Int64 = 0
-        /// Replaces the files while they cannot be written.
+        /// The changes in memory while the files cannot be written.
         var overlay: OverlayStore?
         /// Whether this client has signed the account out, even if the sign-out could not be
         /// stored.
@@ -35,7 +36,8 @@ final class Account: Sendable {
     }
 
     static let attempts = 500
-    /// How many commits keep their index, for readers that have just found the latest number.
+    /// The number of latest commits whose indexes stay stored. A reader may have found a number
+    /// just before the next commit.
     static let storedIndexes: Int64 = 4
 
     let name: String
@@ -56,7 +58,7 @@ final class Account: Sendable {
         _ = try? self.read()
     }
 
-    /// Opens an account by its folder, without its name, for its sign-outs.
+    /// Opens an account by its folder, without its name, to carry out its sign-outs.
     init(_ files: any EntryStore, folder: AccountFolder) {
         self.files = files
         self.name = ""
@@ -65,7 +67,7 @@ final class Account: Sendable {
         self.limits = StoreLimits()
     }
 
-    /// The files, or the overlay in memory that replaces them.
+    /// The files, or the overlay in memory while the files cannot be written.
     var store: any EntryStore { self.state.withLock { $0.overlay } ?? self.files }
 
     // MARK: - Reading
@@ -102,13 +104,14 @@ final class Account: Sendable {
         return Snapshot(commit: commit, index: index)
     }
 
-    /// The sign-in that this client belongs to: the first one that it saw in the files.
+    /// The number of the sign-in that this client belongs to: the first number that the client has
+    /// read from the files.
     private func epoch(seeing stored: AccountIndex?, at commit: Int64, _ store: any EntryStore) -> UInt32 {
         self.state.withLock { state in
             if store is OverlayStore { return stored?.epoch ?? state.epoch ?? 0 }
             if let epoch = state.epoch { return epoch }
             let epoch = stored.map { $0.isEnded ? $0.epoch &+ 1 : $0.epoch } ?? 0
-            // A damaged index does not tell which sign-in it belongs to.
+            // A damaged index does not say which sign-in it belongs to.
             if stored != nil || commit == 0 { state.epoch = epoch }
             return epoch
         }
@@ -138,8 +141,8 @@ final class Account: Sendable {
         throw Busy()
     }
 
-    /// Takes the device's state from an older index if the latest is damaged; its notifications
-    /// are fetched again.
+    /// If the latest index is damaged, takes the registration and other state of the device from
+    /// an older index. The notifications are fetched again.
     private func earlier(than commit: Int64, of commits: [Int64], _ store: any EntryStore) throws -> AccountIndex? {
         for other in commits.filter({ $0 < commit }).sorted(by: >) {
             guard case .value(let bytes) = try store.readIndex(other, in: self.folder),
@@ -167,8 +170,8 @@ final class Account: Sendable {
         }
     }
 
-    /// Reads through the overlay, because the files cannot be read now. From here on the state is
-    /// in memory.
+    /// Reads the state from the overlay, because the files cannot be read now. From here on the
+    /// state is in memory.
     func readInMemory() throws -> Snapshot { try self.read(self.overlay()) }
 
     private func overlay() -> OverlayStore {
@@ -188,13 +191,13 @@ final class Account: Sendable {
     /// fetched again.
     func returnToFiles() {
         guard self.state.withLock({ $0.overlay != nil }), let snapshot = try? self.read(self.files) else { return }
-        // Commits an unchanged state, to test whether the files can be written.
+        // This commit of an unchanged state tests whether the files can be written.
         let draft = AccountDraft(basedOn: snapshot) { _ in nil }
         guard (try? self.commit(draft, basedOn: snapshot, self.files)) != nil else { return }
         self.dropOverlay()
     }
 
-    /// The sign-in that this client belongs to.
+    /// The number of the sign-in that this client belongs to.
     var epoch: UInt32 { self.state.withLock { $0.epoch ?? 0 } }
 
     func markEnded() { self.state.withLock { $0.isEnded = true } }
@@ -205,8 +208,8 @@ final class Account: Sendable {
 
     /// Removes files that crashes have left behind.
     ///
-    /// It begins with a commit of its own. This makes unfinished commits fail, whose files may be
-    /// in the list of leftovers.
+    /// The sweep first makes a commit of its own. So commits of other processes that have not
+    /// finished fail: their files may be among the leftovers.
     func sweep() throws {
         let store = self.store
         let snapshot = try self.read(store)

@@ -3,8 +3,8 @@ internal import PushAPI
 
 /// The next state of an account, before it is committed.
 struct AccountDraft {
-    /// The maximum number of bytes of an index before encryption, which adds a nonce and a tag
-    /// (AES-GCM).
+    /// The maximum number of bytes of an index before encryption. Encryption with AES-GCM adds 28
+    /// bytes, a nonce and a tag.
     static let maximumIndex = 65_536 - 28
     static let maximumDeletions = 500
     static let maximumMarks = 16
@@ -15,7 +15,7 @@ struct AccountDraft {
     private(set) var fresh: [Int64: (cached: CachedItem, bytes: Data)] = [:]
     /// The new payloads that wait to be sent, by the keys of their tasks.
     var payloads: [UUID: Data] = [:]
-    /// The new list of messages; `nil` if it stays the same.
+    /// The new content of the file of opened messages; `nil` if it stays the same.
     var messages: Data?
     private let read: (EntryName) -> Data?
 
@@ -41,8 +41,8 @@ struct AccountDraft {
         self.index.deletions[id] = nil
     }
 
-    /// Deletes an item and records the deletion, also of an unknown item: its push may be on the
-    /// screen.
+    /// Deletes an item and records the deletion. An unknown item's deletion is recorded, too,
+    /// because its push may be on the screen.
     mutating func remove(_ id: Int64) {
         self.drop(id)
         self.index.deletions[id] = self.commit
@@ -54,8 +54,8 @@ struct AccountDraft {
         self.index.entries[id] = nil
     }
 
-    /// Whether an item has not changed since a commit, so that an answer requested then is its
-    /// latest state.
+    /// Whether an item has not changed since a commit. If so, the answer to a request made at that
+    /// commit is newer than the cached state.
     func isUntouched(_ id: Int64, since commit: Int64) -> Bool {
         max(
             self.index.entries[id]?.commit ?? 0,
@@ -75,7 +75,7 @@ struct AccountDraft {
         self.messages = nil
     }
 
-    /// Ends the account and stores the order for the server.
+    /// Ends the account and stores the sign-out order.
     mutating func end(_ order: (StoredRegistration?) -> SignOutOrder, atMost maximum: Int) {
         let order = order(self.index.registration)
         self.dropAll()
@@ -92,7 +92,7 @@ struct AccountDraft {
             let new = Set(page.items.map(\.item.id))
             for id in cached where !new.contains(id) { self.remove(id) }
             self.index.restartedAt = self.commit
-            // Until the last page arrives, the state matches no state of the server.
+            // Before the last page, the cached inbox is a mixture of old and new states.
             self.index.syncedAt = nil
         }
         for (place, item) in page.items.map(\.cached).enumerated() {
@@ -110,7 +110,7 @@ struct AccountDraft {
         self.expire(serverTime)
     }
 
-    /// The place of an item in the order of all pages. Pages have 500 items.
+    /// A number for an item's place in the order of all pages. A page has up to 500 items.
     private func order(of id: Int64, at place: Int) -> Int64 {
         let (place, restart) = (Int64(min(place, 511)), self.index.restartedAt)
         guard restart > 0, restart < self.commit, self.index.deletions[id] == restart else {
@@ -120,13 +120,13 @@ struct AccountDraft {
         return (restart - 1) &<< 20 | 1 << 19 | min(self.commit - restart, 1023) << 9 | place
     }
 
-    /// Deletes the items that have expired by the server's time. The device's clock never deletes
-    /// anything.
+    /// Deletes the items that have expired by the server's time. The device's clock is not used,
+    /// because it may be wrong.
     mutating func expire(_ serverTime: Date?) {
         guard let serverTime else { return }
         let hour = AccountIndex.hour(of: serverTime)
         for (id, entry) in self.index.entries where entry.expiryHour <= hour {
-            // An unreadable item is deleted in the next hour.
+            // The exact time is in the item. An unreadable item is deleted only in the next hour.
             guard entry.expiryHour < hour || self.item(id).map({ $0.item.expiresAt <= serverTime }) == true else {
                 continue
             }
@@ -191,7 +191,7 @@ extension AccountIndex {
 }
 
 extension AccountIndex.Entry {
-    /// Creates an entry without its nonce, which comes with its file.
+    /// Creates an entry whose nonce is 0. The entry gets its nonce when its file is written.
     init(_ cached: CachedItem, _ size: Int, commit: Int64) {
         self.init(
             commit: commit,

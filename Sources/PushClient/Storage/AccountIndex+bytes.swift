@@ -1,16 +1,17 @@
 internal import Foundation
 
-/// The format of an index in its file: about twelve bytes for each notification.
+/// The format of an index in its file, with about twelve bytes for each notification.
 ///
-/// Ids are sorted and written as differences, and commits as their age.
+/// The format has the sorted ids as differences, and each commit as its distance from the latest
+/// commit.
 extension AccountIndex {
     private static let form: UInt8 = 2
-    /// Adds an outbox at the end. An index without an outbox has the format that earlier versions
-    /// read, too.
+    /// The version that adds an outbox at the end. An index without an outbox has the format that
+    /// earlier versions read, too.
     private static let formWithOutbox: UInt8 = 3
-    /// Adds the account's identifiers after the outbox.
+    /// The version that adds the account's identifiers after the outbox.
     private static let formWithAccount: UInt8 = 4
-    /// Adds the file of the messages.
+    /// The version that adds the name of the file of opened messages.
     private static let formWithMessages: UInt8 = 5
 
     /// Encodes the index as of the given commit.
@@ -32,7 +33,7 @@ extension AccountIndex {
         writer.byId(self.entries) { writer, entry in
             writer.age(entry.commit, commit)
             writer.byte(entry.nonce)
-            // An entry without expiry takes as few bytes as the earliest.
+            // The number 0 means that the entry has no expiry.
             writer.number(entry.expiryHour == .max ? 0 : UInt64(entry.expiryHour - earliest) + 1)
             writer.number(UInt64(entry.units))
         }

@@ -1,18 +1,18 @@
 internal import Foundation
 
-/// The state of an account, except for the contents of notifications: one value, so that its parts
-/// always agree.
+/// The state of an account, except for the contents of notifications. It is one value, so that its
+/// parts always agree.
 ///
-/// Its encrypted form fits in 64 KiB, however much is cached.
+/// Its encrypted form has at most 64 KiB, however many notifications are cached.
 struct AccountIndex: Sendable, Hashable {
-    /// How the answers were authenticated.
+    /// How the answers with the stored data were authenticated.
     enum Proof: UInt8 {
         case echoed, signed
     }
 
     /// A cached notification.
     struct Entry: Sendable, Hashable {
-        /// The commit that last changed it and wrote its file.
+        /// The commit that last changed the notification and wrote its file.
         let commit: Int64
         var nonce: UInt8
         /// The hour of its expiry, counted since 1970.
@@ -27,28 +27,30 @@ struct AccountIndex: Sendable, Hashable {
     }
 
     var proof: Proof
-    /// Grows by one with each sign-out. Clients created before a sign-out store nothing after it.
+    /// The number of the sign-in, which grows by one with each sign-out. Clients created before a
+    /// sign-out store nothing after it.
     var epoch: UInt32
     /// Whether the account was signed out and no new session has begun.
     var isEnded = false
-    /// The random names of the last commits, latest first. They show whether one commit was made
-    /// on another.
+    /// The random names of the last commits, latest first. They show whether a commit is based on
+    /// a certain earlier commit.
     var history: [UInt64] = []
 
-    /// `nil` before the first page, and after a file was lost: the next sync then fetches
-    /// everything.
+    /// The cursor of the next sync. `nil` before the first page, and after a file was lost: the
+    /// next sync then fetches everything.
     var cursor: String?
     /// When the inbox was last known to be complete, by the device's clock; `nil` while it is
     /// incomplete.
     var syncedAt: Date?
-    /// The commit of the list's last restart.
+    /// The last commit that began the inbox again, with a sync from the start.
     var restartedAt: Int64 = 0
     var entries: [Int64: Entry] = [:]
-    /// The commit that deleted each id.
+    /// For each deleted id, the commit that deleted it.
     var deletions: [Int64: Int64] = [:]
-    /// The last commit with deletions that are no longer listed.
+    /// The last commit whose deletions are no longer in `deletions`.
     var forgottenUpTo: Int64 = 0
-    /// How far each consumer has read the changes, latest last.
+    /// The last commit that each consumer has confirmed; the latest confirmation is the last
+    /// element.
     var marks: [Mark] = []
 
     /// The account id that the server's answers must have; `nil` while it is unknown.
@@ -62,7 +64,7 @@ struct AccountIndex: Sendable, Hashable {
     /// The tasks that the client gave up, until the app forgets them.
     var failures: [Outbox.Failure] = []
 
-    /// The file of the messages of end-to-end payloads; `nil` before the first.
+    /// The file with the ids of opened end-to-end messages; `nil` before the first message.
     var messages: EntryName?
 
     /// An empty index that has no record of the commits before.
@@ -70,7 +72,8 @@ struct AccountIndex: Sendable, Hashable {
         AccountIndex(proof: proof, epoch: epoch, forgottenUpTo: commit)
     }
 
-    /// The index without its notifications, because their proof was weaker or they cannot be read.
+    /// The index without its notifications: their authentication was weaker, or they cannot be
+    /// read.
     func withoutEntries(_ proof: Proof, after commit: Int64) -> AccountIndex {
         var index = AccountIndex.empty(proof, epoch: self.epoch, after: commit)
         index.history = self.history
@@ -112,7 +115,7 @@ struct SignOutOrder: Sendable, Hashable {
     /// Whether the token is sent only after a challenge.
     let isWhenChallenged: Bool
     let registration: String?
-    /// The account id: answers for other accounts do not count. `nil` if it was unknown.
+    /// The account id: the client ignores answers for other accounts. `nil` if the id was unknown.
     let account: String?
 
     /// The same order with an account id.

@@ -6,7 +6,7 @@ struct ByteWriter {
 
     mutating func byte(_ byte: UInt8) { self.bytes.append(byte) }
 
-    /// Writes seven bits in each byte, the low ones first.
+    /// Writes a number with seven bits in each byte, the low bits first.
     mutating func number(_ number: UInt64) {
         var rest = number
         while rest > 0x7F {
@@ -16,7 +16,7 @@ struct ByteWriter {
         self.bytes.append(UInt8(truncatingIfNeeded: rest))
     }
 
-    /// Writes eight bytes, the low one first.
+    /// Writes a number in eight bytes, the low byte first.
     mutating func fixed(_ number: UInt64) {
         for place in 0..<8 { self.bytes.append(UInt8(truncatingIfNeeded: number >> (8 * UInt64(place)))) }
     }
@@ -42,7 +42,8 @@ struct ByteWriter {
         for value in values { write(&self, value) }
     }
 
-    /// Writes a commit as its distance to `now`; a later commit counts as `now`.
+    /// Writes the number of a commit as its distance to the number `now`; a later commit counts as
+    /// `now`.
     mutating func age(_ commit: Int64, _ now: Int64) { self.number(UInt64(max(0, now &- commit))) }
 
     mutating func byId<Value>(_ values: [Int64: Value], _ write: (inout ByteWriter, Value) -> Void) {
@@ -57,7 +58,7 @@ struct ByteWriter {
     }
 }
 
-/// Reads numbers, texts and lists off the front of some bytes.
+/// Reads numbers, texts and lists, one after the other, from the bytes of a `ByteWriter`.
 struct ByteReader {
     struct Malformed: Error {}
 
@@ -131,7 +132,8 @@ struct ByteReader {
         return values
     }
 
-    /// Each element takes at least one byte, which limits the count.
+    /// Reads the number of elements of a list. Each element has at least one byte, so a larger
+    /// number is malformed.
     private mutating func count() throws -> Int {
         let count = try self.number()
         guard count <= UInt64(self.rest.count) else { throw Malformed() }

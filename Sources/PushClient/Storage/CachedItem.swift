@@ -1,14 +1,15 @@
 internal import Foundation
 internal import PushAPI
 
-/// The content of an entry: a notification, its validator, and when it was last confirmed.
+/// The content of an entry: a notification, its validator, and when the server last confirmed it.
 struct CachedItem: Sendable, Hashable {
     let item: NotificationItem
-    /// The validator (`ETag`) of a fetch, as received.
+    /// The validator (`ETag`) that the server sent with the notification; `nil` if there is none,
+    /// as for an item of a list.
     let tag: String?
     let date: Date
-    /// A number that rises with the place in the server's list, because the server's times are in
-    /// whole seconds. `nil` before the item was in a list.
+    /// A number that grows with the item's place in the server's list. The creation times alone
+    /// give no order, because they are in whole seconds. `nil` before the item was in a list.
     let order: Int64?
 
     init(_ item: NotificationItem, tag: String? = nil, date: Date, order: Int64? = nil) {
@@ -18,7 +19,8 @@ struct CachedItem: Sendable, Hashable {
         self.order = order
     }
 
-    /// The same entry with a changed item, which has no validator.
+    /// The same entry with a changed item. It has no validator, because the server has not sent
+    /// this item.
     func with(_ item: NotificationItem) -> CachedItem { CachedItem(item, date: self.date, order: self.order) }
 
     var bytes: Data {
@@ -26,7 +28,7 @@ struct CachedItem: Sendable, Hashable {
         writer.date(self.date)
         writer.optional(self.tag) { $0.text($1) }
         writer.data(Data(self.item.json.bytes))
-        // The number is at the end, where versions up to 0.2.0 do not look.
+        // The number is at the end, which versions up to 0.2.0 of this library do not read.
         if let order { writer.number(UInt64(bitPattern: order)) }
         return writer.bytes
     }
@@ -68,6 +70,6 @@ extension JSONValue {
     /// The payload can be fetched only once, so no client stores it.
     var isReadOnce: Bool { self["ReadOnce"] == .bool(true) }
 
-    /// The publisher has forbidden clients to store it.
+    /// The publisher has forbidden clients to store the payload.
     var isNeverStored: Bool { self["Store"]?.text == "never" }
 }

@@ -4,12 +4,12 @@ internal import PushAPI
 /// The values that versions of this library up to 0.1.0 stored for an account.
 struct EarlierValues {
     let inbox: EarlierInbox?
-    /// When the inbox with that cursor was last known to be complete.
+    /// When the inbox with a certain cursor was last known to be complete.
     let confirmation: EarlierConfirmation?
     let registration: StoredRegistration?
 }
 
-/// The inbox as one value.
+/// The cached inbox, which those versions stored as one value.
 struct EarlierInbox: Codable {
     struct Entry: Codable {
         let body: Data
@@ -60,7 +60,8 @@ extension FolderStore {
     private func earlierValue<Value: Decodable>(_ name: String, of account: String) -> Value? {
         let hash = self.hash("value\n\(account)\n\(name)")
         let file = self.url(of: self.folder(of: account)).appending(path: "\(hash).kept", directoryHint: .notDirectory)
-        // A file that does not decrypt, or is of yet another version, counts as missing.
+        // A file that cannot be decrypted, or has the format of another version, counts as
+        // missing.
         guard let sealed = try? Self.read(file), let bytes = try? self.open(sealed, bound: "1\n\(account)\n\(name)")
         else {
             return nil
@@ -70,7 +71,7 @@ extension FolderStore {
 }
 
 extension AccountDraft {
-    /// Takes over the values of an earlier version, unless the index has newer ones.
+    /// Takes over the values that an earlier version stored, unless the index has newer values.
     mutating func adopt(_ values: EarlierValues) {
         self.index.registration = self.index.registration ?? values.registration
         guard self.index.cursor == nil, let inbox = values.inbox, let cursor = inbox.cursor else { return }

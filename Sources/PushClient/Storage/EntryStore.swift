@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// A store of the files of accounts: entries, which never change, and numbered indexes. The index
-/// with the highest number counts.
+/// A store of the files of accounts: entries, which never change, and numbered indexes. Only the
+/// index with the highest number is valid.
 protocol EntryStore: Sendable {
     func folder(of account: String) -> AccountFolder
     func folders() -> [AccountFolder]
@@ -9,7 +9,7 @@ protocol EntryStore: Sendable {
     /// The numbers of the stored indexes, in any order.
     ///
     /// This function and `readIndex(_:in:)` throw if the files cannot be read now, as before a
-    /// device's first unlock. The caller must then conclude nothing.
+    /// device's first unlock. The caller must not treat such files as missing.
     func commits(in folder: AccountFolder) throws -> [Int64]
     func readIndex(_ commit: Int64, in folder: AccountFolder) throws -> StoredIndex
     /// Returns `false` if the number is taken or the folder is gone: of two writers only one
@@ -27,7 +27,7 @@ protocol EntryStore: Sendable {
     /// disk.
     func removeAll(of folder: AccountFolder)
 
-    /// All files that may be leftovers, by names that only the store understands.
+    /// The names of all files that may be leftovers. Only the store understands these names.
     func leftovers(in folder: AccountFolder) -> Set<String>
     /// Removes those files, except for the files of the named entries.
     func removeLeftovers(_ files: Set<String>, except names: [EntryName], in folder: AccountFolder)
@@ -50,7 +50,7 @@ struct AccountFolder: Sendable, Hashable {
 /// The name of an entry's file.
 ///
 /// A name is never used twice: it has the number of the commit that writes it, which only grows.
-/// The nonce separates two writers that compete for one commit.
+/// If two processes write the same commit, the nonce makes their names different.
 struct EntryName: Sendable, Hashable {
     let id: Int64
     let commit: Int64
@@ -60,7 +60,7 @@ struct EntryName: Sendable, Hashable {
 /// The place from which the content of an entry can be restored.
 enum EntrySource: Sendable {
     case server
-    /// The entry must survive a loss of power.
+    /// The entry is the only copy, such as a payload to send. So it must survive a loss of power.
     case nowhereElse
 }
 
@@ -68,7 +68,7 @@ enum StoredIndex: Sendable {
     case value(Data)
     /// The file is damaged or encrypted under another key.
     case damaged
-    /// A later index has replaced it.
+    /// A later index has replaced this index.
     case gone
 }
 
@@ -80,7 +80,7 @@ struct StoreLimits: Sendable {
     /// The maximum number of bytes of one account's notifications. Beyond this number, the least
     /// recently changed notifications lose their payloads, which can still be fetched one by one.
     var bytes = 32 << 20
-    /// The maximum number of accounts. Beyond this number, one account is evicted: the least
-    /// recently used of those with nothing left to upload.
+    /// The maximum number of accounts. Beyond this number, the store evicts the least recently
+    /// used account that has no sign-outs or tasks for the server.
     var accounts = 8
 }

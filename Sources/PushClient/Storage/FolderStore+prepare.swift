@@ -24,8 +24,8 @@ extension FolderStore {
             Self.remove(self.folder.appending(path: name, directoryHint: .isDirectory))
         }
         let file = self.folder.appending(path: Self.keyName, directoryHint: .notDirectory)
-        // The loop repeats after removing files of another key, and if another process creates the
-        // key file meanwhile.
+        // The loop repeats after it has removed files of another key, and after this or another
+        // process has created the key file.
         for _ in 0..<3 {
             guard let sealed = try Self.read(file) else {
                 try self.makeKeyFile(file)
@@ -43,7 +43,7 @@ extension FolderStore {
         let draft = self.folder.appending(path: "\(Self.keyName)-\(UUID().uuidString)", directoryHint: .notDirectory)
         defer { Self.remove(draft) }
         try self.write(sealing: Data(), bound: Self.keyName, to: draft, isSynced: true)
-        // This fails if another process was faster.
+        // This fails if another process has created the key file meanwhile.
         try? FileManager.default.linkItem(at: draft, to: file)
     }
 }

@@ -17,7 +17,8 @@ final class FolderStore: EntryStore {
     private let names: SymmetricKey
     private let contents: SymmetricKey
     private let limits: StoreLimits
-    /// Whether this process has created the folder. The lock is held while the folder is created.
+    /// Whether this process has prepared the folder. The process holds the lock while it prepares
+    /// the folder.
     private let isPrepared = Locked(false)
 
     init(_ folder: URL, key: SymmetricKey, limits: StoreLimits = StoreLimits()) {
@@ -51,7 +52,8 @@ final class FolderStore: EntryStore {
         let place = self.indexes(folder)
         try self.make(place, of: folder)
         let draft = place.appending(path: "\(Self.draft)\(UUID().uuidString)", directoryHint: .notDirectory)
-        // This removes the draft's name in any case; the link keeps the file.
+        // This removes the draft's name in any case. If the link below exists, the file stays
+        // under its new name.
         defer { Self.remove(draft) }
         try self.write(sealing: value, bound: "\(folder.name)/\(commit)", to: draft, isSynced: true)
         do {
@@ -107,7 +109,7 @@ final class FolderStore: EntryStore {
     }
 
     func leftovers(in folder: AccountFolder) -> Set<String> {
-        // Files that cannot be listed now are left to a later sweep.
+        // Files that cannot be listed now wait for a later sweep.
         let entries = (try? Self.files(in: self.entries(folder))) ?? []
         let drafts = (try? Self.files(in: self.indexes(folder)))?.filter { $0.hasPrefix(Self.draft) } ?? []
         return Set(entries).union(drafts)
@@ -161,7 +163,8 @@ final class FolderStore: EntryStore {
 
     // MARK: - Contents
 
-    /// Decrypts a file's content; fails if the file was moved or renamed.
+    /// Decrypts a file's content; throws if the file was moved or renamed, or belongs to another
+    /// key.
     func open(_ sealed: Data, bound place: String) throws -> Data {
         try AES.GCM.open(.init(combined: sealed), using: self.contents, authenticating: Data(place.utf8))
     }
@@ -170,9 +173,9 @@ final class FolderStore: EntryStore {
     func write(sealing value: Data, bound place: String, to file: URL, isSynced: Bool = false) throws {
         let box = try AES.GCM.seal(value, using: self.contents, authenticating: Data(place.utf8))
         guard let sealed = box.combined else { preconditionFailure("a nonce of twelve bytes is combined") }
-        // Synced contents survive a loss of power: those of indexes, and of payloads to send. The
-        // name itself may be lost; then the index before is the latest. Other entries need no
-        // sync, because an entry that does not decrypt is fetched again.
+        // Indexes and payloads to send are synced, so their contents survive a loss of power. A
+        // new file's name may still be lost; then the previous index is the latest. Other entries
+        // need no sync: the client fetches an entry that cannot be decrypted again.
         try NewFile.create(file, sealed, isSynced: isSynced)
     }
 
@@ -220,8 +223,8 @@ final class FolderStore: EntryStore {
 
     /// Evicts the least recently used accounts beyond the limit.
     ///
-    /// An account with sign-outs or tasks for the server stays, however old it is: they are stored
-    /// nowhere else.
+    /// An account with sign-outs or tasks for the server stays, however old it is, because these
+    /// are stored nowhere else.
     private func thin(besides folder: AccountFolder) {
         let folders = self.folders()
         guard folders.count > self.limits.accounts else { return }

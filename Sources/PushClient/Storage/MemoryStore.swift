@@ -9,7 +9,7 @@ final class MemoryStore: EntryStore {
         var isEmpty: Bool { self.indexes.isEmpty && self.entries.isEmpty }
     }
 
-    /// It is a lock rather than an actor, because each access is short.
+    /// This is a lock rather than an actor, because each access is short.
     private let accounts = Locked<[AccountFolder: Files]>([:])
 
     func folder(of account: String) -> AccountFolder { AccountFolder(name: account) }
@@ -63,7 +63,7 @@ final class MemoryStore: EntryStore {
 
     private func files<Value>(_ folder: AccountFolder, _ body: (inout Files) -> Value) -> Value {
         self.accounts.withLock { accounts in
-            // A read of an unknown account leaves no entry behind.
+            // A read of an unknown account must not add an empty entry to the dictionary.
             defer { if accounts[folder]?.isEmpty == true { accounts[folder] = nil } }
             return body(&accounts[folder, default: Files()])
         }

@@ -1,8 +1,9 @@
 internal import Foundation
 
-/// A file that is created once, and never overwritten.
+/// Creates files that are written once, and never overwritten.
 ///
-/// `Data.write(to:)` syncs each file to the disk, which takes seconds for a page of notifications.
+/// `Data.write(to:)` is not used: it syncs each file to the disk, which takes seconds for a page
+/// of notifications.
 enum NewFile {
     /// Throws `CocoaError.fileWriteFileExists` if the name is taken. With `isSynced`, the content
     /// survives a loss of power.

@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// A layer in memory over readable files that cannot be written.
+/// A layer in memory for changes, over files that can be read but not written.
 ///
-/// Other processes do not see it, and it ends with the process.
+/// Other processes do not see these changes, and the changes are lost when the process ends.
 final class OverlayStore: EntryStore {
     private let files: any EntryStore
     private let memory = MemoryStore()

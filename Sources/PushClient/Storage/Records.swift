@@ -23,7 +23,7 @@ struct Records: Sendable {
 }
 
 extension Records {
-    /// Whether the account was signed out since this client was made.
+    /// Whether the account was signed out since this client was created.
     var isEnded: Bool {
         do {
             _ = try self.account.read()
@@ -50,7 +50,8 @@ extension Records {
 }
 
 extension Account {
-    /// Moves the values of an earlier version of this library, if there are any.
+    /// Moves the values that an earlier version of this library stored into the current format, if
+    /// there are any.
     func adoptEarlier() {
         guard let values = self.files.earlier(of: self.name, proof: self.proof) else { return }
         // Values that cannot be written now are moved later.

@@ -9,8 +9,8 @@ public import Foundation
 extension PushClient {
     /// A store for a client's verified answers, its inbox and its registration.
     ///
-    /// A client sees only the data of its own server and account. Except for the tasks of an
-    /// ``Outbox``, nothing here is essential: the client fetches damaged or lost data again.
+    /// A client sees only the data of its own server and account. The client fetches damaged or
+    /// lost data again, except for the tasks of an ``Outbox``.
     ///
     /// ```swift
     /// let group = FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: "group.example.app")
@@ -20,11 +20,11 @@ extension PushClient {
     public struct Store: Sendable {
         let entries: any EntryStore
 
-        /// Keeps everything in memory, until this store is released.
+        /// A store in memory, whose data exist until this store is released.
         public static var memory: Store { Store(entries: MemoryStore()) }
 
-        /// Encrypted files in a folder of its own, which an app and its extensions may use at the
-        /// same time.
+        /// A store of encrypted files in a folder of its own, which an app and its extensions may
+        /// use at the same time.
         ///
         /// The files are encrypted with AES-256-GCM under keys derived from `key`, a secret of 256
         /// bits, such as one in the keychain. Files encrypted under another key are lost; the

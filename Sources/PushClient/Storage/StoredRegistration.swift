@@ -9,9 +9,9 @@ internal import Foundation
 /// The registration of this device, as the server last accepted it.
 struct StoredRegistration: Codable, Sendable, Hashable {
     let id: String
-    /// A digest of platform, environment, handle, sharing and tags: it detects changes without
-    /// revealing the values. The session of the registration follows; when the server ends that
-    /// session, it ends the registration, too.
+    /// A digest of platform, environment, handle, sharing and tags, which detects changes without
+    /// revealing these values. After the digest come the first characters of the session's token:
+    /// when the server ends that session, it ends the registration, too.
     let fingerprint: Data
     let date: Date
 
@@ -21,7 +21,7 @@ struct StoredRegistration: Codable, Sendable, Hashable {
         self.date = date
     }
 
-    /// A registration made just now.
+    /// Creates a registration that the server has just accepted in this session.
     init(id: String, fingerprint: Data, session: String, date: Date) {
         self.init(id: id, fingerprint: fingerprint + Data(session.utf8), date: date)
     }
@@ -34,10 +34,10 @@ struct StoredRegistration: Codable, Sendable, Hashable {
 
     static func fingerprint(platform: String, handle: String, tags: [String], isSandbox: Bool, isShared: Bool) -> Data {
         var hash = SHA256()
-        // The slash is unambiguous: no platform's name has one.
+        // The slash is unambiguous: no platform's name contains a slash.
         let place = platform + (isSandbox ? "/sandbox" : "") + (isShared ? "/shared" : "")
         for text in [place, handle] + tags.sorted() {
-            // The length in front separates the texts: any separator may occur in one.
+            // The length in front separates the texts: any separator may occur in a text.
             hash.update(data: Data("\(text.utf8.count):\(text)".utf8))
         }
         return Data(hash.finalize())

@@ -8,9 +8,9 @@ internal import PushAPI
 extension APITransport {
     /// Opens the event stream of a device after its last known event, and checks the head.
     ///
-    /// A stream is not signed: the echo of `MyToken` in its head identifies the request, and the
-    /// notifications fetched for its ids are signed. Refusals are checked like all answers, and
-    /// thrown.
+    /// A stream is not signed. The echo of `MyToken` in its head shows that it answers this
+    /// request, and the notifications that the client fetches for the stream's ids are signed. A
+    /// refusal of the server is checked like all answers, and thrown.
     func open(_ device: String, after last: String?) async throws -> EventChannel {
         var request = APIRequest("GET", Paths.stream, isRepeatable: false)
         request.query = [URLQueryItem(name: "device", value: device)]

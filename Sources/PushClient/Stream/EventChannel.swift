@@ -5,14 +5,15 @@ internal import PushAPI
     internal import FoundationNetworking
 #endif
 
-/// The unread signals of one event stream, passed from a session's queue to the one task that
-/// reads them.
+/// The unread signals of one event stream. The URL session's queue writes them, and one task reads
+/// them.
 ///
-/// It uses a lock rather than an actor, because the session's queue must not wait.
+/// The class uses a lock rather than an actor, because the session's queue must not wait.
 final class EventChannel: Sendable {
     enum Signal: Sendable, Hashable {
         case event(ServerEvent)
-        /// A sign of life: a heartbeat, or the greeting.
+        /// Bytes without an event have arrived: a heartbeat, or the server's greeting. They show
+        /// that the stream works.
         case alive
     }
 
@@ -25,8 +26,8 @@ final class EventChannel: Sendable {
         var cancel: (@Sendable () -> Void)?
     }
 
-    /// The maximum number of unread signals. The server sends events again whose notifications
-    /// were not fetched.
+    /// The maximum number of unread signals. With more signals the stream ends with an error. The
+    /// server sends the events of notifications that were not fetched again on the next stream.
     static let maximumSignals = 500
     private let state = Locked(State())
 
@@ -40,7 +41,7 @@ final class EventChannel: Sendable {
         self.state.withLock { $0.cancel = cancel }
     }
 
-    /// Parses bytes; returns `false` if no more are wanted.
+    /// Parses bytes of the stream; returns `false` if the channel wants no more bytes.
     func receive(_ bytes: Data) -> Bool {
         let (goesOn, waiting) = self.state.withLock { state in
             let goesOn = Self.take(bytes, &state)
@@ -50,7 +51,7 @@ final class EventChannel: Sendable {
         return goesOn
     }
 
-    /// Ends the stream: with a network error, or because the server has ended it.
+    /// Ends the stream. `error` is the network's error; `nil` if the server has ended the stream.
     func finish(_ error: (any Error)?) {
         let waiting = self.state.withLock { state in
             state.cancel = nil
@@ -91,7 +92,7 @@ final class EventChannel: Sendable {
 
     // MARK: - The taker's side
 
-    /// Returns the next signal; `nil` after the last one. Throws `URLError.timedOut` after a
+    /// Returns the next signal; `nil` after the last signal. Throws `URLError.timedOut` after a
     /// silence as long as `silence`, the stream's own error, and `CancellationError`.
     func next(within silence: Duration) async throws -> Signal? {
         try await withThrowingTaskGroup(of: Signal?.self) { group in

@@ -2,7 +2,7 @@ internal import Foundation
 
 /// A push from an event stream.
 package struct ServerEvent: Sendable, Hashable {
-    /// The id of its notification.
+    /// The id of the push's notification.
     package let id: Int64
     /// The event id that the next stream continues after; `nil` if no event had an id.
     package let last: String?
@@ -14,17 +14,18 @@ package struct ServerEvent: Sendable, Hashable {
 
 /// Parses the events of a stream from pieces of any size (WHATWG HTML §9.2.6).
 ///
-/// It skips events that name no notification, like another service's push.
+/// The parser skips events that name no notification, such as another service's push.
 package struct EventParser: Sendable {
-    /// Thrown if a line or the data of an event is longer than any of the server's.
+    /// Thrown if a line or the data of an event is longer than the limit, which the server's own
+    /// events never reach.
     package struct TooLong: Error, Hashable {}
 
-    /// The server's lines have some thirty bytes.
+    /// The maximum number of bytes of a line. The server's lines have about thirty bytes.
     package static let maximumLine = 4096
     package static let maximumData = 16_384
 
     /// The delay before reconnecting that the server asks for, limited to between one second and
-    /// one minute. The lower limit keeps the client from connecting all the time.
+    /// one minute. Without the lower limit, the client could reconnect without pause.
     package private(set) var retry: Duration?
     private var line: [UInt8] = []
     private var isFirstLine = true
@@ -71,7 +72,8 @@ package struct EventParser: Sendable {
             guard (self.data?.count ?? 0) + value.count < self.maximumData else { throw TooLong() }
             self.data = (self.data.map { $0 + [UInt8(ascii: "\n")] } ?? []) + value
         case "id":
-            // The id comes back in a field of the next request, so only a number is accepted.
+            // The client sends the id in a header field of its next request, so only a number is
+            // accepted.
             if let number = Self.number(value) { self.last = "\(number)" }
         case "retry":
             if let milliseconds = Self.number(value) {
@@ -88,7 +90,7 @@ package struct EventParser: Sendable {
         return ServerEvent(id: push.id, last: self.last)
     }
 
-    /// Returns `nil` for anything but digits.
+    /// Returns `nil` unless the text consists of digits.
     private static func number(_ text: ArraySlice<UInt8>) -> Int64? {
         guard !text.isEmpty, text.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
             return nil

@@ -2,19 +2,20 @@ extension PushClient {
     /// Pushes over a stream from the server, for devices without a provider. Each notification is
     /// fetched and cached as its push arrives.
     ///
-    /// An unregistered client is registered on `platform`, the name of the server's sender of type
-    /// `stream`. A registered client stays registered as before. A device that is registered with
-    /// a provider, such as APNs, has no stream: the server answers 404, and the sequence throws.
-    /// Give the stream a client with another store.
+    /// If the device has no registration, the client registers it with `platform`, the name of the
+    /// server's sender of type `stream`. An existing registration stays unchanged. A device that
+    /// is registered with a provider, such as APNs, has no stream: the server answers 404, and the
+    /// sequence throws. For a stream on such a device, use a second client with another store.
     ///
     /// When the stream ends or the network fails, the client opens it again after growing delays
-    /// up to a minute. It continues after the last event. The sequence ends when the account is
-    /// signed out. It throws when the task is cancelled, and for permanent refusals by the server,
-    /// such as ``PushClientError/unauthorized(_:)``. A stream is not signed: it contains only ids,
-    /// and the fetched notifications are checked as by ``notification(_:)``.
+    /// up to a minute. The new stream continues after the last event. The sequence ends when the
+    /// account is signed out. The sequence throws when the task is cancelled, and for permanent
+    /// refusals by the server, such as ``PushClientError/unauthorized(_:)``. A stream is not
+    /// signed. It contains only ids, and the client fetches and checks each notification as
+    /// ``notification(_:)`` does.
     ///
     /// `silence` must be longer than the server's `stream.heartbeat`, which is 15 seconds unless
-    /// its operator has chosen another.
+    /// the server's operator has configured another interval.
     ///
     /// ```swift
     /// for try await event in client.events() {

@@ -10,12 +10,12 @@ public struct PushEvents: AsyncSequence, Sendable {
     /// The first call of `next()` connects.
     public func makeAsyncIterator() -> Iterator { Iterator(self) }
 
-    /// Holds one stream at a time, and closes it when the iterator is released.
+    /// An iterator with at most one open stream, which it closes when it is released.
     public struct Iterator: AsyncIteratorProtocol, Sendable {
         private let events: PushEvents
         private var connection: EventConnection?
         private var last: String?
-        /// The number of failures since the server's last sign of life.
+        /// The number of failures since the server last sent anything.
         private var failures = 0
         private var pause: Duration?
         private var retry: Duration
@@ -25,8 +25,8 @@ public struct PushEvents: AsyncSequence, Sendable {
             self.retry = events.client.options.streamRetry
         }
 
-        /// The next event; `nil` once the account was signed out. Throws `CancellationError`, and
-        /// permanent refusals by the server.
+        /// Returns the next event; `nil` after the account was signed out. Throws
+        /// `CancellationError`, and permanent refusals by the server.
         public mutating func next() async throws -> PushEvent? {
             do {
                 while true { if let event = try await self.step() { return event } }
@@ -40,14 +40,15 @@ public struct PushEvents: AsyncSequence, Sendable {
 }
 
 extension PushEvents.Iterator {
-    /// The longest delay between two attempts, if the server does not ask for more.
+    /// The longest delay between two attempts, if the server does not ask for a longer delay.
     private static let longestPause = Duration.seconds(60)
 
     private var client: PushClient { self.events.client }
 
-    /// Returns `nil` if there is no event for the app.
+    /// Waits for the next signal of the stream. Returns `nil` if the signal is no event for the
+    /// app.
     private mutating func step() async throws -> PushEvent? {
-        // Throws if the account was signed out: it has no stream.
+        // Throws if the account was signed out, because such an account has no stream.
         _ = try await self.client.inbox.read()
         do {
             guard let channel = self.connection?.channel else { return try await self.connect() }
@@ -88,7 +89,8 @@ extension PushEvents.Iterator {
         return .disconnected(error, retryIn: self.pause ?? pause)
     }
 
-    /// Returns `nil` if the notification is gone or cannot be fetched now.
+    /// Fetches the notification of a push. Returns `nil` if the notification is gone or cannot be
+    /// fetched now.
     private func fetch(_ id: Int64) async throws -> Fetched<NotificationItem>? {
         do {
             return try await self.client.notification(id)
@@ -101,14 +103,14 @@ extension PushEvents.Iterator {
 
     // MARK: - The device
 
-    /// Returns the existing registration, or a new one.
+    /// Returns the id of the existing registration, or of a new registration.
     private func device() async throws -> String {
         if let stored = self.client.registrationID { return stored }
         return try await self.client.register(platform: self.events.platform, handle: "")
     }
 
-    /// Whether this stream registered the device. Otherwise the app did, and must learn of the
-    /// registration's end.
+    /// Whether this stream has registered the device. If the app has registered it, the app must
+    /// learn that the registration has ended.
     private var isOwnDevice: Bool {
         let own = StoredRegistration.fingerprint(
             platform: self.events.platform,

@@ -1,12 +1,13 @@
 internal import Synchronization
 
-/// Decides which requests and pushes are logged at level `info`, and has the traces of the newest
-/// notifications.
+/// Decides which requests and pushes are logged at the level `info`, and keeps the traces of the
+/// newest notifications.
 ///
 /// The traces are in memory only: they help people to follow a request through the log and through
-/// spans, and are not worth a write. Any thread may use it.
+/// spans, and that is not worth a write to the database. Any thread may use this object.
 package final class RequestTraces: Sendable {
-    /// The largest number of notifications; above it the oldest are evicted.
+    /// The largest number of notifications whose traces are kept; above it, the oldest are
+    /// evicted.
     package static let limit = 50_000
 
     private struct State {
@@ -16,14 +17,14 @@ package final class RequestTraces: Sendable {
         var next = 0
     }
 
-    /// The server logs one of so many requests at `info`; 0: none.
+    /// Of so many requests, the server logs one at `info`; 0 if it logs no request at `info`.
     private let every: Atomic<Int>
     private let requests = Atomic(0)
-    /// Whether any trace was recorded. Most servers never record one, and their pushes take no
-    /// lock.
+    /// Whether any trace was recorded. Most servers never record a trace; their pushes then take
+    /// no lock.
     private let isUsed = Atomic(false)
     private let state = Mutex(State())
-    /// `nil`: there is no collector of spans.
+    /// Records spans; `nil` if no collector of spans is configured.
     package let spans: SpanRecorder?
 
     package init(sampling every: Int = 0, spans: SpanRecorder? = nil) {
@@ -44,7 +45,8 @@ package final class RequestTraces: Sendable {
         guard let trace else {
             return self.requests.wrappingAdd(1, ordering: .relaxed).oldValue % every == 0
         }
-        // The hash has a seed of this process: a caller cannot choose traces that fill the log.
+        // The hash has a random seed of this process, so that a caller cannot choose traces which
+        // are all logged.
         var hasher = Hasher()
         hasher.combine(trace)
         return UInt(bitPattern: hasher.finalize()) % UInt(every) == 0

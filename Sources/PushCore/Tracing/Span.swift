@@ -1,7 +1,8 @@
-/// A request, a commit or a provider's call, for a collector of traces.
+/// A span of a trace, for a collector: it describes a request, a commit, or a call to a provider.
 ///
-/// All its texts are constants of the code, route templates, or names of the configuration: a span
-/// leaves the server, and must not have anything that a client or a provider has chosen.
+/// All texts of a span are constants of the code, route templates, or names from the
+/// configuration: a span leaves the server, so it must not contain a text that a client or a
+/// provider has chosen.
 package struct Span: Sendable, Hashable {
     /// The kind of a span; the raw value is OpenTelemetry's number.
     package enum Kind: Int, Sendable {
@@ -25,9 +26,9 @@ package struct Span: Sendable, Hashable {
 
     package let name: String
     package let kind: Kind
-    /// The span's own place in its trace.
+    /// The id of the span's trace, and the id of the span.
     package let context: TraceContext
-    /// `nil`: the trace begins here.
+    /// The parent of the span; `nil` if the trace begins with this span.
     package let parent: SpanID?
     /// The start in nanoseconds since 1970.
     package let start: Int64
@@ -38,7 +39,7 @@ package struct Span: Sendable, Hashable {
 
 /// A span that has begun.
 package struct OpenSpan: Sendable {
-    /// The parent of the spans within it.
+    /// The context for spans within this one: their parent is this span.
     package let context: TraceContext
     fileprivate let parent: SpanID?
     /// The start in nanoseconds since 1970.
@@ -49,7 +50,7 @@ package struct OpenSpan: Sendable {
         (self.context, self.parent, self.start) = (context, parent, start)
     }
 
-    /// The span, which ends now.
+    /// Ends the span now, and returns it.
     func ended(_ name: String, _ kind: Span.Kind, _ attributes: [Span.Attribute], isFailed: Bool) -> Span {
         Span(
             name: name,
@@ -57,7 +58,8 @@ package struct OpenSpan: Sendable {
             context: self.context,
             parent: self.parent,
             start: self.start,
-            // A step of the wall clock does not change the duration.
+            // The end is computed from a monotonic clock, so that a jump of the wall clock does
+            // not change the duration.
             end: self.start &+ (ContinuousClock.now - self.instant).nanoseconds,
             attributes: attributes,
             isFailed: isFailed

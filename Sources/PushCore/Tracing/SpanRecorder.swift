@@ -2,16 +2,18 @@ package import Foundation
 internal import Synchronization
 
 /// Decides which requests have spans, and queues ended spans for their export. Any thread may use
-/// it; it never waits.
+/// this object; its methods never wait.
 package final class SpanRecorder: Sendable {
-    /// The largest number of spans that wait for their export; more are dropped.
+    /// The largest number of spans that wait for their export; further spans are dropped.
     package static let limit = 8192
-    /// The largest number of spans of one export. When so many wait, the export begins early.
+    /// The largest number of spans in one export. When so many spans wait, the export begins
+    /// earlier than planned.
     package static let batch = 512
 
-    /// Set when a batch is full.
+    /// Is set when enough spans wait for a full batch.
     package let signal = Signal()
-    /// Of this many requests without a `traceparent`, one begins a trace; 0: none does.
+    /// Of so many requests without a `traceparent`, one begins a trace; 0 if none of these
+    /// requests does.
     private let every: Int
     private let requests = Atomic(0)
     private let spans = Mutex<[Span]>([])
@@ -33,8 +35,9 @@ package final class SpanRecorder: Sendable {
 
     // MARK: Recording
 
-    /// Begins the span of a request; `nil` if it has none. If the request names a trace, the
-    /// caller's sampled flag decides; otherwise this server's sampling does.
+    /// Begins the span of a request; returns `nil` if the request gets no span. If the request
+    /// names a trace, the trace's sampled flag decides whether it gets a span; otherwise this
+    /// server's sampling decides.
     package func begin(under caller: TraceContext?) -> OpenSpan? {
         if let caller { return self.begin(within: caller) }
         guard self.every > 0, self.requests.wrappingAdd(1, ordering: .relaxed).oldValue % self.every == 0 else {
@@ -43,7 +46,8 @@ package final class SpanRecorder: Sendable {
         return OpenSpan(TraceContext(trace: .random(), span: .random(), isSampled: true), of: nil, at: self.time)
     }
 
-    /// Begins a span under another one; `nil` unless its trace is recorded.
+    /// Begins a span whose parent is another span; returns `nil` unless the trace of the parent is
+    /// recorded.
     package func begin(within parent: TraceContext?) -> OpenSpan? {
         guard let parent, parent.isSampled else { return nil }
         let own = TraceContext(trace: parent.trace, span: .random(), isSampled: true)
@@ -69,7 +73,7 @@ package final class SpanRecorder: Sendable {
 
     // MARK: Exporting
 
-    /// Removes the oldest spans from the queue, a batch at most.
+    /// Removes the oldest spans from the queue, at most as many as a batch has, and returns them.
     package func take() -> [Span] {
         self.spans.withLock { spans in
             let taken = Array(spans.prefix(Self.batch))
@@ -92,7 +96,8 @@ extension SpanRecorder {
     /// Begins the span of a write's commit, for the request that the current task answers.
     package func beginCommit() -> OpenSpan? { self.begin(within: TraceContext.current) }
 
-    /// `database` is the name of the system, as OpenTelemetry spells it.
+    /// Ends the span of a commit. `database` is the name of the database system, as OpenTelemetry
+    /// spells it.
     package func endCommit(_ span: OpenSpan, of database: String) {
         self.end(span, "commit", .client, [.init("db.system.name", .text(database))])
     }

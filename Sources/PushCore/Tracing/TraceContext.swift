@@ -1,6 +1,7 @@
 internal import Bytes
 
-/// A place in a trace: the parent of spans, as `traceparent` names it (W3C Trace Context).
+/// A place in a trace: the id of the trace, and the id of a span that is the parent of further
+/// spans. The request field `traceparent` contains it (W3C Trace Context).
 package struct TraceContext: Sendable, Hashable {
     package let trace: TraceID
     package let span: SpanID
@@ -17,8 +18,8 @@ package struct TraceContext: Sendable, Hashable {
         (self.trace, self.span, self.isSampled) = (trace, span, isSampled)
     }
 
-    /// Reads the value of a `traceparent`; `nil` if its form differs from the recommendation
-    /// (https://www.w3.org/TR/trace-context/#traceparent-header-field-values).
+    /// Reads the value of a `traceparent`; returns `nil` if its form differs from the
+    /// recommendation (https://www.w3.org/TR/trace-context/#traceparent-header-field-values).
     package init?(traceparent text: some StringProtocol) {
         let bytes = Array(text.utf8)
         guard bytes.count >= Self.length, [2, 35, 52].allSatisfy({ bytes[$0] == UInt8(ascii: "-") }),
@@ -28,7 +29,7 @@ package struct TraceContext: Sendable, Hashable {
             let span = Self.number(bytes[36..<52]).flatMap({ SpanID($0) }),
             let flags = Self.number(bytes[53..<55])
         else { return nil }
-        // A later version may have more fields, after another hyphen.
+        // A later version of the format may add fields after another hyphen.
         guard bytes.count == Self.length || version > 0 && bytes[Self.length] == UInt8(ascii: "-") else { return nil }
         self.init(trace: trace, span: span, isSampled: flags & 1 == 1)
     }

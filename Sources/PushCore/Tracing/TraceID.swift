@@ -5,20 +5,20 @@ package struct TraceID: Sendable, Hashable, CustomStringConvertible {
     private let high: UInt64
     private let low: UInt64
 
-    /// `nil` if both halves are 0, which is the id of no trace.
+    /// Returns `nil` if both halves are 0, because no trace has this id.
     init?(high: UInt64, low: UInt64) {
         if high | low == 0 { return nil }
         (self.high, self.low) = (high, low)
     }
 
-    /// A new id.
+    /// A new random id.
     static func random() -> TraceID {
         while true {
             if let id = TraceID(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max)) { return id }
         }
     }
 
-    /// 32 digits in lower case.
+    /// The id as 32 hexadecimal digits in lower case.
     package var description: String { Hexadecimal.text(of: self.high) + Hexadecimal.text(of: self.low) }
 }
 
@@ -26,20 +26,20 @@ package struct TraceID: Sendable, Hashable, CustomStringConvertible {
 package struct SpanID: Sendable, Hashable, CustomStringConvertible {
     private let number: UInt64
 
-    /// `nil` if the number is 0.
+    /// Returns `nil` if the number is 0.
     init?(_ number: UInt64) {
         if number == 0 { return nil }
         self.number = number
     }
 
-    /// A new id.
+    /// A new random id.
     static func random() -> SpanID {
         while true {
             if let id = SpanID(.random(in: 0 ... .max)) { return id }
         }
     }
 
-    /// 16 digits in lower case.
+    /// The id as 16 hexadecimal digits in lower case.
     package var description: String { Hexadecimal.text(of: self.number) }
 }
 

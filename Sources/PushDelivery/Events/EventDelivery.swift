@@ -4,15 +4,18 @@ package import PushCore
 package import PushStore
 internal import ServiceLifecycle
 
-/// Sends the events from the store to the operator's receiver, in order and at least once.
+/// Sends the events in the store to the operator's receiver, in their order, and each event at
+/// least once.
 ///
-/// Only one message is in flight at a time. The number of the last acknowledged event is stored
-/// after the receiver's answer. So if the process ends in between, the next one sends the message
-/// once more, and no message is omitted.
+/// The next message is sent only after the receiver has acknowledged the one before. The number of
+/// the last acknowledged event is stored after the receiver's answer. So if the process ends
+/// between the answer and the write, the next process sends the message once more, and no message
+/// is omitted.
 package struct EventDelivery: Sendable {
     /// The largest number of events in one message: some 130 KB.
     static let batch = 500
-    /// The pause after a message that was not full, so that events gather for the next.
+    /// The pause after a message that was not full, so that events are gathered for the next
+    /// message.
     private static let gathering = Duration.seconds(1)
     /// The pause before a retry after a failure of the store.
     private static let delayAfterFailure = Duration.seconds(1)
@@ -25,7 +28,8 @@ package struct EventDelivery: Sendable {
     private let logger: Logger
     private let now: @Sendable () -> Date
 
-    /// `reader` must not be used elsewhere; `encode` writes a message with events.
+    /// `reader` must not be used by anybody else. `encode` writes the body of a message with
+    /// events.
     package init(
         store: any EventStore,
         reader: any EventReader,
@@ -44,7 +48,7 @@ package struct EventDelivery: Sendable {
         self.now = now
     }
 
-    /// Sends until shutdown; a message that is being sent then is finished first.
+    /// Sends events until shutdown, and then waits for the message that is being sent.
     package func run() async throws {
         var progress = Progress()
         await self.status.signal.signallingAtShutdown {
@@ -71,8 +75,8 @@ package struct EventDelivery: Sendable {
         let isFull: Bool
     }
 
-    /// Sends the next message, if there is one and the receiver may be called; returns how long to
-    /// wait afterwards.
+    /// Sends the next message, if events wait and the receiver may be called. Returns how long the
+    /// loop must wait before the next step.
     private func step(_ progress: inout Progress) async -> Duration? {
         let now = self.now()
         if let until = self.status.pausedUntil(now: now) {
@@ -97,7 +101,8 @@ package struct EventDelivery: Sendable {
         do {
             try await self.store.recordDelivered(eventsUpTo: message.last)
         } catch {
-            // The next message's number includes this one.
+            // The failure does no harm: the number that is stored after the next message includes
+            // these events.
             self.logger.report("number of the last delivered event not saved; the next message saves it", error)
         }
         return message.isFull ? nil : Self.gathering
@@ -113,8 +118,8 @@ package struct EventDelivery: Sendable {
         }
         let page = try await self.reader.events(after: start, ofSender: nil, limit: Self.batch)
         guard let first = page.events.first, let last = page.events.last else { return nil }
-        // A message with another number of events has another id: a receiver that has seen the id
-        // has seen all of its events.
+        // A message with other events has another id. So a receiver that already knows the id of a
+        // message already has all its events.
         let id = "events-\(first.number)-\(last.number)"
         return Message(
             batch: EventBatch(id: id, body: self.encode(page.events, self.now())),

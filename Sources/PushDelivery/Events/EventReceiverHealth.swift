@@ -1,16 +1,17 @@
 internal import Foundation
 internal import PushCore
 
-/// Decides when the events' receiver may be called, from its answers so far. It calls nothing
-/// itself.
+/// Decides by the answers of the operator's receiver so far when the server may send it events.
+/// This type makes no calls itself.
 ///
-/// Only one message is in flight at a time, so each failure begins or prolongs a pause.
+/// Messages are sent one after the other, so each failure begins or prolongs a pause.
 struct EventReceiverHealth {
-    /// The first delay after a failed call; each later one is twice as long, up to `longestDelay`.
+    /// The first delay after a failed call, in seconds; each later delay is twice as long, up to
+    /// `longestDelay`.
     static let firstDelay: TimeInterval = 1
     static let longestDelay: TimeInterval = 300
-    /// The first delay after a refusal that an operator must fix; each later one is twice as long,
-    /// up to `longestPause`.
+    /// The first delay, in seconds, after a refusal whose cause an operator must fix; each later
+    /// delay is twice as long, up to `longestPause`.
     static let firstPause: TimeInterval = 60
     static let longestPause: TimeInterval = 900
 
@@ -28,7 +29,8 @@ struct EventReceiverHealth {
         let (cause, delay): (Pause.Cause, TimeInterval) =
             switch failure {
             case .overloaded(_, let retryAfter):
-                // The delay is spread a little, as other clients may wait for the same moment.
+                // The delay is lengthened by a random part, because other clients may wait for the
+                // same moment.
                 (.overloaded, retryAfter.timeInterval * (1 + jitter / 4))
             case .unavailable(_, let retryAfter, _):
                 (.outage, max(self.length(Self.firstDelay, Self.longestDelay, jitter), retryAfter?.timeInterval ?? 0))
@@ -40,7 +42,7 @@ struct EventReceiverHealth {
         self.failures += 1
     }
 
-    /// A delay from half to all of the current longest one, chosen by `jitter`.
+    /// A delay between half of the current longest delay and all of it, chosen by `jitter`.
     private func length(_ first: TimeInterval, _ longest: TimeInterval, _ jitter: Double) -> TimeInterval {
         min(first * pow(2, Double(min(self.failures, 20))), longest) * (0.5 + jitter / 2)
     }

@@ -2,15 +2,15 @@ internal import Foundation
 internal import PushCore
 internal import Synchronization
 
-/// The health of the events' receiver and its counts, for the loop, the metrics and the reload.
-/// Any thread may use it.
+/// The health of the receiver of events, and counts of messages and events. The sending loop, the
+/// metrics and the reload of the configuration share this object; any thread may use it.
 package final class EventStatus: Sendable {
-    /// Counts since the start.
+    /// Counts since the start of the process.
     package struct Counts: Sendable, Hashable {
         package var delivered = 0
         /// The number of messages that were not acknowledged.
         package var failures = 0
-        /// The number of events that were deleted for their age before the receiver had
+        /// The number of events that were deleted because of their age before the receiver had
         /// acknowledged them.
         package var dropped = 0
     }
@@ -30,18 +30,20 @@ package final class EventStatus: Sendable {
 
     package var isPaused: Bool { self.state.withLock { $0.health.pause != nil } }
 
-    /// Clears the receiver's failures, for example after a new secret, and tries again at once.
+    /// Clears the receiver's failures, for example after a change of the secret, and makes the
+    /// loop send again at once.
     package func reset() {
         self.state.withLock { $0.health = EventReceiverHealth() }
         self.signal.set()
     }
 
-    /// The time until which nothing is sent; `nil` if a message may be sent now.
+    /// The time until which no message may be sent; `nil` if a message may be sent now.
     func pausedUntil(now: Date) -> Date? {
         self.state.withLock { $0.health.pause.flatMap { $0.until > now ? $0.until : nil } }
     }
 
-    /// Records that events were acknowledged; returns the change to report to an operator, if any.
+    /// Records that events were acknowledged; returns the change that an operator must know about,
+    /// or `nil`.
     func recordDelivered(_ count: Int, now: Date) -> HealthEvent? {
         self.state.withLock { state in
             state.counts.delivered += count
@@ -51,7 +53,7 @@ package final class EventStatus: Sendable {
         }
     }
 
-    /// Records a failure; returns the change to report to an operator, if any.
+    /// Records a failure; returns the change that an operator must know about, or `nil`.
     func record(_ failure: SendFailure, now: Date, jitter: Double) -> HealthEvent? {
         self.state.withLock { state in
             state.counts.failures += 1

@@ -2,20 +2,22 @@ internal import Foundation
 internal import PushCore
 internal import PushStore
 
-/// Pauses that the servers of a lane share. A single server sends the probe for all.
+/// The pauses that servers share if they send the pushes of the same lane. Only one server sends
+/// the probe for all servers.
 extension LaneState {
-    /// The delay before this server asks again for a probe that another server has.
+    /// The delay, in seconds, before this server asks again whether it may send the probe, while
+    /// another server may.
     private static let probeDelay: TimeInterval = 0.5
 
-    /// Whether other servers know of the pause, so that one server probes for all.
+    /// Whether other servers know of the pause, so that one server sends the probe for all.
     var isPauseShared: Bool { self.sharedPause != nil }
 
-    /// The change of the pause that the other servers must know; `nil` if they know it, or if only
-    /// this server pauses.
+    /// The change of the pause that the other servers must be told; `nil` if they know it already,
+    /// or if only this server pauses.
     ///
-    /// A cause that an operator must fix may be this server's fault alone. So may failures that
-    /// begin again after another server's probe has ended the pause. In both cases this server
-    /// pauses alone, and delays no other server.
+    /// A cause that an operator must fix may be this server's fault alone. Failures that begin
+    /// again after another server's probe has ended the pause may also be this server's fault
+    /// alone. In both cases this server pauses alone, so that it delays no other server.
     mutating func takePause(now: Date) -> LanePause.Ongoing?? {
         guard let pause, !pause.cause.needsOperator else {
             guard self.sharedPause.take() != nil, self.pause == nil else { return nil }
@@ -26,8 +28,8 @@ extension LaneState {
         return LanePause.Ongoing(pause, delayCount: self.health.delayCount, now: now)
     }
 
-    /// Applies another server's latest report of a pause, once, unless the provider still answers
-    /// this server.
+    /// Applies another server's latest report of a pause, but each report only once. Does not
+    /// apply it while the provider answers this server.
     mutating func observe(_ report: LanePause, now: Date) {
         guard report.number != self.observedPause else { return }
         guard let ongoing = report.ongoing else {
@@ -39,7 +41,8 @@ extension LaneState {
             return
         }
         let pause = ongoing.pause(now: now)
-        // The report is examined again later, as this server may be the next to fail.
+        // The report is not marked as observed, so that it is examined again later: this server's
+        // calls may be the next to fail.
         if self.health.contradicts(pause) { return }
         self.observedPause = report.number
         self.record(self.health.join(pause, delayCount: ongoing.delayCount, now: now))

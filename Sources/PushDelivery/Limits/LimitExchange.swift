@@ -3,7 +3,7 @@ package import Logging
 package import PushStore
 
 /// Sends this server's delays and pauses of lanes to the other servers of a store, and applies the
-/// delays and pauses of those servers. Also counts the servers.
+/// delays and pauses of those servers. It also counts these servers.
 ///
 /// While an exchange fails, the server continues with the last number of servers, and keeps the
 /// delays and pauses that it could not send. No request is refused because of a failed exchange.
@@ -16,7 +16,7 @@ package actor LimitExchange {
     /// Identifies this server in the exchange. It is random, since the server's number in the
     /// store may change while the server runs.
     private let process = Int64.random(in: 1 ... .max)
-    /// Delays and pauses that were not stored yet, or may not have been.
+    /// Delays and pauses that are not stored yet, or of which it is unknown whether they are.
     private var unsent: LimitNews?
     private var isFailing = false
     private var isRunning = false
@@ -35,7 +35,7 @@ package actor LimitExchange {
         self.now = now
     }
 
-    /// Exchanges once. A call while another one runs does nothing.
+    /// Runs one exchange. Does nothing if another exchange is running.
     package func exchange() async {
         if self.isRunning { return }
         self.isRunning = true

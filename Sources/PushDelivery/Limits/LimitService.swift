@@ -4,8 +4,8 @@ package import PushStore
 
 /// Runs the exchange of lanes' delays and pauses with the servers that share the store.
 package struct LimitService: Sendable {
-    /// The time between two exchanges. An exchange with no new delay or pause is two queries. A
-    /// new one reaches the other servers within two intervals.
+    /// The time between two exchanges. An exchange without a new delay or pause needs two queries.
+    /// A new delay or pause reaches the other servers within two intervals.
     private static let interval = Duration.milliseconds(500)
     /// The number of exchanges between two deletions of old rows.
     private static let exchangesUntilDeletion = 60
@@ -26,7 +26,7 @@ package struct LimitService: Sendable {
         self.logger = logger
     }
 
-    /// Exchanges at once and then at intervals, until shutdown.
+    /// Runs an exchange at once, and then at intervals until shutdown.
     package func run() async throws {
         await repeatUntilShutdown(0) { count in
             await self.exchange.exchange()

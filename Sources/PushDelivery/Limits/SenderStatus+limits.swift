@@ -2,10 +2,11 @@ internal import Foundation
 internal import PushCore
 internal import PushStore
 
-/// The rates of the lanes, which are divided by the number of servers, the delays that providers
-/// ask for, and the pauses of lanes.
+/// The data that servers exchange about their lanes: the delays that providers request, and the
+/// pauses. The lanes' rates are divided by the number of servers.
 extension SenderStatus {
-    /// Removes and returns the delays and pauses that the other servers do not know yet.
+    /// Removes and returns the delays and pauses of all lanes that the other servers do not know
+    /// yet.
     func takeNews(now: Date) -> LimitNews {
         var news = LimitNews()
         for shared in self.all {

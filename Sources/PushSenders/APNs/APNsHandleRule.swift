@@ -5,11 +5,11 @@ package import PushCore
 package struct APNsHandleRule: HandleRule {
     package init() {}
 
-    /// A device token is 32 or more bytes that Apple has chosen.
+    /// Nobody can guess a device token, which has 32 or more bytes that Apple has chosen.
     package var isGuessable: Bool { false }
 
-    /// The device token in lower case, so that one device has one spelling; Apple does not fix its
-    /// length.
+    /// The device token in lower case, so that the same token always has the same text. Any length
+    /// is accepted, because Apple does not specify it.
     package func address(_ handle: String) throws(HandleFlaw) -> String {
         let bytes = handle.utf8
         guard

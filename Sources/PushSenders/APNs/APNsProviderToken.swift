@@ -7,7 +7,7 @@ internal import Synchronization
 ///
 /// Apple refuses a token that is older than an hour, and a token that replaces another within
 /// twenty minutes. This class uses a `Mutex` rather than an actor: signing takes microseconds, and
-/// callers that arrive meanwhile wait for the one result.
+/// callers that arrive meanwhile wait for its result.
 final class APNsProviderToken: Sendable {
     static let lifetime: TimeInterval = 50 * 60
     static let shortestLifetime: TimeInterval = 20 * 60
@@ -21,7 +21,7 @@ final class APNsProviderToken: Sendable {
 
     enum Replacement: Sendable {
         case made(Token)
-        /// The refusal of another push has already led to a new token.
+        /// The refused token was already replaced by this one, after the refusal of another push.
         case alreadyMade(Token)
         /// The refused token may not be replaced yet.
         case tooYoung
@@ -32,7 +32,7 @@ final class APNsProviderToken: Sendable {
     private let teamID: String
     private let current = Mutex<Token?>(nil)
 
-    /// Throws if the text is not a P-256 key, or if an identifier is not ten letters and digits.
+    /// Throws if `key` is not a P-256 key, or if an identifier is not ten letters and digits.
     init(key: Secret<String>, keyID: String, teamID: String) throws(SenderSettingsError) {
         for (field, value) in [("keyID", keyID), ("teamID", teamID)] where !Self.isIdentifier(value) {
             throw .badValue(field: field, expected: "ten letters and digits")
@@ -55,7 +55,7 @@ final class APNsProviderToken: Sendable {
         }
     }
 
-    /// Decides what to do about a token that Apple called expired.
+    /// Decides whether a new token replaces a token that Apple has called expired.
     func replacement(for refused: Token, now: Date) throws(SendFailure) -> Replacement {
         var isNew = false
         let token = try self.replace(now: now) { token in
@@ -84,7 +84,7 @@ final class APNsProviderToken: Sendable {
         let claims = "{\"iss\":\"\(self.teamID)\",\"iat\":\(Int(date.timeIntervalSince1970))}"
         do {
             return try JSONWebSignature.compact(header: header, claims: claims) { bytes in
-                // R and S one after the other, RFC 7518 section 3.4; not DER.
+                // The signature is R followed by S (RFC 7518 section 3.4), not DER.
                 try self.key.signature(for: bytes).rawRepresentation
             }
         } catch {

@@ -3,13 +3,13 @@ internal import Foundation
 internal import PushCore
 internal import Synchronization
 
-/// The provider tokens of a process, one for each key. They outlive the senders, which a reload
-/// replaces.
+/// The provider tokens of a process, one for each key. They stay when a reload of the
+/// configuration replaces the senders.
 ///
-/// Apple refuses a token that is renewed more often than every twenty minutes, so a key that is
-/// loaded again keeps its token.
+/// Apple refuses a token that was renewed within twenty minutes, so a key that is loaded again
+/// keeps its token.
 package final class APNsProviderTokens: Sendable {
-    /// The number of cached keys; one more evicts them all.
+    /// The number of cached keys; one more key evicts them all.
     private static let limit = 16
 
     // It is a lock rather than an actor, because each use is short.
@@ -23,7 +23,8 @@ package final class APNsProviderTokens: Sendable {
 
     package init() {}
 
-    /// Throws if the text is not a P-256 key, or if an identifier is not ten letters and digits.
+    /// The provider token of a key. Throws if `key` is not a P-256 key, or if an identifier is not
+    /// ten letters and digits.
     func token(key: Secret<String>, keyID: String, teamID: String) throws(SenderSettingsError) -> APNsProviderToken {
         try self.tokens.withLock { tokens throws(SenderSettingsError) in
             let name = Key(digest: SHA256.hash(data: Data(key.exposed.utf8)), keyID: keyID, teamID: teamID)

@@ -11,7 +11,8 @@ struct APNsRequest: Sendable {
     let envelope: AppleEnvelope
     let timeout: Duration
 
-    /// Throws `deviceGone` if the handle is not a device token.
+    /// Makes the request for a push. Throws `deviceGone` if the push's handle is not a device
+    /// token.
     func make(_ push: Push, token: Secret<String>) throws(SendFailure) -> OutboundRequest {
         let device: String
         do throws(HandleFlaw) {

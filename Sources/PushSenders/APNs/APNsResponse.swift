@@ -5,9 +5,9 @@ internal import PushCore
 /// Reads APNs' answers:
 /// https://developer.apple.com/documentation/usernotifications/handling-notification-responses-from-apns
 enum APNsResponse {
-    /// The delay that Apple asks for after one of its own errors. The first retry comes earlier: a
-    /// sign-in that waits for its confirmation cannot wait so long, and one more call is no burden
-    /// for Apple. After `Shutdown` only a new connection is needed.
+    /// The delay that Apple requests after an error of its servers. The first retry comes earlier:
+    /// a user who waits for a confirmation code cannot wait so long, and one more call is no
+    /// burden for Apple. After the error `Shutdown`, no delay but only a new connection is needed.
     private static let delayAfterServerError = Duration.seconds(15 * 60)
     private static let delayAfterTooMany = Duration.seconds(60)
 
@@ -21,10 +21,11 @@ enum APNsResponse {
             },
             .init(400...400, ["BadPriority", "BadCertificate"]) { .misconfigured(reason: $0.reason) },
             .init(403...403, ["ExpiredProviderToken"]) { .credentialExpired(reason: $0.reasonOfToken) },
-            // Apple now and then says this of a token that it accepts a moment later.
+            // Apple now and then calls a token invalid that it accepts a moment later.
             .init(403...403, ["InvalidProviderToken"]) { .credentialRefused(reason: $0.reasonOfToken) },
-            // One of these reasons is that a key does not match its connection. Our connections
-            // carry the tokens of one key only, so a new connection would not help.
+            // One of the reasons for 403 is that a token's key differs from the key of earlier
+            // tokens on the connection. This server's connections carry the tokens of one key
+            // only, so a new connection would not help.
             .init(403...405) { .misconfigured(reason: $0.reason) },
             .init(410...410) { .deviceGone(reason: $0.reason, since: $0.since) },
             .init(429...429, ["TooManyRequests"]) {
@@ -46,7 +47,7 @@ enum APNsResponse {
     )
 
     static func outcome(_ response: OutboundResponse, now: Date) -> SendOutcome {
-        // An intermediary between us and Apple may answer without JSON; then only the status is
+        // A proxy or gateway may answer in place of Apple, without JSON; then only the status is
         // known.
         let answer = try? JSONDecoder().decode(Answer.self, from: Data(response.body))
         let word = ProviderWords.code(answer?.reason)

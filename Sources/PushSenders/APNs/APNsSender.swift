@@ -4,14 +4,15 @@ package import Foundation
 package import PushCore
 package import Reactor
 
-/// Sends to Apple's push service with a provider token. Call `close()` before its loop stops.
+/// Sends to Apple's push service with a provider token. Call `close()` before the sender's event
+/// loop stops.
 package final class APNsSender: PushSender {
     private let request: APNsRequest
     private let token: APNsProviderToken
     private let client: HTTPClient
     private let now: @Sendable () -> Date
 
-    /// Throws if a setting or the key is unusable; nothing is sent before the first push.
+    /// Creates a sender, and sends nothing yet. Throws if a setting or the key is unusable.
     package init(
         _ settings: APNsSettings,
         on loop: EventLoop,
@@ -27,8 +28,8 @@ package final class APNsSender: PushSender {
             envelope: settings.envelope,
             timeout: settings.connection.timeout
         )
-        // Apple allows one stream on a connection until a request with a good token has arrived on
-        // it.
+        // Until a request with a valid token has arrived on a connection, Apple allows only one
+        // stream on it.
         self.client = try settings.connection.makeClient(on: loop, provesConnections: true)
         self.now = now
     }
@@ -59,7 +60,8 @@ package final class APNsSender: PushSender {
         return try APNsResponse.outcome(try await self.client.answer(to: request), now: self.now()).get()
     }
 
-    /// Sends the push. If Apple calls this token expired, too, the fault is the server's.
+    /// Sends the push. If Apple calls this second token expired, too, the server's clock or key is
+    /// at fault.
     private func lastAttempt(_ push: Push, _ token: APNsProviderToken.Token) async throws(SendFailure) -> Acceptance {
         do throws(SendFailure) {
             return try await self.attempt(push, token)
@@ -73,7 +75,8 @@ package final class APNsSender: PushSender {
     private func replacement(for refused: APNsProviderToken.Token) throws(SendFailure) -> APNsProviderToken.Token? {
         switch try self.token.replacement(for: refused, now: self.now()) {
         case .made(let token):
-            // Apple keeps refusing tokens on a connection that has carried an expired one.
+            // New connections are needed, because Apple refuses all tokens on a connection that
+            // has carried an expired token.
             self.client.renewConnections()
             return token
         case .alreadyMade(let token): return token

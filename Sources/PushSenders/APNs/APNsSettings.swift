@@ -6,7 +6,8 @@ package struct APNsSettings: Sendable {
     package var key: Secret<String>
     package var keyID: String
     package var teamID: String
-    /// The app's bundle identifier, without the suffix of a push type.
+    /// The app's bundle identifier, without the suffix that some types of pushes add, such as
+    /// `.voip`.
     package var topic: String
     package var envelope: AppleEnvelope
     package var endpoint: String

@@ -7,7 +7,7 @@ internal import PushCore
 struct AccessToken: Sendable {
     let text: Secret<String>
     let expiresAt: Date
-    /// The time at which a new one is fetched, while this one is still valid.
+    /// The time at which a new token is fetched, while this token is still valid.
     let renewAt: Date
 
     /// Renewal is due after nine tenths of the lifetime: a token for an hour is renewed in its
@@ -18,16 +18,17 @@ struct AccessToken: Sendable {
         self.renewAt = now + lifetime * 0.9
     }
 
-    /// `nil` unless the token fits in a header and has a positive lifetime.
+    /// Returns `nil` unless the token can be the value of a header field and has a positive
+    /// lifetime.
     init?(checking text: String, lifetime: TimeInterval, now: Date) {
         guard !text.isEmpty, text.utf8.allSatisfy(\.isVisible), lifetime > 0, lifetime.isFinite else { return nil }
         self.init(text, lifetime: lifetime, now: now)
     }
 
-    /// Reads the answer of a token endpoint, RFC 6749 section 5.
+    /// Reads the answer of a token endpoint (RFC 6749 section 5).
     init(_ response: OutboundResponse, now: Date) throws(SendFailure) {
         guard response.status == 200 else { throw Self.failure(response, now: now) }
-        // A body that cannot be decoded is not a token endpoint's answer.
+        // If the body cannot be decoded, the answer does not come from a token endpoint.
         guard
             let answer = try? JSONDecoder().decode(Answer.self, from: Data(response.body)),
             let token = AccessToken(checking: answer.text, lifetime: answer.lifetime, now: now)
@@ -35,9 +36,9 @@ struct AccessToken: Sendable {
         self = token
     }
 
-    /// The failure that an answer of an endpoint for credentials means.
+    /// The failure of a push if an endpoint for credentials has refused a request.
     static func failure(_ response: OutboundResponse, now: Date) -> SendFailure {
-        // Gateways answer in HTML; then only the status is known.
+        // Gateways answer in HTML, not in JSON; then only the status is known.
         let code = try? JSONDecoder().decode(Refusal.self, from: Data(response.body)).error
         let reason = ProviderWords.code(code) ?? "HTTP \(response.status)"
         switch (response.status, code) {
@@ -63,7 +64,7 @@ struct AccessToken: Sendable {
         }
     }
 
-    /// The body of a refusal: RFC 6749 section 5.2, or that of Google's other APIs.
+    /// The body of a refusal, in the form of RFC 6749 section 5.2 or of Google's other APIs.
     private struct Refusal: Decodable {
         let error: String
 
@@ -94,7 +95,7 @@ struct AccessToken: Sendable {
         init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: Key.self)
             self.text = try container.decode(String.self, forKey: .accessToken)
-            // Microsoft's samples show the number as a string, and some leave it out.
+            // Some of Microsoft's samples show the number as a string, and some leave it out.
             if let text = try? container.decode(String.self, forKey: .expiresIn) {
                 self.lifetime = TimeInterval(text) ?? 0
             } else {
@@ -105,8 +106,9 @@ struct AccessToken: Sendable {
 }
 
 extension SendFailure {
-    /// This failure as that of a call for credentials. A failure that would be the fault of a
-    /// single push, such as `rejected`, becomes a misconfiguration.
+    /// The failure of a push if the call for the server's credentials has failed with this
+    /// failure. A failure that says that a single push is at fault, such as `rejected`, becomes
+    /// `misconfigured`.
     func ofCredentials(from source: String) -> SendFailure {
         let reason = source + ": " + self.reason
         switch self {

@@ -2,11 +2,12 @@ internal import Foundation
 internal import PushCore
 internal import Synchronization
 
-/// The access token of one credential, fetched when needed and once for all waiting callers.
+/// The access token of one credential. It is fetched when a push needs it, once for all waiting
+/// callers.
 ///
 /// While one caller renews a token that is still valid, the others keep using it. The cache uses a
-/// `Mutex`, not an actor, because a cancelled waiter must leave the queue at once. A send also
-/// gets the token without suspending.
+/// `Mutex`, not an actor, because a cancelled waiter must leave the queue at once. In addition, a
+/// push that finds the token in the cache gets it without a suspension.
 final class AccessTokenCache: Sendable {
     typealias Fetch = @Sendable () async throws(SendFailure) -> AccessToken
 
@@ -41,7 +42,8 @@ final class AccessTokenCache: Sendable {
         self.fetch = fetch
     }
 
-    /// Returns a valid token; fetches one or waits for one if there is none.
+    /// Returns a valid token. If the cache has none, fetches a token, or waits until another
+    /// caller has fetched it.
     func token() async throws(SendFailure) -> Secret<String> {
         while true {
             switch self.nextStep() {
@@ -56,7 +58,7 @@ final class AccessTokenCache: Sendable {
 
     /// Evicts a token that the provider no longer accepts, unless it has been replaced already.
     ///
-    /// Returns `false`, and keeps the token, if it is younger than `age` seconds.
+    /// If the token is younger than `age` seconds, keeps it and returns `false`.
     func discard(_ token: Secret<String>, ifOlderThan age: TimeInterval = 0) -> Bool {
         let now = self.now()
         return self.state.withLock { state in
@@ -95,7 +97,8 @@ final class AccessTokenCache: Sendable {
             return token.text
         } catch {
             let now = self.now()
-            // If this task is cancelled, the waiters are not: one of them takes over the fetch.
+            // If this task is cancelled, the waiting callers go on: one of them takes over the
+            // fetch.
             let isCancelled = Task.isCancelled
             let old = self.state.withLock { $0.token }
             self.land { state in
@@ -118,8 +121,8 @@ final class AccessTokenCache: Sendable {
         for waiter in waiters { waiter.resume(returning: result) }
     }
 
-    /// Waits until the fetch ends, at the latest at its call's deadline, or until the task is
-    /// cancelled.
+    /// Waits until the current fetch ends or this task is cancelled. The fetch ends at the
+    /// deadline of its call at the latest.
     private func outcomeOfFlight() async -> Result<Secret<String>, SendFailure>? {
         let id = self.state.withLock { state in
             state.lastWaiter += 1

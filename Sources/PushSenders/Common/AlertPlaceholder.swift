@@ -1,20 +1,20 @@
 package import PushCore
 
 /// The content that a visible push to an Apple device shows until the app's extension has replaced
-/// it: names of texts and of a sound in the app. A notification with a `PushAlert` replaces single
-/// members.
+/// it: it contains the names of texts and of a sound in the app. The `PushAlert` of a notification
+/// can replace single members.
 ///
 /// The members are those of Apple's "Generating a remote notification".
 package struct AlertPlaceholder: Sendable, Hashable {
     /// The name of the title among the app's localized texts.
     package var titleKey: String?
-    /// The name of the text. iOS shows the name itself if the app has no text of that name, so
-    /// plain English is best.
+    /// The name of the body's text among the app's localized texts. iOS shows the name itself if
+    /// the app has no text of that name, so plain English is best.
     package var bodyKey = "New notification"
-    /// The name of a sound; `nil` is silence.
+    /// The name of a sound; `nil` for silence.
     package var sound: String? = "default"
     package var category: String?
-    /// Pushes with the same thread are grouped.
+    /// The thread: a device groups pushes with the same thread.
     package var thread: String?
     package var interruptionLevel: InterruptionLevel?
     /// The volume of a critical alert's sound, from 0 to 100.
@@ -23,10 +23,10 @@ package struct AlertPlaceholder: Sendable, Hashable {
     package init() {}
 
     /// The payload's member `aps`, as JSON; the members of a notification's alert replace those of
-    /// the placeholder. `unread` is the badge of a notification without one.
+    /// the placeholder. `unread` is the badge if the notification's alert has none.
     func aps(_ alert: PushAlert?, unread: Int? = nil) -> String {
-        // The alert has only a badge. Without a text, Apple shows nothing and does not start the
-        // extension, which would have nothing to change.
+        // If the alert has only a badge, the push contains no text. Apple then shows nothing, and
+        // does not start the app's extension, which would have nothing to replace.
         if let alert, let badge = alert.badge, alert.isBadgeAlone { return "{\"badge\":\(badge)}" }
         let titleKey = alert?[.titleKey] ?? self.titleKey
         let title = titleKey.map { "\"title-loc-key\":\(JSONText.quoted($0))," } ?? ""
@@ -44,9 +44,9 @@ package struct AlertPlaceholder: Sendable, Hashable {
         return "{\"alert\":{\(title)\"loc-key\":\(body)}\(badge)\(others),\"mutable-content\":1}"
     }
 
-    /// A critical alert always has a sound.
+    /// The sound of a critical alert, which always has one.
     private func criticalSound(named name: String?) -> String {
-        // Apple's volume is a decimal from 0 to 1.
+        // Apple requires the volume as a decimal number from 0 to 1.
         let volume = self.criticalVolume >= 100 ? "1" : "0.\(String(100 + max(0, self.criticalVolume)).dropFirst())"
         return "{\"critical\":1,\"name\":\(name ?? "\"default\""),\"volume\":\(volume)}"
     }

@@ -3,11 +3,12 @@ internal import PushCore
 
 /// The form of a push on an Apple device, sent by APNs itself or by FCM.
 package enum AppleEnvelope: Sendable, Hashable {
-    /// Silent: iOS decides when to wake the app.
+    /// A silent push: iOS decides when it wakes the app.
     case background
-    /// A placeholder that the app's extension replaces before it is shown.
+    /// A push with a placeholder, which the app's extension replaces before iOS shows it.
     case alert(AlertPlaceholder)
-    /// A call: PushKit wakes the app, which must show the call at once. Only APNs itself sends it.
+    /// A call: PushKit wakes the app, which must show the call at once. Only a sender for APNs can
+    /// send it, not one for FCM.
     case voip
 
     /// The suffix of the app's topic.

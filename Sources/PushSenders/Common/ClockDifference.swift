@@ -2,12 +2,13 @@ internal import CivilTime
 package import CurlHTTP
 package import Foundation
 
-/// How far this machine's clock is ahead of that of a server, by the field `Date` of its answer.
+/// How far this machine's clock is ahead of another server's clock, according to the field `Date`
+/// of that server's answer.
 ///
-/// A provider refuses a good token whose times do not fit the provider's own clock. The refusal
-/// then blames the token; only a comparison of the clocks shows the cause.
+/// A provider refuses a valid token if the times in it do not agree with the provider's clock. The
+/// reason of the refusal names only the token; a comparison of the clocks shows the cause.
 package struct ClockDifference: Sendable, Hashable {
-    /// Smaller differences count as none: they may come from the network and from rounding.
+    /// Smaller differences, in seconds, are ignored: the network and rounding may cause them.
     static let tolerated: TimeInterval = 60
     /// From a difference of this many seconds on, providers refuse tokens: Google allows five
     /// minutes.
@@ -16,7 +17,7 @@ package struct ClockDifference: Sendable, Hashable {
     /// The difference in seconds; negative if this machine's clock is behind.
     let ahead: TimeInterval
 
-    /// `nil` if the answer has no valid `Date`, or if the clocks agree.
+    /// Returns `nil` if the answer has no valid `Date`, or if the clocks agree.
     package init?(_ response: OutboundResponse, now: Date) {
         guard let date = response.header("date").flatMap({ HTTPDate($0) }) else { return nil }
         let ahead = now.timeIntervalSince1970 - TimeInterval(date.seconds)
@@ -40,7 +41,8 @@ package struct ClockDifference: Sendable, Hashable {
         return "\(Int(value.rounded())) \(unit) \(self.ahead > 0 ? "ahead of" : "behind")"
     }
 
-    /// Adds the difference to the reason of a refused token.
+    /// The reason of a refused token, followed by the difference between the clocks, if they
+    /// differ.
     static func explain(_ reason: String, _ response: OutboundResponse, now: Date) -> String {
         guard let difference = ClockDifference(response, now: now) else { return reason }
         return "\(reason); this machine's clock is \(difference.text) the provider's"

@@ -3,7 +3,8 @@ internal import Reactor
 
 /// The settings of a sender's connections to its provider.
 package struct ConnectionSettings: Sendable, Hashable {
-    /// PEM certificates to trust instead of the system's; `nil` for the system's.
+    /// The file with PEM certificates that are trusted instead of the system's; `nil` if the
+    /// system's are trusted.
     package var caFile: String?
     package var connections: Int
     package var streams: Int
@@ -24,8 +25,8 @@ package struct ConnectionSettings: Sendable, Hashable {
         self.egress = egress
     }
 
-    /// Makes a client. Without `allowedHosts`, it calls hosts that the operator has named. With
-    /// `allowedHosts`, it calls hosts that a device names, if they match that list.
+    /// Makes a client. If `allowedHosts` is `nil`, the client calls hosts that the operator has
+    /// named. Otherwise it calls hosts that devices name, if they match this list.
     func makeClient(
         on loop: EventLoop,
         allowedHosts: [HostPattern]? = nil,
@@ -44,7 +45,7 @@ package struct ConnectionSettings: Sendable, Hashable {
             connectionsPerHost: self.connections,
             streamsPerConnection: self.streams,
             provesConnections: provesConnections,
-            // While all streams are in use, as many calls again may wait for one.
+            // While all streams are in use, as many further calls may wait for a free stream.
             maximumCalls: max(1024, 2 * self.connections * self.streams),
             caFile: self.caFile,
             allowedHosts: allowedHosts,

@@ -1,12 +1,12 @@
 package import CurlHTTP
 
-/// The route to the providers: direct or through a proxy.
+/// The network route to the providers: direct, or through a proxy.
 package struct Egress: Sendable, Hashable {
-    /// `nil` for direct connections.
+    /// The proxy; `nil` for direct connections.
     package var proxy: OutboundProxy?
-    /// Whether calls to hosts that devices name go through the proxy, too. Only the proxy, which
-    /// resolves their names, can then check their addresses; the list of allowed hosts applies in
-    /// any case.
+    /// Whether calls to hosts that devices name go through the proxy, too. In that case only the
+    /// proxy can check the addresses of these hosts, because it resolves their names. The list of
+    /// allowed hosts applies in both cases.
     package var includesDeviceHosts: Bool
 
     package init(proxy: OutboundProxy? = nil, includesDeviceHosts: Bool = false) {

@@ -6,8 +6,8 @@ enum FormText {
         fields.map { self.escaped($0.name) + "=" + self.escaped($0.value) }.joined(separator: "&")
     }
 
-    /// Percent-encodes all but the unreserved characters of RFC 3986: receivers would read a bare
-    /// `+` in a secret as a space.
+    /// Percent-encodes all but the unreserved characters of RFC 3986: a receiver would read an
+    /// unescaped `+` in a secret as a space.
     private static func escaped(_ text: String) -> String {
         var result = ""
         for byte in text.utf8 {

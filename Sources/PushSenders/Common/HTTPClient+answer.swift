@@ -23,16 +23,16 @@ extension HTTPClient {
 }
 
 extension SendFailure {
-    /// The delay before a retry to a host that only its device has named, and that has not
-    /// answered.
+    /// The delay before a retry if a host that matches only a wildcard has not answered.
     private static let namedHostDelay = Duration.seconds(60)
-    /// The delay before a retry to such a host that has answered with an error of its own.
+    /// The delay before a retry if a host that matches only a wildcard has answered with a server
+    /// error.
     private static let failingHostDelay = Duration.seconds(1)
 
-    /// The failure of a call without an answer.
+    /// The failure of a push if a call to `host` had no answer.
     ///
     /// A device can name any host under a wildcard, even one that never existed or never answers.
-    /// Such a call must not count as an outage for the other devices.
+    /// A call to such a host must not count as an outage that concerns other devices.
     init(_ error: OutboundError, at host: HostPattern? = nil) {
         let isNamed = host?.isWildcard ?? false
         switch error {
@@ -46,12 +46,13 @@ extension SendFailure {
         }
     }
 
-    /// The failure that an answer of `host` means.
+    /// The failure of a push if `host` has answered with this failure.
     ///
-    /// A host under a wildcard may be any host of that domain, so its answer counts for its device
-    /// only. The answer can neither pause the provider's whole lane nor refuse the lane's
-    /// credentials. If such hosts delay the devices of several users in a row, `SenderHealth`
-    /// pauses the lane anyway. `credentialExpired` stays as it is: the sender acts on it first.
+    /// If `host` matches only a wildcard, it may be any host of that domain, so its answer counts
+    /// only for the device that has named it. The answer can neither pause the provider's lane nor
+    /// count as a refusal of the server's credentials. If such hosts delay the devices of several
+    /// users in a row, `SenderHealth` pauses the lane anyway. `credentialExpired` is returned
+    /// unchanged, because the sender itself must react to it first.
     func counted(at host: HostPattern?) -> SendFailure {
         guard let host, host.isWildcard else { return self }
         return switch self {

@@ -1,17 +1,19 @@
-/// The hosts that devices have named under a wildcard, and whether they answer. It only decides;
-/// its caller acts.
+/// The hosts that devices have named and that match only a wildcard, and whether they answer. This
+/// type only decides whether a host may be called; its caller makes the calls.
 ///
-/// A host that accepts requests and never answers holds each call until its deadline. Several such
-/// hosts could use up all calls of a lane. So there is a limit for all calls to hosts that have
-/// not answered yet. A host that has failed to answer is not called for a while. Calls to hosts
-/// that answer have no limit here.
+/// A host that accepts requests and never answers keeps each call busy until the call's deadline.
+/// Several such hosts could use up all calls of a lane. Therefore the number of concurrent calls
+/// to hosts that have not answered yet is limited. A host that has failed to answer is not called
+/// for a while. This type does not limit calls to hosts that answer.
 struct HostTrials: Sendable {
     enum Admission: Sendable, Hashable {
-        /// The host answers.
+        /// The host may be called: it has answered before.
         case go
-        /// The host has yet to answer; the caller reports the end of the call with `endTrial`.
+        /// The host may be called, but has not answered yet; the caller must report the end of the
+        /// call with `endTrial`.
         case trial
-        /// The first call began only a moment ago; further calls wait for its answer.
+        /// The first call to the host began only a moment ago; further calls must wait for the
+        /// answer to it.
         case wait
         /// The host must not be called before this time has passed.
         case leaveAlone(Duration)
@@ -19,12 +21,13 @@ struct HostTrials: Sendable {
 
     /// How long a host is not called after it has failed to answer.
     static let silentHostDelay = Duration.seconds(60)
-    /// How long a host is not called while calls to other hosts use up the limit.
+    /// The time after which the caller may ask again, if calls to other hosts have reached the
+    /// limit.
     static let delayWhenFull = Duration.seconds(1)
     /// How long further calls to a host wait for the answer to the first.
     static let timeout = Duration.milliseconds(500)
-    /// An answer that takes longer does not lift the limit of its host: otherwise a host could use
-    /// up all calls, each until just before its deadline.
+    /// A host whose answer took longer stays limited: otherwise a host could keep all calls of a
+    /// lane busy until just before their deadlines.
     static let slowAnswer = Duration.seconds(5)
     /// The largest number of hosts in each table.
     static let rememberedHosts = 1000
@@ -40,7 +43,7 @@ struct HostTrials: Sendable {
     private var answering: Set<String> = []
     private var silent: [String: ContinuousClock.Instant] = [:]
 
-    /// `limit`: the largest number of concurrent calls to hosts that have not answered.
+    /// `limit` is the largest number of concurrent calls to hosts that have not answered yet.
     init(limit: Int) {
         self.limit = max(1, limit)
     }
@@ -63,7 +66,7 @@ struct HostTrials: Sendable {
         return .trial
     }
 
-    /// Ends a call that `admit` has called a trial, whatever its result.
+    /// Ends a call for which `admit` has returned `trial`, whatever the call's result is.
     mutating func endTrial(_ host: String) {
         self.calls -= 1
         guard let trial = self.trials[host], trial.calls > 1 else {
@@ -73,20 +76,20 @@ struct HostTrials: Sendable {
         self.trials[host] = Trial(since: trial.since, calls: trial.calls - 1)
     }
 
-    /// Records an answer of any status, which took that time.
+    /// Records that a host has answered, with any status, after the given time.
     mutating func recordAnswer(of host: String, after time: Duration = .zero) {
         self.silent[host] = nil
         guard time < Self.slowAnswer else {
             self.answering.remove(host)
             return
         }
-        // An evicted host is known again after its next answer.
+        // An evicted host is added again after its next answer.
         if self.answering.count >= Self.rememberedHosts { self.answering.removeAll() }
         self.answering.insert(host)
     }
 
-    /// Records a call without an answer. A host that has answered before may be tried again at
-    /// once, within the limit.
+    /// Records a call to a host that had no answer. If the host has answered before, it may be
+    /// called again at once, within the limit.
     mutating func recordSilence(of host: String, now: ContinuousClock.Instant) {
         if self.answering.remove(host) != nil { return }
         if self.silent.count >= Self.rememberedHosts { self.silent = self.silent.filter { $0.value > now } }

@@ -1,4 +1,4 @@
-/// JSON that is composed by hand, for bodies that must be the same byte for byte each time.
+/// Helps to write JSON by hand, for bodies that must have the same bytes each time.
 enum JSONText {
     /// A JSON string with its quotes.
     static func quoted(_ text: String) -> String {

@@ -1,7 +1,7 @@
 internal import Bytes
 internal import Foundation
 
-/// The compact form of RFC 7515.
+/// Makes JSON Web Signatures in the compact form (RFC 7515).
 enum JSONWebSignature {
     /// `header` and `claims` are JSON; `sign` receives the bytes to sign and returns the signature
     /// in the form that JOSE requires.

@@ -2,19 +2,21 @@ internal import CurlHTTP
 internal import PushCore
 internal import Synchronization
 
-/// Calls hosts that devices have named under a wildcard, within the limits of `HostTrials`.
+/// Calls hosts that devices have named and that match only a wildcard, within the limits of
+/// `HostTrials`.
 final class NamedHosts: Sendable {
     private static let pause = Duration.milliseconds(20)
 
-    // It is a lock, because the calls of a lane may run on several threads, and each use is short.
+    // A lock protects the trials, because the calls of a lane may run on several threads, and each
+    // use is short.
     private let trials: Mutex<HostTrials>
 
-    /// `limit`: the largest number of concurrent calls to hosts that have not answered.
+    /// `limit` is the largest number of concurrent calls to hosts that have not answered yet.
     init(limit: Int) {
         self.trials = Mutex(HostTrials(limit: limit))
     }
 
-    /// Sends a request, if its host may be called. Throws `deviceBusy` if not.
+    /// Sends a request if its host may be called; otherwise throws `deviceBusy`.
     func answer(
         to request: OutboundRequest,
         at pattern: HostPattern,
@@ -34,7 +36,8 @@ final class NamedHosts: Sendable {
         }
     }
 
-    /// Returns whether the call is a trial.
+    /// Waits until the host may be called. Returns whether the call is a trial, because the host
+    /// has not answered yet.
     private func begin(_ host: String) async throws(SendFailure) -> Bool {
         while true {
             switch self.trials.withLock({ $0.admit(host, now: .now) }) {

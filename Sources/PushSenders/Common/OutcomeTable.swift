@@ -1,14 +1,16 @@
 internal import PushCore
 
-/// A provider's answers and the outcome of each, as data: the first row whose status and words
-/// match decides.
+/// A table of a provider's answers and the outcome of each. The first row whose status and words
+/// match an answer decides.
 ///
-/// If no row matches, a status in `accepted` is a success, and any other is a temporary failure.
+/// If no row matches, an answer with a status in `accepted` is a success, and any other answer is
+/// a temporary failure.
 struct OutcomeTable: Sendable {
     /// Answers that lead to the same failure.
     struct Row: Sendable {
         let statuses: ClosedRange<Int>
-        /// The answer must have one of these words; an empty list matches any answer.
+        /// An answer matches only if it has one of these words; if the list is empty, the words do
+        /// not matter.
         let words: [String]
         let failure: @Sendable (ProviderAnswer) -> SendFailure
 
@@ -28,7 +30,7 @@ struct OutcomeTable: Sendable {
         }
     }
 
-    /// The statuses of success.
+    /// The statuses that mean success.
     let accepted: ClosedRange<Int>
     let rows: [Row]
 

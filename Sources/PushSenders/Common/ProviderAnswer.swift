@@ -10,7 +10,8 @@ struct ProviderAnswer: Sendable {
     let words: [String]
     /// The reason of a failure, safe to store and to log.
     let reason: String
-    /// `reason` for a refused token: it adds the difference between the clocks, if there is one.
+    /// The reason if the answer refuses a token: `reason`, followed by the difference between the
+    /// clocks, if they differ.
     let reasonOfToken: String
     /// The value of `Retry-After`.
     let retryAfter: Duration?
@@ -19,7 +20,7 @@ struct ProviderAnswer: Sendable {
     /// The time at which the provider last saw that the device is no longer registered.
     let since: Date?
 
-    /// If `reason` is `nil`, the status becomes the reason.
+    /// If `reason` is `nil`, the reason is the status as text.
     init(
         _ response: OutboundResponse,
         words: [String] = [],
@@ -37,8 +38,8 @@ struct ProviderAnswer: Sendable {
         self.since = since
     }
 
-    /// A failure that pauses all pushes for as long as the provider says. If it does not say, only
-    /// this push waits, for `rest`.
+    /// The failure if the provider is overloaded. If the answer names a delay, all pushes to the
+    /// provider pause for this time. Otherwise, only this push waits, for `rest`.
     func overloadedIfTimed(orElse rest: Duration? = nil, sparingFirst: Bool = false) -> SendFailure {
         if let retryAfter {
             .overloaded(reason: self.reason, retryAfter: retryAfter)

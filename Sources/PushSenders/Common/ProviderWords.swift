@@ -2,7 +2,7 @@ internal import Bytes
 
 /// Makes a provider's texts safe for a log.
 enum ProviderWords {
-    /// An error code: one word of letters, digits and `_`, `-`, `.`; `nil` for anything else.
+    /// An error code: one word of letters, digits and `_`, `-`, `.`; `nil` for any other text.
     static func code(_ text: String?) -> String? {
         guard let text, (1...64).contains(text.utf8.count), text.utf8.allSatisfy(self.isCodeByte) else { return nil }
         return text
@@ -21,8 +21,9 @@ enum ProviderWords {
             .joined(separator: " ")
     }
 
-    /// A sentence without the device's address, which some providers repeat. Words longer than 40
-    /// characters are shortened; the providers' own words are shorter.
+    /// A sentence without the device's address, which some providers repeat in their answers.
+    /// Words with more than 40 characters are shortened: the words of providers are never so long,
+    /// but addresses are.
     static func anonymousSentence(_ text: String?) -> String? {
         self.sentence(text).map { sentence in
             sentence.split(separator: " ").map { $0.utf8.count > 40 ? "\($0.prefix(8))..." : $0 }.joined(separator: " ")
@@ -30,7 +31,8 @@ enum ProviderWords {
     }
 
     /// The words of a text in lower case. Addresses and tokens are left out, because their random
-    /// letters may spell any word. The providers' own words have at most 40 characters.
+    /// letters may spell any word. The words of providers have at most 40 characters, so longer
+    /// ones are left out.
     static func words(_ text: String) -> [Substring] {
         text.lowercased()
             .split { $0.isWhitespace || "\"'<>,;()[]{}".contains($0) }

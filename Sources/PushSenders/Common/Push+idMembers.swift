@@ -1,8 +1,8 @@
 internal import PushCore
 
 extension Push {
-    /// The JSON members that identify the notification. If accounts share the device, they also
-    /// identify the account.
+    /// The JSON members that identify the notification. If several accounts share the device, the
+    /// members also identify the account.
     var idMembers: String {
         "\"secureId\":\"\(self.notification)\"" + (self.accountHint.map { ",\"accountHint\":\"\($0)\"" } ?? "")
     }

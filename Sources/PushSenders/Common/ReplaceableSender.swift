@@ -6,7 +6,7 @@ internal import Synchronization
 /// A push in progress ends with the sender that began it. The connections of a replaced sender
 /// close after its last push.
 package final class ReplaceableSender: PushSender {
-    // It is a lock rather than an actor, because each use is short.
+    // The current sender, behind a lock rather than in an actor, because each use is short.
     private let current: Mutex<any PushSender>
 
     package init(_ sender: any PushSender) {

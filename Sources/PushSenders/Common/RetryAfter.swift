@@ -2,20 +2,22 @@ internal import Bytes
 internal import CivilTime
 package import Foundation
 
-/// The `Retry-After` field, RFC 9110 section 10.2.3: seconds or an HTTP-date.
+/// Reads the field `Retry-After` (RFC 9110 section 10.2.3), which contains a number of seconds or
+/// an HTTP date.
 package enum RetryAfter {
     /// The longest accepted wait; a longer one is shortened to it.
     static let longest = Duration.seconds(3600)
 
-    /// `nil` if the field is absent, malformed, or not in the future.
+    /// The time to wait; `nil` if the field is absent or malformed, or names no time in the
+    /// future.
     ///
-    /// Some servers send 0 for as long as they are overloaded. A lane that obeyed would call them
-    /// again as soon as they have answered. So 0 counts as no field, and the lane's own backoff
-    /// applies.
+    /// Some servers send 0 while they are overloaded. A client that followed this would call such
+    /// a server again right after each answer. So 0 counts as no field, and the sender's own
+    /// delays apply.
     package static func duration(_ text: String?, now: Date) -> Duration? {
         guard let text else { return nil }
         if text.utf8.allSatisfy(\.isDigit), !text.isEmpty {
-            // More digits than `Int64` holds count as the longest wait.
+            // A number that is too large for `Int64` counts as the longest wait.
             let seconds = Int64(text) ?? .max
             return seconds > 0 ? min(.seconds(seconds), self.longest) : nil
         }

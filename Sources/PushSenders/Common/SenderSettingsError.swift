@@ -1,4 +1,5 @@
-/// The reason why a sender cannot be set up, in words for the operator; never contains a secret.
+/// The reason why a sender cannot be set up, as a text for the operator. The text never contains a
+/// secret.
 package enum SenderSettingsError: Error, Sendable, Hashable, CustomStringConvertible {
     /// A field of the configuration or of a file, and the value that it must have.
     case badValue(field: String, expected: String)

@@ -2,14 +2,15 @@ internal import CurlHTTP
 internal import Foundation
 internal import PushCore
 
-/// Sends with a cached access token, and once more with a fresh one if the provider asks for that.
+/// Sends pushes with a cached access token. If the provider calls the token expired, sends the
+/// push once more with a new token.
 struct TokenSender: Sendable {
     let tokens: AccessTokenCache
     let client: HTTPClient
     /// The patterns by which devices may name hosts; empty if the operator has named the only
     /// host.
     var hosts: [HostPattern] = []
-    /// Limits the calls to hosts under a wildcard.
+    /// Limits the calls to hosts that match only a wildcard; `nil` if devices name no hosts.
     var named: NamedHosts?
 
     func send(
@@ -22,8 +23,8 @@ struct TokenSender: Sendable {
         do throws(SendFailure) {
             return try await self.attempt(first, outcome)
         } catch .credentialExpired(let reason) {
-            // A host under a wildcard may refuse every token; it must not cause a fetch for each
-            // push.
+            // A host that matches only a wildcard may refuse every token. It must not make the
+            // server fetch a new token for each push.
             let age = host?.isWildcard == true ? Self.youngestAtNamedHosts : 0
             guard self.tokens.discard(token, ifOlderThan: age) else {
                 throw SendFailure.misconfigured(reason: reason).counted(at: host)
@@ -33,13 +34,14 @@ struct TokenSender: Sendable {
         do throws(SendFailure) {
             return try await self.attempt(try makeRequest(fresh), outcome)
         } catch .credentialExpired(let reason) {
-            // If the provider refuses a fresh token, too, the credentials behind it are at fault.
+            // If the provider refuses a new token, too, the credentials with which it was fetched
+            // are at fault.
             throw SendFailure.misconfigured(reason: reason).counted(at: host)
         }
     }
 
-    /// The age in seconds from which the sender believes a host under a wildcard that a token is
-    /// no longer valid.
+    /// The smallest age of a token, in seconds, at which the sender believes a host that matches
+    /// only a wildcard if the host calls the token invalid.
     private static let youngestAtNamedHosts: TimeInterval = 60
 
     private func attempt(

@@ -2,7 +2,7 @@ internal import PushCore
 
 /// The content of a message to an Android device, in addition to its id.
 package enum AndroidContent: Sendable, Hashable {
-    /// Data for the app, which decides what it shows; Android shows nothing by itself.
+    /// Data for the app. The app decides what it shows; Android shows nothing by itself.
     case data
     /// A notification, which Android shows by itself while the app is not in the foreground.
     case notification(AndroidPlaceholder)
@@ -12,7 +12,8 @@ package enum AndroidContent: Sendable, Hashable {
         switch (self, push.alert) {
         case (.data, nil): []
         case (.data, let alert?): [Self.data(push, alert)]
-        // Android has no badge without a notification.
+        // An alert with only a badge is sent as data, because Android shows no badge without a
+        // notification.
         case (.notification, let alert?) where alert.isBadgeAlone: [Self.data(push, alert)]
         case (.notification(let placeholder), let alert):
             ["\"notification\":\(placeholder.notification(alert, tag: push.collapseID))"]
@@ -31,22 +32,24 @@ package enum AndroidContent: Sendable, Hashable {
 /// The visible part of a push on Android; the members are those of `AndroidNotification` in FCM's
 /// reference.
 package struct AndroidPlaceholder: Sendable, Hashable {
-    /// The name of the title among the app's string resources; `nil`: Android shows the app's
-    /// name.
+    /// The name of the title among the app's string resources; `nil` if Android shows the app's
+    /// name as title.
     package var titleKey: String?
     /// The name of the text among the app's string resources.
     package var bodyKey: String?
-    /// The text if there is no `bodyKey`. Android would prefer this text to a `bodyKey` in the
-    /// same message.
+    /// The text that is sent if there is no `bodyKey`. If a message had both, Android would show
+    /// this text.
     package var text = "New notification"
     /// The name of a sound; `nil` is silence. From Android 8 on, the channel decides.
     package var sound: String? = "default"
-    /// The notification channel, which the app has created; `nil`: the one in the app's manifest.
+    /// The notification channel, which the app has created; `nil` for the channel in the app's
+    /// manifest.
     package var channel: String?
 
     package init() {}
 
-    /// Writes the notification. It replaces an earlier one with the same `tag`.
+    /// Writes the notification. On the device it replaces an earlier notification with the same
+    /// `tag`.
     func notification(_ alert: PushAlert?, tag: String) -> String {
         let bodyKey = alert?[.bodyKey] ?? self.bodyKey
         let texts = [

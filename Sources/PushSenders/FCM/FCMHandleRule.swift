@@ -4,7 +4,8 @@ package import PushCore
 /// A device's address at FCM: a registration token, whose format Google does not document, or
 /// `fid:` and a Firebase installation id.
 ///
-/// The client names the kind, because FCM has a field for each kind and the formats may change.
+/// The client names the kind of address by the prefix `fid:`, because FCM has a field for each
+/// kind, and the formats may change.
 package struct FCMHandleRule: HandleRule {
     /// The target of a message:
     /// https://firebase.google.com/docs/reference/fcm/rest/v1/projects.messages
@@ -12,7 +13,7 @@ package struct FCMHandleRule: HandleRule {
         case token(String)
         case installation(String)
 
-        /// The message's field, and its value.
+        /// The field of the message that contains the target, and the field's value.
         var field: (name: String, value: String) {
             switch self {
             case .token(let token): ("token", token)

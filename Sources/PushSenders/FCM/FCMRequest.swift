@@ -10,12 +10,13 @@ struct FCMRequest: Sendable {
     private static let longestTimeToLive = 2_419_200
 
     let url: OutboundURL
-    /// The form of pushes on Apple devices; `nil`: the message has no part for them.
+    /// The form of pushes on Apple devices; `nil` if messages have no part for these devices.
     let apple: AppleEnvelope?
     let android: AndroidContent
     let timeout: Duration
 
-    /// Throws `deviceGone` if the handle is neither a registration token nor an installation id.
+    /// Makes the request for a push. Throws `deviceGone` if the push's handle is neither a
+    /// registration token nor an installation id.
     func make(_ push: Push, token: Secret<String>, now: Date) throws(SendFailure) -> OutboundRequest {
         let target: FCMHandleRule.Target
         do throws(HandleFlaw) {
@@ -31,7 +32,8 @@ struct FCMRequest: Sendable {
         return OutboundRequest(.post, self.url, headers: headers, body: body, timeout: self.timeout)
     }
 
-    /// The body of a message. FCM ignores the part for another kind of device than the token's.
+    /// The body of a message. It has parts for Android and for Apple devices; FCM uses only the
+    /// part for the target's kind of device.
     private func body(of push: Push, to target: FCMHandleRule.Target, now: Date) -> String {
         let (field, value) = target.field
         let parts = [
@@ -44,17 +46,18 @@ struct FCMRequest: Sendable {
 
     private func android(_ push: Push, now: Date) -> String {
         let seconds = Int(min(max(0, push.expiresAt.timeIntervalSince(now)), TimeInterval(Self.longestTimeToLive)))
-        // Google demotes apps that show nothing for messages of high priority.
+        // A push that only sets a badge has normal priority: Google lowers the priority of
+        // messages to an app if the app shows nothing for urgent messages.
         let isUrgent = push.priority == .high && push.alert?.isBadgeAlone != true
         var members = ["\"priority\":\"\(isUrgent ? "HIGH" : "NORMAL")\"", "\"ttl\":\"\(seconds)s\""]
-        // A push has this key only if several pushes share it, because FCM keeps four keys per
-        // device.
+        // A push has a collapse key only if several pushes share it, because FCM stores only four
+        // collapse keys for each device.
         if push.replacesOlder { members.append("\"collapse_key\":\(JSONText.quoted(push.collapseID))") }
         return (members + self.android.members(of: push)).joined(separator: ",")
     }
 
-    /// The same headers and payload as for APNs itself; FCM adds the message's `data` to the
-    /// payload.
+    /// The part for Apple devices: the same headers and payload as in a request to APNs; FCM adds
+    /// the message's `data` to the payload.
     private static func apple(_ push: Push, in envelope: AppleEnvelope) -> String {
         let headers = [
             ("apns-push-type", envelope.pushType), ("apns-priority", envelope.priority(of: push)),

@@ -4,7 +4,7 @@ package import PushCore
 package import Reactor
 
 /// Sends to Firebase Cloud Messaging, API v1, with the tokens of `GoogleCredentials`. Call
-/// `close()` before its loop stops.
+/// `close()` before the sender's event loop stops.
 package final class FCMSender: PushSender {
     private let request: FCMRequest
     private let sender: TokenSender
@@ -12,8 +12,8 @@ package final class FCMSender: PushSender {
     private let metadata: HTTPClient?
     private let now: @Sendable () -> Date
 
-    /// Throws if a setting or the credentials are unusable; nothing is sent before the first
-    /// push.
+    /// Creates a sender, and sends nothing yet. Throws if a setting or the credentials are
+    /// unusable.
     package init(
         _ settings: FCMSettings,
         on loop: EventLoop,
@@ -50,14 +50,15 @@ package final class FCMSender: PushSender {
         await self.metadata?.close()
     }
 
-    /// The request that exchanges an assertion for an access token, RFC 7523 section 2.1.
+    /// The request that exchanges a signed assertion for an access token (RFC 7523 section 2.1).
     static func exchange(
         _ account: ServiceAccount,
         at url: OutboundURL,
         timeout: Duration,
         now: Date
     ) throws(SendFailure) -> OutboundRequest {
-        // Signing fails only if memory runs out; the error says nothing more.
+        // Signing fails only if there is too little memory, so the error is not needed for the
+        // reason.
         guard let assertion = try? account.assertion(now: now) else {
             throw .misconfigured(reason: "signing with the key failed")
         }

@@ -1,7 +1,8 @@
 /// The settings of the FCM sender.
 package struct FCMSettings: Sendable {
     package var credentials: GoogleCredentials
-    /// `nil` for the project of the service account's key; other credentials name no project.
+    /// The id of the Firebase project. If it is `nil`, the project is the one that the key of the
+    /// service account names; other credentials name no project.
     package var projectID: String?
     package var endpoint: String
     /// The endpoint for access tokens, if it is not Google's.
@@ -9,8 +10,8 @@ package struct FCMSettings: Sendable {
     /// The hosts that a configuration of workload identity federation may name; see
     /// `HostPattern`.
     package var allowedHosts: [String]
-    /// The form of pushes on Apple devices that have registered with FCM; `nil`: the message has
-    /// no part for these devices, and they show nothing.
+    /// The form of pushes on Apple devices that have registered with FCM; `nil` if messages have
+    /// no part for these devices, which then show nothing.
     package var apple: AppleEnvelope?
     package var android: AndroidContent
     package var connection: ConnectionSettings

@@ -3,15 +3,17 @@ internal import CurlHTTP
 internal import Foundation
 internal import PushCore
 
-/// A configuration of workload identity federation, https://google.aip.dev/auth/4117: a token of
-/// another identity provider is exchanged for one of Google's.
+/// A configuration of workload identity federation (https://google.aip.dev/auth/4117). The server
+/// exchanges a token of another identity provider for a token of Google.
 ///
-/// The URLs in the file are input from outside: whoever can change the file could send tokens to a
-/// stranger. So each must be https at an allowed host; only a metadata address may be http.
+/// The URLs in the file are not trusted: whoever can change the file could make the server send
+/// tokens to a stranger. So each URL must be https at an allowed host; only the address of a
+/// metadata server may be http.
 struct ExternalAccount: Sendable {
     static let type = "external_account"
     static let googleTokenEndpoint = "https://sts.googleapis.com/v1/token"
-    /// The seconds that Google accepts as the lifetime of an impersonated account's token.
+    /// The numbers of seconds that Google accepts as the lifetime of a token for an impersonated
+    /// account.
     private static let lifetimes = 600...43_200
     private static let usualLifetime = 3600
     private static let tokenTypes = ["jwt", "id_token", "saml2"].map { "urn:ietf:params:oauth:token-type:" + $0 }
@@ -58,13 +60,14 @@ struct ExternalAccount: Sendable {
         }
     }
 
-    /// Reads the JSON file; `tokenEndpoint`, from the operator, replaces the file's.
+    /// Reads the JSON file; if the operator has configured `tokenEndpoint`, it replaces the one in
+    /// the file.
     init(
         _ json: Secret<String>,
         tokenEndpoint: String?,
         allowedHosts: [String]
     ) throws(SenderSettingsError) {
-        // The decoder's error may quote the file, so it is not passed on.
+        // The error of the decoder may quote the file, so this error is not passed on.
         guard let file = try? JSONDecoder().decode(File.self, from: Data(json.exposed.utf8)) else {
             throw .badValue(field: "serviceAccount", expected: "the JSON file of a workload identity federation")
         }

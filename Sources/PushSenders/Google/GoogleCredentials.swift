@@ -31,7 +31,7 @@ package enum GoogleCredentials: Sendable {
     }
 
     /// Whether a file with this content has no secret, so that all users may read it: an
-    /// `external_account` only names the places of tokens.
+    /// `external_account` only says where tokens are.
     package static func isPublic(_ text: String) -> Bool {
         guard let file = self.decode(text) else { return false }
         return file.type == ExternalAccount.type && file.clientSecret == nil
@@ -57,7 +57,8 @@ package enum GoogleCredentials: Sendable {
         return file.type == ExternalAccount.type ? file.source?.file : nil
     }
 
-    /// The endpoint that issues tokens; the operator's replaces the usual one.
+    /// The endpoint that issues tokens; `configured`, if the operator has set it, replaces the
+    /// usual endpoint.
     package func tokenEndpoint(_ configured: String?) -> String {
         if let configured { return configured }
         switch self {
@@ -71,7 +72,8 @@ package enum GoogleCredentials: Sendable {
 
     fileprivate static func type(of text: String) -> String? { self.decode(text)?.type }
 
-    /// `nil` for a file that is not JSON; the sender's own reading says what is wrong.
+    /// Decodes a file; `nil` if it is not JSON. When the sender reads the same file, its error
+    /// says what is wrong.
     private static func decode(_ text: String) -> File? {
         try? JSONDecoder().decode(File.self, from: Data(text.utf8))
     }

@@ -6,7 +6,7 @@ internal import Reactor
 /// The scopes of access tokens at Google.
 enum GoogleScope {
     static let messaging = "https://www.googleapis.com/auth/firebase.messaging"
-    /// The scope with which a federated identity may ask for the token of a service account.
+    /// The scope that a federated identity needs to request the token of a service account.
     static let impersonation = "https://www.googleapis.com/auth/cloud-platform"
 }
 
@@ -23,7 +23,7 @@ struct GoogleTokenSource: Sendable {
     private let kind: Kind
     private let timeout: Duration
 
-    /// Throws if the credentials are unusable; fetches nothing.
+    /// Creates a source, and fetches nothing yet. Throws if the credentials are unusable.
     init(_ settings: FCMSettings) throws(SenderSettingsError) {
         var projectID: String?
         switch settings.credentials {
@@ -41,7 +41,8 @@ struct GoogleTokenSource: Sendable {
             self.kind = .key(account, at: url)
         case .metadata: self.kind = .metadata(try MetadataServer.url(settings.tokenEndpoint))
         }
-        // Only the key of a service account names a project.
+        // The project must be configured, unless the credentials are the key of a service account:
+        // only such a key names a project.
         guard let projectID = settings.projectID ?? projectID else { throw .missingField("projectID") }
         self.projectID = try GoogleProject.checked(projectID, field: "projectID")
         self.timeout = settings.connection.timeout
@@ -60,7 +61,7 @@ struct GoogleTokenSource: Sendable {
         }
     }
 
-    /// Whether `fetch` calls a metadata server, and so needs its argument `metadata`.
+    /// Whether `fetch` calls a metadata server, so that its argument `metadata` must not be `nil`.
     var needsMetadata: Bool {
         switch self.kind {
         case .key: false
@@ -69,7 +70,8 @@ struct GoogleTokenSource: Sendable {
         }
     }
 
-    /// Fetches a token. `metadata` calls metadata servers, `client` all others.
+    /// Fetches a token. The client `metadata` calls metadata servers, and `client` calls all other
+    /// servers.
     func fetch(by client: HTTPClient, metadata: HTTPClient?, now: Date) async throws(SendFailure) -> AccessToken {
         switch self.kind {
         case .key(let account, let url):
@@ -97,7 +99,7 @@ struct GoogleTokenSource: Sendable {
         }
     }
 
-    /// Runs one step. Its failure begins with the step's name.
+    /// Runs one step of the fetch. If it fails, the reason begins with the step's name.
     private static func step<Value>(
         _ name: String,
         _ body: () async throws(SendFailure) -> Value
@@ -111,7 +113,7 @@ struct GoogleTokenSource: Sendable {
 }
 
 extension ExternalAccount {
-    /// The exchange of the subject token, RFC 8693 section 2.1.
+    /// The request that exchanges the subject token for a token of Google (RFC 8693 section 2.1).
     func exchange(_ subject: Secret<String>, timeout: Duration) -> OutboundRequest {
         let form = FormText.encoded([
             ("grant_type", "urn:ietf:params:oauth:grant-type:token-exchange"),
@@ -138,11 +140,12 @@ extension ExternalAccount.Impersonation {
         return OutboundRequest(.post, self.url, headers: headers, body: Array(body.utf8), timeout: timeout)
     }
 
-    /// Reads the answer. The token lives as long as the request says: `expireTime` is by Google's
-    /// clock, which may differ from this machine's.
+    /// Reads the answer to `request`. The token's lifetime is the one in the request. `expireTime`
+    /// in the answer is not used, because it refers to Google's clock, which may differ from this
+    /// machine's.
     func token(_ response: OutboundResponse, now: Date) throws(SendFailure) -> AccessToken {
         guard response.status == 200 else { throw AccessToken.failure(response, now: now) }
-        // A body that cannot be decoded is not this API's answer.
+        // If the body cannot be decoded, the answer does not come from this API.
         guard
             let text = try? JSONDecoder().decode(Answer.self, from: Data(response.body)).accessToken,
             let token = AccessToken(checking: text, lifetime: TimeInterval(self.lifetime), now: now)

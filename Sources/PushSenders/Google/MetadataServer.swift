@@ -12,14 +12,14 @@ enum MetadataServer {
     private static let hosts = ["169.254.169.254", "metadata.google.internal", "[fd20:ce::254]"]
     private static let loopback = ["127.0.0.1", "[::1]", "localhost"]
 
-    /// Whether this is the address of a metadata server. A call to it never leaves the physical
-    /// host, and uses plain HTTP.
+    /// Whether a URL is at the address of a metadata server. A call to a metadata server uses
+    /// plain HTTP, and never leaves the physical host.
     static func isAddress(_ url: OutboundURL) -> Bool {
         !url.isSecure && url.port == 80 && self.hosts.contains(url.host)
     }
 
-    /// The URL for tokens; `configured`, from the operator, replaces Google's, such as for a
-    /// simulator.
+    /// The URL for tokens; `configured`, if the operator has set it, replaces Google's URL, for
+    /// example by that of a simulator.
     static func url(_ configured: String?) throws(SenderSettingsError) -> OutboundURL {
         guard let url = OutboundURL(configured ?? self.tokenURL) else {
             throw .badValue(field: "tokenEndpoint", expected: "a URL")
@@ -34,8 +34,8 @@ enum MetadataServer {
         OutboundRequest(.get, url, headers: [.init("metadata-flavor", "Google")], timeout: timeout)
     }
 
-    /// Reads an answer. An answer without the metadata server's own header is from another server,
-    /// such as a captive portal.
+    /// Reads an answer. An answer without the field `Metadata-Flavor: Google` comes from another
+    /// server, such as a captive portal.
     static func token(_ response: OutboundResponse, now: Date) throws(SendFailure) -> AccessToken {
         guard response.header("metadata-flavor") == "Google" else {
             throw .unavailable(reason: "the answer is not the metadata server's")
@@ -43,8 +43,8 @@ enum MetadataServer {
         return try AccessToken(response, now: now)
     }
 
-    /// A client that never uses the proxy: seen from the proxy, the address is that of another
-    /// machine.
+    /// A client that never uses the proxy: for a proxy, the same address would be that of the
+    /// proxy's own metadata server.
     static func makeClient(on loop: EventLoop) throws(SenderSettingsError) -> HTTPClient {
         do throws(OutboundError) {
             return try HTTPClient(HTTPClientSettings(allowsPlainHTTP: true, addresses: .any), on: loop)

@@ -5,8 +5,9 @@ internal import PushCore
 /// A Google service account:
 /// https://developers.google.com/identity/protocols/oauth2/service-account
 struct ServiceAccount: Sendable {
-    /// The only endpoint that Google's own libraries accept. Somebody may have tampered with a key
-    /// file that names another one: the server would send a signed assertion to a stranger.
+    /// The only endpoint that Google's own libraries accept. If a key file names another endpoint,
+    /// somebody may have changed the file, so that the server would send a signed assertion to a
+    /// stranger.
     static let googleTokenEndpoint = "https://oauth2.googleapis.com/token"
     /// The longest lifetime that Google accepts.
     private static let assertionLifetime = 3600
@@ -26,11 +27,12 @@ struct ServiceAccount: Sendable {
         let tokenUri: String?
     }
 
-    /// Reads the JSON file; `tokenEndpoint`, from the operator, replaces the file's.
+    /// Reads the JSON file; if the operator has configured `tokenEndpoint`, it replaces the one in
+    /// the file.
     init(_ json: Secret<String>, tokenEndpoint: String?) throws(SenderSettingsError) {
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
-        // The decoder's error may quote the file, so it is not passed on.
+        // The error of the decoder may quote the file, so this error is not passed on.
         guard let file = try? decoder.decode(File.self, from: Data(json.exposed.utf8)) else {
             throw .badValue(field: "serviceAccount", expected: "the JSON file of a service account")
         }

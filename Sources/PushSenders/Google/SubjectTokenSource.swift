@@ -5,7 +5,7 @@ internal import Glibc
 internal import PushCore
 
 /// The place of the token that another identity provider issues to this server: a file that the
-/// platform renews, or a URL. It is read again for each exchange.
+/// platform renews, or a URL. The token is read again for each exchange.
 struct SubjectTokenSource: Sendable {
     /// The maximum number of bytes of the file; tokens have a few kilobytes.
     private static let largestFile = 65_536
@@ -36,7 +36,7 @@ struct SubjectTokenSource: Sendable {
             }
         }
 
-        /// A member whose value does not matter.
+        /// A member of which only the presence matters, not the value.
         struct Presence: Decodable {
             init(from decoder: any Decoder) {}
         }
@@ -84,7 +84,7 @@ struct SubjectTokenSource: Sendable {
         if case .url(let url, _) = self.place { MetadataServer.isAddress(url) } else { false }
     }
 
-    /// Reads the token. `client` calls the URL.
+    /// Reads the token. If the place is a URL, `client` calls it.
     func token(by client: HTTPClient, timeout: Duration, now: Date) async throws(SendFailure) -> Secret<String> {
         let bytes: [UInt8]
         switch self.place {
@@ -103,8 +103,8 @@ struct SubjectTokenSource: Sendable {
         switch self.format {
         case .text: text = String(decoding: bytes, as: UTF8.self)
         case .json(let field):
-            // A decoder's error might quote the token, so none is passed on. Other members may be
-            // of any type.
+            // The error of a decoder might quote the token, so no error is passed on.
+            // `JSONSerialization` is used, because other members may be of any type.
             let object = try? JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any]
             text = object?[field] as? String
         }

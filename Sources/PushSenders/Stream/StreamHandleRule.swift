@@ -1,6 +1,7 @@
 package import PushCore
 
-/// The address of a device that holds an event stream open: its registration id, in any form.
+/// The address of a device that holds an event stream open: it is the device's registration id, in
+/// any form.
 package struct StreamHandleRule: HandleRule {
     package init() {}
 

@@ -2,17 +2,19 @@ package import PushCore
 
 /// Sends to the event streams that devices hold open at this server, without a provider.
 ///
-/// A push is accepted when the kernel has taken the event for a stream's socket. If the connection
-/// is lost after that, the device reconnects with `Last-Event-ID`. Every wait ends with the
-/// stream's `writeTimeout`.
+/// A push counts as accepted when the kernel has accepted the event for a stream's socket. If the
+/// connection is lost after that, the device reconnects with `Last-Event-ID`. Every wait ends with
+/// the stream's `writeTimeout`.
 package struct StreamSender: PushSender {
-    /// The retry delay: a stream whose client reads all events is ready for more by then.
+    /// The delay before a retry. After this time, a stream whose client reads all events can
+    /// accept further events.
     private static let moment = Duration.seconds(1)
 
     private let hub: StreamHub
     private let sendsLooks: Bool
 
-    /// `sendsLooks`: the pushes are looks, which show nothing and tell a device to sync.
+    /// If `sendsLooks` is `true`, the pushes are looks, which show nothing and make a device fetch
+    /// changes.
     package init(_ hub: StreamHub, sendsLooks: Bool = false) {
         self.hub = hub
         self.sendsLooks = sendsLooks

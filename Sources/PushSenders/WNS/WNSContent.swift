@@ -3,11 +3,11 @@ internal import PushCore
 /// The content of a push to Windows, in addition to its id.
 package enum WNSContent: Sendable, Hashable {
     /// Only the id, for the app or its background task; Windows shows nothing. If accounts share
-    /// the channel, it is `secureId=<id>&accountHint=<hint>`.
+    /// the channel, the content is `secureId=<id>&accountHint=<hint>`.
     case raw
     /// A toast with a fixed text from the configuration, which Windows shows by itself. A click
-    /// starts the app with `secureId=<id>`, followed by `accountHint` if accounts share the
-    /// channel.
+    /// starts the app with `secureId=<id>`, followed by `&accountHint=<hint>` if accounts share
+    /// the channel.
     case toast(text: String)
 
     /// The content of a push. A raw push shows nothing, so an alert has no effect there.

@@ -1,7 +1,8 @@
 package import CurlHTTP
 package import PushCore
 
-/// A device's address at WNS: a channel, which is a URL. A push to it carries our access token.
+/// A device's address at WNS: a channel, which is a URL. A push to the channel carries the
+/// server's access token.
 ///
 /// The same parser checks the channel at registration and again before each push, because the
 /// sender sends the access token to the channel's host.
@@ -25,7 +26,7 @@ package struct WNSHandleRule: HandleRule {
     /// The path of a channel is a token of WNS.
     package var isGuessable: Bool { false }
 
-    /// The channel: https on an allowed host and port, without user or fragment.
+    /// The channel's URL: it must be https, on an allowed host and port, without user or fragment.
     package func address(_ handle: String) throws(HandleFlaw) -> OutboundURL {
         guard let url = OutboundURL(handle), url.isSecure, self.hosts.contains(where: { $0.matches(url) }) else {
             throw .notAllowed(self.expected)

@@ -12,7 +12,7 @@ struct WNSRequest: Sendable {
     let content: WNSContent
     let timeout: Duration
 
-    /// Throws `rejected` if the channel's host is not allowed.
+    /// Makes the request for a push. Throws `rejected` if the channel's host is not allowed.
     func make(_ push: Push, token: Secret<String>, now: Date) throws(SendFailure) -> OutboundRequest {
         let channel: OutboundURL
         do throws(HandleFlaw) {
@@ -35,7 +35,7 @@ struct WNSRequest: Sendable {
         return OutboundRequest(.post, channel, headers: headers, body: Array(form.body.utf8), timeout: self.timeout)
     }
 
-    /// The request for an access token: client credentials, RFC 6749 section 4.4.
+    /// The request for an access token, with client credentials (RFC 6749 section 4.4).
     static func tokenRequest(
         at url: OutboundURL,
         clientID: String,

@@ -2,14 +2,14 @@ internal import CurlHTTP
 internal import Foundation
 internal import PushCore
 
-/// Reads WNS' answers, which are in the header; the body is empty.
+/// Reads WNS' answers. The result is in the header fields; the body is empty.
 enum WNSResponse {
     private static let channelDelay = Duration.seconds(600)
     private static let delayWhenThrottled = RetryAfter.longest
     private static let wordsOfABlock: Set<Substring> = [
         "ban", "banned", "block", "blocked", "domain", "suspend", "suspended",
     ]
-    /// Our own word for a 410 that concerns the sender, not the device.
+    /// This module's word for an answer with 410 that concerns this server and not the device.
     private static let blocked = "blocked"
 
     static let table = OutcomeTable(
@@ -20,7 +20,7 @@ enum WNSResponse {
                 .deviceBusy(reason: $0.reason, retryAfter: $0.retryAfter ?? channelDelay)
             },
             .init(401...401) { .credentialExpired(reason: $0.reason) },
-            // A channel of another app, an unknown channel, or a URL that is not a channel.
+            // The channel belongs to another app, is unknown, or is not a channel's URL.
             .init(403...405) { .deviceUnknown(reason: $0.reason) },
             // WNS uses 406 for throttling, unlike HTTP.
             .init(406...406) { .overloaded(reason: $0.reason, retryAfter: $0.retryAfter ?? delayWhenThrottled) },
@@ -31,14 +31,14 @@ enum WNSResponse {
             .init(429...429) { $0.overloadedIfTimed() },
             .init(503...503) { $0.overloadedIfTimed() },
             .init(500...599) { .unavailable(reason: $0.reason, retryAfter: $0.retryAfter) },
-            // A redirect comes from the channel, which a device has named: it says nothing about
-            // other channels.
+            // Redirects are among these statuses. A device has named the channel, so the answer of
+            // its host says nothing about other channels.
             .init(300...499) { .rejected(reason: $0.reason) },
         ]
     )
 
     static func outcome(_ response: OutboundResponse, now: Date) -> SendOutcome {
-        // Microsoft's overview of raw pushes gives the second, longer name of the header.
+        // The second, longer name of the header field is in Microsoft's overview of raw pushes.
         let status = (response.header("x-wns-status") ?? response.header("x-wns-notificationstatus"))?.lowercased()
         let description = response.header("x-wns-error-description")
         let isBlocked = response.status == 410 && self.isBlocked(description)
@@ -55,8 +55,9 @@ enum WNSResponse {
         )
     }
 
-    /// Whether WNS has blocked the sender. It answers 410 then, too, and every device would seem
-    /// gone. Only the error description shows the difference, and its wording is not documented.
+    /// Whether WNS has blocked the sender. In that case WNS answers 410, too, so that every device
+    /// would seem gone. Only the error description shows the difference, and its wording is not
+    /// documented.
     private static func isBlocked(_ description: String?) -> Bool {
         // Only whole words count: `abandoned`, which concerns only a channel, contains `ban`.
         let words = (description ?? "").lowercased().split { !$0.isLetter }

@@ -4,16 +4,17 @@ package import PushCore
 package import Reactor
 
 /// Sends notifications through WNS, with a token from Microsoft Entra or of a Microsoft account.
-/// Call `close()` before its loop stops.
+/// Call `close()` before the sender's event loop stops.
 ///
-/// It has two clients: the operator names the token endpoint, and devices name the channels.
+/// It has two clients: one calls the token endpoint, which the operator names, and one calls
+/// channels, which devices name.
 package final class WNSSender: PushSender {
     private let request: WNSRequest
     private let sender: TokenSender
     private let tokenClient: HTTPClient
     private let now: @Sendable () -> Date
 
-    /// Throws if a setting is unusable; nothing is sent before the first push.
+    /// Creates a sender, and sends nothing yet. Throws if a setting is unusable.
     package init(
         _ settings: WNSSettings,
         on loop: EventLoop,

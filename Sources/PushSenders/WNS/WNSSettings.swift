@@ -3,7 +3,7 @@ package import PushCore
 
 /// The settings of the WNS sender.
 package struct WNSSettings: Sendable {
-    /// The app registration in Microsoft Entra, or the package's SID.
+    /// The id of the app registration in Microsoft Entra, or the SID of the app's package.
     package var clientID: String
     package var clientSecret: Secret<String>
     package var tokenEndpoint: String
@@ -24,7 +24,8 @@ package struct WNSSettings: Sendable {
         content: WNSContent = .raw,
         allowedHosts: [String] = ["*.notify.windows.com"],
         addresses: AddressPolicy = .globalOnly,
-        // HTTP/2 is not guaranteed, so a connection may carry only one push at a time.
+        // Several connections are needed, because without HTTP/2, which WNS does not guarantee, a
+        // connection carries only one push at a time.
         connection: ConnectionSettings = ConnectionSettings(connections: 8)
     ) {
         self.clientID = clientID

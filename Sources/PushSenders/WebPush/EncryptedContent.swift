@@ -1,7 +1,7 @@
 internal import Cryptography
 internal import Foundation
 
-/// The content coding `aes128gcm` with one record, RFC 8188.
+/// Encrypts in the content coding `aes128gcm` (RFC 8188), with one record.
 enum EncryptedContent {
     /// The key and the nonce that RFC 8188 sections 2.2 and 2.3 derive for the first record.
     struct Keys {
@@ -25,7 +25,8 @@ enum EncryptedContent {
         }
     }
 
-    /// The record size in the header; our only record is the last one, and may be shorter.
+    /// The record size in the header; a message has only one record, which is the last one and so
+    /// may be shorter.
     private static let recordSize: UInt32 = 4096
     /// The byte after the plaintext of the last record; padding zeros may follow.
     private static let delimiter: UInt8 = 2

@@ -3,12 +3,12 @@ internal import Cryptography
 internal import Foundation
 package import PushCore
 
-/// The key that identifies the sender to push services, RFC 8292: browsers subscribe with its
-/// public half.
+/// The key that identifies this server to push services (RFC 8292). Browsers subscribe with the
+/// public half of this key.
 package struct VAPIDKey: Sendable {
     private let key: P256.Signing.PrivateKey
 
-    /// Reads PKCS#8 in PEM, or the 32 bytes in base64url that web-push tools print.
+    /// Reads a key: PKCS#8 in PEM, or 32 bytes in base64url, as web-push tools print them.
     package init(_ text: Secret<String>) throws(SenderSettingsError) {
         let trimmed = text.exposed.trimmingCharacters(in: .whitespacesAndNewlines)
         do {
@@ -21,7 +21,7 @@ package struct VAPIDKey: Sendable {
                 )
             }
         } catch {
-            // The error may quote the key, so it is not passed on.
+            // The error of the initializer may quote the key, so this error is not passed on.
             throw .badKey(field: "keyFile", expected: "a P-256 private key, PKCS#8 in PEM or 32 bytes in base64url")
         }
     }
@@ -37,7 +37,7 @@ package struct VAPIDKey: Sendable {
         Base64.url.text(of: self.key.publicKey.x963Representation)
     }
 
-    /// A JWT that identifies the sender to `audience` until `end`, RFC 8292 section 2.
+    /// A JWT that identifies this server to `audience` until `end` (RFC 8292 section 2).
     func token(audience: String, end: Date, subject: String) throws -> String {
         // The audience comes from a parsed URL, so JSON needs no escapes.
         let claims =

@@ -4,8 +4,8 @@ internal import Foundation
 internal import PushCore
 internal import Synchronization
 
-/// The `Authorization` values of one key, one for each push service. Each is signed again only
-/// shortly before it expires.
+/// The values of `Authorization` that are signed with one key, one for each push service. A value
+/// is signed again only shortly before it expires.
 ///
 /// It uses a `Mutex` rather than an actor: signing takes microseconds.
 final class VAPIDTokens: Sendable {
@@ -41,7 +41,7 @@ final class VAPIDTokens: Sendable {
         self.subject = subject
     }
 
-    /// The value of `Authorization` for that origin.
+    /// The value of `Authorization` for the push service with that origin.
     func authorization(for origin: String, now: Date) throws(SendFailure) -> Secret<String> {
         try self.tokens.withLock { tokens throws(SendFailure) in
             if let token = tokens[origin] {

@@ -2,7 +2,8 @@ internal import PushCore
 
 /// The text of a message to a browser's service worker, before encryption.
 struct WebPushContent {
-    /// The size without alerts, which has room for several times the longest id.
+    /// The size of messages if no alerts are allowed; it has room for several times the longest
+    /// id.
     static let leastSize = 127
     /// The longest text of a message: push services accept 4096 bytes, of which the head takes 86,
     /// and the delimiter and the tag 17.
@@ -22,7 +23,8 @@ struct WebPushContent {
 
     func text(of push: Push) -> [UInt8] {
         let text = self.text(of: push, alert: push.alert?.json)
-        // An alert that an earlier configuration allowed may be longer than all current ones.
+        // The text may be too long: an alert that an earlier configuration allowed may be longer
+        // than all that are allowed now. Then the message has no alert.
         return text.count <= self.paddedSize ? text : self.text(of: push, alert: nil)
     }
 

@@ -1,7 +1,7 @@
 internal import Cryptography
 internal import Foundation
 
-/// Encrypts one message for one browser, RFC 8291, with a new key pair and salt.
+/// Encrypts one message for one browser (RFC 8291), with a new key pair and a new salt.
 struct WebPushEncryption {
     let subscription: WebPushSubscription
     private let key: P256.KeyAgreement.PrivateKey
@@ -30,8 +30,8 @@ struct WebPushEncryption {
         )
     }
 
-    /// The input keying material, RFC 8291 section 3.4: bound to both keys and to the browser's
-    /// secret.
+    /// The input keying material (RFC 8291 section 3.4). It depends on the keys of both sides and
+    /// on the browser's secret.
     func material() throws -> SymmetricKey {
         let shared = try self.key.sharedSecretFromKeyAgreement(with: self.subscription.publicKey)
         return shared.hkdfDerivedSymmetricKey(
@@ -42,7 +42,7 @@ struct WebPushEncryption {
         )
     }
 
-    /// `key_info`: the receiver's key first.
+    /// The text `key_info` of RFC 8291: the browser's key comes before this server's key.
     var info: [UInt8] {
         Array("WebPush: info\0".utf8) + self.subscription.publicKey.x963Representation
             + self.key.publicKey.x963Representation

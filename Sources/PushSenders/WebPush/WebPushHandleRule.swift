@@ -1,7 +1,7 @@
 package import CurlHTTP
 package import PushCore
 
-/// A browser's address: a subscription at one of the allowed push services.
+/// The rule for a browser's address, which is a subscription at an allowed push service.
 package struct WebPushHandleRule: HandleRule {
     package struct Address: Sendable {
         package let subscription: WebPushSubscription
@@ -12,12 +12,14 @@ package struct WebPushHandleRule: HandleRule {
     /// UnifiedPush server that a user runs.
     package static let anyHost = "*"
 
-    /// The allowed push services; each is a lane of its own. The pattern for any host comes last,
-    /// since the first matching pattern counts and a listed service must keep its devices.
+    /// The allowed push services; the pushes to each service are in a queue (lane) of their own.
+    /// The first pattern that matches a host counts. So the pattern for any host comes last: a
+    /// device at a listed service must belong to that service's lane.
     package let services: [HostPattern]
     private let expected: String
 
-    /// `allowedHosts` are the hosts of allowed endpoints: those of `HostPattern`, and `anyHost`.
+    /// `allowedHosts` are the hosts that endpoints may have. Each is a pattern as `HostPattern`
+    /// describes it, or `anyHost`.
     package init(allowedHosts: [String]) throws(SenderSettingsError) {
         guard !allowedHosts.isEmpty else { throw .missingField("allowedHosts") }
         var services: [HostPattern] = []

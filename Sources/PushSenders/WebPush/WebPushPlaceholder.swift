@@ -2,7 +2,8 @@ internal import Bytes
 internal import CurlHTTP
 
 /// The notification that Safari shows if the page's worker does not replace it: the declarative
-/// push message of the W3C Push API. It contains fixed texts from the configuration, and the id.
+/// push message of the W3C Push API. It contains fixed texts from the configuration, and the
+/// notification's id.
 package struct WebPushPlaceholder: Sendable, Hashable {
     /// The longest `page`, in bytes.
     package static let longestPage = 500
@@ -28,8 +29,8 @@ package struct WebPushPlaceholder: Sendable, Hashable {
     }
 
     /// A message with `members` for the worker. Safari before 18.4 gives the worker the whole
-    /// message, later versions only `data`. The standard puts `mutable` next to `notification`,
-    /// but WebKit has read it inside `notification`.
+    /// message; later versions give it only `data`. `mutable` occurs twice: the standard puts it
+    /// next to `notification`, but WebKit has read it inside `notification`.
     func message(id: String, members: String) -> String {
         let notification = [
             "\"title\":\(JSONText.quoted(self.title))", "\"body\":\(JSONText.quoted(self.body))",

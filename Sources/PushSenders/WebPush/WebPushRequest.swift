@@ -4,14 +4,14 @@ internal import PushCore
 
 /// Writes a push as RFC 8030 specifies, encrypted as RFC 8291 specifies.
 struct WebPushRequest: Sendable {
-    /// Push services keep no message longer than this. Mozilla's documentation says nothing about
-    /// longer times.
+    /// The longest time that a request names, in seconds. Push services keep no message longer,
+    /// and Mozilla's documentation does not say how it treats a longer time.
     private static let longestTimeToLive = 30 * 86_400
 
     let tokens: VAPIDTokens
     let content: WebPushContent
-    /// The content for Safari. Other browsers may show a declarative message without calling the
-    /// worker.
+    /// The content of pushes to Safari, which may be a declarative message. Other browsers get
+    /// `content`: they might show a declarative message without calling the page's service worker.
     let appleContent: WebPushContent
     let timeout: Duration
 
@@ -21,7 +21,8 @@ struct WebPushRequest: Sendable {
         now: Date
     ) throws(SendFailure) -> OutboundRequest {
         let left = min(max(0, push.expiresAt.timeIntervalSince(now)), TimeInterval(Self.longestTimeToLive))
-        // Rounded down: 0 means deliver now or never, RFC 8030 section 5.2.
+        // The time is rounded down. 0 means that the push service delivers the message now or
+        // never (RFC 8030 section 5.2).
         let seconds = Int(left)
         var headers = [
             OutboundRequest.Header(

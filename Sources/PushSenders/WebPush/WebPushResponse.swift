@@ -5,14 +5,14 @@ internal import PushCore
 /// Reads a push service's answers: RFC 8030 section 5, as Mozilla, Google, Apple and Microsoft
 /// apply it.
 ///
-/// A device chooses the path at its push service, and so can cause nearly any answer. Only a
-/// numbered error of Mozilla's counts as a statement about our key; for all other answers, the
-/// results of other devices decide.
+/// A device chooses the path at its push service, and so can cause nearly any answer. Only one
+/// numbered error of Mozilla counts as a statement about this server's key. After other refusals,
+/// the results of pushes to other devices show whether the device or the server is at fault.
 enum WebPushResponse {
-    /// Mozilla's number for a VAPID error, which concerns all devices.
+    /// Mozilla's number for an error in the server's VAPID token, which concerns all devices.
     private static let badVAPID = "errno 109"
-    /// Our own code for Mozilla's 109 if only this browser's subscription was made with another
-    /// key.
+    /// This module's code for Mozilla's error 109 if only this browser's subscription was made
+    /// with another key.
     private static let keyMismatch = "errno 109 mismatch"
     /// The words that Google and Apple use, alone or in words such as `BadJwtToken`, for a
     /// subscription with another key.
@@ -30,24 +30,25 @@ enum WebPushResponse {
             .init(400...400, aboutKey) { .deviceUnknown(reason: $0.reasonOfToken) },
             // Apple's BadJwtToken and VapidPkHashMismatch are among these answers.
             .init(401...403) { .deviceUnknown(reason: $0.reasonOfToken) },
-            // RFC 8030 answers 404 for a subscription that has ended; most services answer 410.
+            // For a subscription that has ended, RFC 8030 requires 404, but most services answer
+            // 410.
             .init(404...404) { .deviceGone(reason: $0.reason) },
             .init(410...410) { .deviceGone(reason: $0.reason) },
-            // The resource exists but accepts no pushes.
+            // The URL exists, but accepts no pushes.
             .init(405...405) { .deviceUnknown(reason: $0.reason) },
             // Microsoft throttles with 406.
             .init(406...406) { .deviceBusy(reason: $0.reason, retryAfter: $0.retryAfter ?? deviceDelay) },
             .init(408...408) { $0.overloadedIfTimed() },
             .init(429...429) { .deviceBusy(reason: $0.reason, retryAfter: $0.retryAfter ?? deviceDelay) },
             .init(400...499) { .rejected(reason: $0.reason) },
-            // Servers of UnifiedPush answer so for a topic to which nobody has subscribed lately.
+            // UnifiedPush servers answer 507 for a topic that nobody has subscribed to lately.
             .init(507...507) { .deviceBusy(reason: $0.reason, retryAfter: $0.retryAfter ?? deviceDelay) },
             .init(500...999) { $0.overloadedIfTimed() },
         ]
     )
 
     static func outcome(_ response: OutboundResponse, now: Date) -> SendOutcome {
-        // Apple and Mozilla answer in JSON, the others in text.
+        // Apple and Mozilla answer in JSON, the other services in plain text.
         let answer = try? JSONDecoder().decode(Answer.self, from: Data(response.body))
         let id = response.header("apns-id") ?? response.header("x-wns-msg-id")
         return self.table.outcome(
@@ -61,7 +62,7 @@ enum WebPushResponse {
         )
     }
 
-    /// The words of the table that occur in the answer.
+    /// The words of the outcome table that occur in the answer.
     private static func words(_ answer: Answer?, _ response: OutboundResponse) -> [String] {
         let texts = [
             answer?.reason, answer?.message, response.header("x-wns-error-description"),
@@ -75,8 +76,8 @@ enum WebPushResponse {
         return words
     }
 
-    /// The reason for logs. It never contains the body, in which some services repeat the
-    /// endpoint, a secret.
+    /// The reason for logs. The reason never contains the body: some services repeat the endpoint
+    /// there, which is secret.
     private static func reason(_ answer: Answer?, _ response: OutboundResponse) -> String {
         let status = "HTTP \(response.status)"
         if let word = ProviderWords.code(answer?.reason) { return "\(status) \(word)" }

@@ -3,11 +3,11 @@ package import Foundation
 package import PushCore
 package import Reactor
 
-/// Sends to browsers through the push services of their subscriptions. Call `close()` before its
-/// loop stops.
+/// Sends to browsers through the push services of their subscriptions. Call `close()` before the
+/// sender's event loop stops.
 ///
-/// Each allowed host has its own client, so that a push service that hangs takes no connection
-/// from the others.
+/// Each allowed host has a client of its own, so that a push service that does not answer uses no
+/// connections of other services.
 package final class WebPushSender: PushSender {
     private let request: WebPushRequest
     /// The rule for subscriptions, and the allowed push services.
@@ -16,7 +16,7 @@ package final class WebPushSender: PushSender {
     private let named: [HostPattern: NamedHosts]
     private let now: @Sendable () -> Date
 
-    /// Throws if a setting is unusable; nothing is sent before the first push.
+    /// Creates a sender, and sends nothing yet. Throws if a setting is unusable.
     package init(
         _ settings: WebPushSettings,
         on loop: EventLoop,

@@ -14,12 +14,13 @@ package struct WebPushSettings: Sendable {
     package var key: VAPIDKey
     /// The operator's contact for push services: `mailto:` or an https URL.
     package var subject: String
-    /// Hosts that a browser's endpoint may have; see `WebPushHandleRule`. Each is a lane of its
-    /// own.
+    /// The hosts that a browser's endpoint may have; see `WebPushHandleRule`. The pushes to each
+    /// host are in a queue (lane) of their own.
     package var allowedHosts: [String]
     /// The addresses that the names of these hosts may resolve to.
     package var addresses: AddressPolicy
-    /// The alerts that messages may carry: every message is padded to the length of the longest.
+    /// The alerts that messages may carry: every message is padded to the length of a message with
+    /// the longest alert.
     package var alerts: AlertPolicy
     /// The notification that Safari shows if the page's worker does not replace it; `nil` for no
     /// such notification.
@@ -33,7 +34,8 @@ package struct WebPushSettings: Sendable {
         addresses: AddressPolicy = .globalOnly,
         alerts: AlertPolicy = AlertPolicy(),
         placeholder: WebPushPlaceholder? = nil,
-        // HTTP/2 is not guaranteed, so a connection may carry only one push at a time.
+        // Several connections are needed, because without HTTP/2, which push services do not
+        // guarantee, a connection carries only one push at a time.
         connection: ConnectionSettings = ConnectionSettings(connections: 4)
     ) {
         self.key = key

@@ -3,9 +3,11 @@ internal import Cryptography
 package import CurlHTTP
 internal import Foundation
 
-/// The subscription that a browser gives a page: `JSON.stringify(subscription)`, W3C Push API.
+/// The subscription that a browser gives to a page (W3C Push API), as
+/// `JSON.stringify(subscription)` writes it.
 package struct WebPushSubscription: Sendable {
-    /// The reason why a text is not a subscription, as the end of a sentence about it.
+    /// The reason why a text is not a subscription, worded as the end of a sentence that begins
+    /// with the handle.
     package enum Flaw: Error, Sendable, Hashable, CustomStringConvertible {
         case notJSON
         case badEndpoint
@@ -22,11 +24,11 @@ package struct WebPushSubscription: Sendable {
         }
     }
 
-    /// A secret: whoever knows it can push.
+    /// The URL for pushes. It is secret: whoever knows it can send pushes to the browser.
     package let endpoint: OutboundURL
     /// The browser's public key, 65 bytes.
     let publicKey: P256.KeyAgreement.PublicKey
-    /// The browser's `auth`.
+    /// The authentication secret of the browser: the member `auth`.
     let secret: [UInt8]
 
     private struct Members: Decodable {
@@ -39,11 +41,12 @@ package struct WebPushSubscription: Sendable {
         let keys: Keys
     }
 
-    /// Reads the object; other members are ignored.
+    /// Reads the JSON object; members that a subscription does not need are ignored.
     ///
     /// Throws `Flaw` if a member is missing or malformed.
     package init(_ json: String) throws(Flaw) {
-        // The parser's reason does not matter to the client: the form is always the same.
+        // The decoder's error is not passed on: it would not help the client, since the form of a
+        // subscription is always the same.
         guard let members = try? JSONDecoder().decode(Members.self, from: Data(json.utf8)) else { throw .notJSON }
         // A host with a trailing dot is the same host, but it gives another origin than the push
         // service expects.
@@ -62,7 +65,7 @@ package struct WebPushSubscription: Sendable {
         self.secret = secret
     }
 
-    /// The same subscription in the canonical spelling, which the store saves and compares.
+    /// The subscription as JSON in the only spelling that the store saves and compares.
     package var canonical: String {
         // The endpoint's grammar allows no character that JSON would escape.
         let key = Base64.url.text(of: self.publicKey.x963Representation)
@@ -70,8 +73,8 @@ package struct WebPushSubscription: Sendable {
         return "{\"endpoint\":\"\(self.endpoint.text)\",\"keys\":{\"p256dh\":\"\(key)\",\"auth\":\"\(secret)\"}}"
     }
 
-    /// The audience that the push service expects in our token, RFC 8292 section 2; without the
-    /// default port.
+    /// The audience that the push service expects in the server's token (RFC 8292 section 2); it
+    /// lacks the port if the port is 443.
     var origin: String {
         let port = self.endpoint.port == 443 ? "" : ":\(self.endpoint.port)"
         return "https://\(self.endpoint.host)\(port)"

@@ -4,16 +4,18 @@ package import PushCore
 package import Reactor
 internal import Synchronization
 
-/// Posts events, signed, to one URL of the operator's. Call `close()` before its loop stops.
+/// Posts signed messages with events to one URL that the operator has configured. Call `close()`
+/// before the event loop of this object stops.
 package final class EventWebhook: EventSender {
     private let url: OutboundURL
     private let timeout: Duration
-    // It is a lock, because a reload may come at any time, and each use is short.
+    // A lock protects the secret, because a reload may replace it at any time, and each use is
+    // short.
     private let secret: Mutex<WebhookSecret>
     private let client: HTTPClient
     private let now: @Sendable () -> Date
 
-    /// Throws if a setting is unusable; nothing is sent before the first events.
+    /// Creates a sender, and sends nothing yet. Throws if a setting is unusable.
     package init(
         _ settings: WebhookSettings,
         on loop: EventLoop,
@@ -55,7 +57,7 @@ package final class EventWebhook: EventSender {
     }
 
     /// Events stay in the backlog if the receiver refuses them: an operator can repair the
-    /// receiver, and the server gives up no event because of an answer.
+    /// receiver, and no answer makes the server give up an event.
     static let table = OutcomeTable(
         accepted: 200...299,
         [
@@ -70,7 +72,7 @@ package final class EventWebhook: EventSender {
 }
 
 extension OutboundRequest {
-    /// A POST of JSON with the fields of Standard Webhooks.
+    /// A signed POST request of JSON, with the header fields of Standard Webhooks.
     static func signed(
         by secret: WebhookSecret,
         id: String,

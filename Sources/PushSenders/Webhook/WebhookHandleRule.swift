@@ -1,6 +1,7 @@
 package import PushCore
 
-/// A device's address at the operator's receiver; only the receiver knows its format.
+/// The rule for a device's address at the operator's receiver; only the receiver knows the format
+/// of addresses.
 package struct WebhookHandleRule: HandleRule {
     package init() {}
 

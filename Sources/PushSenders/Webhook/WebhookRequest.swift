@@ -2,8 +2,8 @@ internal import CurlHTTP
 internal import Foundation
 internal import PushCore
 
-/// Writes a push for the operator's receiver: the device, the notification or the code, and the
-/// alert.
+/// Writes a push for the operator's receiver: it contains the device, the id of the notification
+/// or the confirmation code, and the alert.
 struct WebhookRequest: Sendable {
     let url: OutboundURL
     let secret: WebhookSecret
@@ -20,7 +20,8 @@ struct WebhookRequest: Sendable {
         let body = Array("{\(content),\"handle\":\(handle)}".utf8)
         return OutboundRequest.signed(
             by: self.secret,
-            // The id is the same in every attempt, so that a receiver recognises a repeated push.
+            // The id is the same in every attempt, so that a receiver recognises a push that is
+            // sent again.
             id: push.attemptID.text,
             body: body,
             to: self.url,

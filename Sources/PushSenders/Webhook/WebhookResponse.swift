@@ -10,8 +10,8 @@ enum WebhookResponse {
         accepted: 200...299,
         [
             .init(410...410) { .deviceGone(reason: $0.reason) },
-            // The device is unknown, or the path is wrong for all devices: the results of other
-            // devices decide.
+            // Either the device is unknown, or the URL's path is wrong for all devices. The
+            // results of pushes to other devices show which.
             .init(404...404) { .deviceUnknown(reason: $0.reason) },
             // The URL is wrong: redirects are not followed.
             .init(300...399) { .misconfigured(reason: $0.reason) },

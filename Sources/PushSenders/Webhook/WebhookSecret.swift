@@ -3,18 +3,19 @@ internal import Cryptography
 internal import Foundation
 internal import PushCore
 
-/// The secrets of a webhook. Each push is signed with each of them, so that a receiver can change
-/// from one to the next.
+/// The secrets of a webhook. Each push is signed with each secret, so that a receiver can change
+/// from one secret to the next.
 ///
 /// https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
 struct WebhookSecret: Sendable {
-    /// The specification asks for 24 to 64 bytes.
+    /// The smallest number of bytes of a secret: the specification requires 24 to 64 bytes.
     static let shortest = 24
     private static let prefix = "whsec_"
 
     private let keys: [Secret<SymmetricKey>]
 
-    /// Reads one secret a line: `whsec_` and base64, or any other text, whose bytes are the key.
+    /// Reads a text with one secret on each line. A secret is `whsec_` and base64, or any other
+    /// text; the bytes of such a text are the key.
     init(_ text: Secret<String>) throws(SenderSettingsError) {
         var keys: [Secret<SymmetricKey>] = []
         for line in text.exposed.split(whereSeparator: \.isNewline) {
@@ -37,7 +38,7 @@ struct WebhookSecret: Sendable {
         self.keys = keys
     }
 
-    /// The value of `webhook-signature`.
+    /// The value of the header field `webhook-signature`.
     func signature(id: String, timestamp: String, body: [UInt8]) -> String {
         let content = Array("\(id).\(timestamp).".utf8) + body
         return self.keys.map { key in

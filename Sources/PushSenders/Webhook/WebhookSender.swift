@@ -3,13 +3,14 @@ package import Foundation
 package import PushCore
 package import Reactor
 
-/// Posts each push, signed, to one URL of the operator's. Call `close()` before its loop stops.
+/// Posts each push in a signed request to one URL that the operator has configured. Call `close()`
+/// before the sender's event loop stops.
 package final class WebhookSender: PushSender {
     private let request: WebhookRequest
     private let client: HTTPClient
     private let now: @Sendable () -> Date
 
-    /// Throws if a setting is unusable; nothing is sent before the first push.
+    /// Creates a sender, and sends nothing yet. Throws if a setting is unusable.
     package init(
         _ settings: WebhookSettings,
         on loop: EventLoop,

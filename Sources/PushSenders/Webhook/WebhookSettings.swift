@@ -4,7 +4,7 @@ package import PushCore
 package struct WebhookSettings: Sendable {
     /// The https URL to which every push is posted.
     package var url: String
-    /// The content of the file with the secrets, one a line.
+    /// The content of the file with the secrets, one secret on each line.
     package var secret: Secret<String>
     package var connection: ConnectionSettings
 

@@ -5,11 +5,12 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Gives devices of users without a password their tokens, by codes that work once.
+/// Gives tokens to devices of users without a password. A device sends a code that works once, and
+/// gets a token in exchange.
 struct EnrolmentHandler: Handler {
     let store: any TokenStore
     let authenticator: Authenticator
-    /// How long a token is valid.
+    /// How long a token is valid that was exchanged for a code.
     let lifetime: Duration
 
     var routes: [Route] {
@@ -26,10 +27,10 @@ struct EnrolmentHandler: Handler {
         ]
     }
 
-    /// Makes a code for a user; only this answer shows it.
+    /// Makes a code for a user; only the answer to this request shows the code.
     ///
     /// An administrator may make a code for any user. A publisher, as an app's own backend, may
-    /// make one only for users of its apps with the role `device` and without a password. Whoever
+    /// make a code only for a user of its apps who has the role `device` and no password. Whoever
     /// has the code can act as the user.
     private func makeCode(_ context: RequestContext) async throws -> Response {
         let caller = try context.user
@@ -83,8 +84,8 @@ struct EnrolmentHandler: Handler {
         )
         let expiresAt = now + TimeInterval(self.lifetime.components.seconds)
         var enrolment: Enrolment?
-        // The read comes first, because it is cheap: a stranger's guess does not enter the
-        // writer's queue.
+        // This read without a write comes first, because it is cheap: a stranger's wrong guess
+        // then does not enter the writer's queue.
         if let code = EnrolmentCode(text), try await context.reader.hasEnrolment(code.fingerprint, now: now) {
             enrolment = try await self.store.redeemEnrolment(code.fingerprint, expiresAt: expiresAt, now: now) {
                 let actor = AuditRecord.Actor(name: $0, token: nil, client: client.client, request: client.request)

@@ -6,8 +6,8 @@ extension RequestContext {
     /// The user whom the path names, if the caller may manage it.
     ///
     /// Throws a `not-found` problem for an unknown name, and also for a user outside of the
-    /// caller's apps. Throws a `forbidden` problem for other users whom the caller must not
-    /// manage.
+    /// caller's apps. Throws a `forbidden` problem for a user of the caller's apps whom the caller
+    /// must not manage.
     func managedUser() async throws -> User {
         let caller = try self.user
         guard let name = Username(self.parameter), let user = try await self.reader.user(named: name, visibleTo: caller)

@@ -5,15 +5,15 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Begins and ends sessions. A user exchanges the password for a token, in the answer or, for the
-/// console's page, in a cookie.
+/// Begins and ends sessions. A user exchanges the password for a token. The answer has the token
+/// in its body or, for the console's page, in a cookie.
 struct SessionHandler: Handler {
     let store: any TokenStore
     let authenticator: Authenticator
     let revoker: TokenRevoker
     let pages: PageSessions
     let lifetime: Duration
-    /// The lifetime of a session of the console's page: twelve hours, so that a user signs in
+    /// The lifetime of a session of the console's page: twelve hours, so that a user must sign in
     /// again on the next day.
     private static let pageLifetime = Duration.seconds(43_200)
 
@@ -29,10 +29,11 @@ struct SessionHandler: Handler {
 
     /// Gives the caller a token in place of the password.
     ///
-    /// A token cannot begin a session, or sessions could be extended for ever. A token of the
-    /// issuer can begin one if the configuration allows it; the session then has no more scopes
-    /// than that token. If a certificate or a proxy has identified the caller, the new token is
-    /// valid only together with such an identification.
+    /// A request with a token of this server cannot begin a session, or sessions could be extended
+    /// for ever. A token of the configured issuer can begin a session if the configuration allows
+    /// that; the session then has no more scopes than that token. If a certificate or a proxy has
+    /// identified the caller, the new token is valid only in requests whose caller is identified
+    /// in that way, too.
     private func beginSession(_ context: RequestContext) async throws -> Response {
         guard try context.token == nil else {
             throw Problem(.forbidden, "a session starts with the password; a token cannot start one")
@@ -133,6 +134,6 @@ struct SessionHandler: Handler {
 }
 
 extension Scopes {
-    /// An array of names.
+    /// The names of the scopes, as a JSON array.
     var json: JSONValue { .array(self.names.map { .string($0) }) }
 }

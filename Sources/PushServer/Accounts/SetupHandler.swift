@@ -10,7 +10,7 @@ internal import Synchronization
 /// The one-time code that permits its holder to make the first administrator of a server without
 /// users.
 package final class SetupCode: Sendable {
-    /// How long a code is valid.
+    /// How long a setup code is valid.
     package static let lifetime = Duration.seconds(3600)
 
     private let code = Mutex<(text: Secret<String>, end: ContinuousClock.Instant)?>(nil)
@@ -26,7 +26,7 @@ package final class SetupCode: Sendable {
         return text
     }
 
-    /// Whether this is the current code and it has not expired.
+    /// Whether `text` is the current code, and the code has not expired.
     func matches(_ text: String) -> Bool {
         guard let (code, end) = self.code.withLock({ $0 }), .now < end else { return false }
         let (given, made) = (Array(text.utf8), Array(code.exposed.utf8))
@@ -34,8 +34,8 @@ package final class SetupCode: Sendable {
         return zip(given, made).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
     }
 
-    /// Uses up the code; `false` if it is no longer the current one. Of several concurrent
-    /// requests, one gets `true`.
+    /// Uses up the code. Returns `false` if `text` is no longer the current code. Of several
+    /// concurrent calls with the code, only one returns `true`.
     func take(_ text: String) -> Bool {
         guard self.matches(text) else { return false }
         return self.code.withLock { code in
@@ -61,7 +61,8 @@ struct SetupHandler: Handler {
         ]
     }
 
-    /// Accepts a code once, and only while there are no users.
+    /// Makes the first administrator. Accepts a code only once, and only while the server has no
+    /// users.
     private func setUp(_ context: RequestContext) async throws -> Response {
         let body = try JSONBody(try await context.request.body.collect())
         let refusal = Problem(.forbidden, "the link was used or has expired; restart the server for a new one")

@@ -11,7 +11,7 @@ struct TokenHandler: Handler {
     let store: any TokenStore
     let reports: ReportReader
     let revoker: TokenRevoker
-    /// The lifetime of a token whose request names none.
+    /// The lifetime of a token if the request names no lifetime.
     let usualLifetime: Duration
     let logger: Logger
 
@@ -66,7 +66,7 @@ struct TokenHandler: Handler {
         )
     }
 
-    /// Lists tokens by prefix, a page at a time; a cursor is the last prefix.
+    /// Lists tokens by prefix, a page at a time; a cursor is the last prefix of the page before.
     private func listTokens(_ context: RequestContext) async throws -> Response {
         let query = try Query(context.request.head.query)
         let user = try query["user"].map { text in

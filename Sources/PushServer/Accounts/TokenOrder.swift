@@ -7,8 +7,9 @@ struct TokenOrder {
     let scopes: Scopes
     let lifetime: Duration
 
-    /// Reads a request's body. The default lifetime is `usual`. The default scopes are `scopes`,
-    /// or else the role's usual scopes.
+    /// Reads a request's body. Without a lifetime in the body, the lifetime is `usual`. Without
+    /// scopes in the body, the scopes are `scopes`; if `scopes` is `nil`, they are the role's
+    /// usual scopes.
     ///
     /// Throws an `invalid-member` problem for a scope that the role cannot have, or a lifetime
     /// beyond the maximum.

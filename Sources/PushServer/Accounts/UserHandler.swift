@@ -4,7 +4,7 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Manages users while the daemon runs, when no other process can.
+/// Manages users while the daemon runs: no other process can do so then.
 struct UserHandler: Handler {
     let store: any AccountStore
     let reports: ReportReader
@@ -49,8 +49,8 @@ struct UserHandler: Handler {
             throw Problem(.invalidMember, "Name must be 1 to 100 letters, digits, -, _, @, # or .")
         }
         guard ![".", ".."].contains(name.description) else {
-            // Clients and proxies remove such a segment from a path, so no request could reach the
-            // user.
+            // Clients and proxies remove the segments `.` and `..` from a path, so no request
+            // could reach a user of this name.
             throw Problem(.invalidMember, "Name must not be . or ..")
         }
         let role = try self.role(body) ?? .device
@@ -82,7 +82,7 @@ struct UserHandler: Handler {
         )
     }
 
-    /// Lists users, a page at a time; a cursor is the last name that was searched.
+    /// Lists users, a page at a time; a cursor is the last name of the page before.
     private func listUsers(_ context: RequestContext) async throws -> Response {
         let query = try Query(context.request.head.query)
         let apps = self.scope.limit(of: try context.user)
@@ -115,8 +115,8 @@ struct UserHandler: Handler {
         return Response(uncached: user.json)
     }
 
-    /// Changes a user. All changes take effect with the next request; a new password ends the
-    /// sessions that began with the old one.
+    /// Changes a user. All changes take effect with the user's next request. A new password ends
+    /// the sessions that began with the old password.
     private func changeUser(_ context: RequestContext) async throws -> Response {
         let body = try JSONBody(try await context.request.body.collect())
         let (role, apps) = (try self.role(body), try self.apps(body))
@@ -161,8 +161,8 @@ struct UserHandler: Handler {
         }
     }
 
-    /// Changes the caller's password. The request must have the current one, so that a token alone
-    /// cannot take over an account.
+    /// Changes the caller's password. The request must contain the current password: whoever has
+    /// only a stolen token cannot take over the account.
     private func changeOwnPassword(_ context: RequestContext) async throws -> Response {
         let body = try JSONBody(try await context.request.body.collect())
         let (current, new) = (try body.requiredString("Current"), try body.requiredString("New"))
@@ -177,8 +177,8 @@ struct UserHandler: Handler {
                 reader: context.reader
             )
         }
-        // The status is not 401: the caller is authenticated, and after 401 a client would only
-        // ask for the credentials again.
+        // The status is not 401, because the caller is authenticated. After 401, a client would
+        // only ask its user for the credentials again.
         guard isChanged else { throw Problem(.forbidden, "Current is not the user's present password") }
         return .noContent
     }
@@ -206,8 +206,8 @@ struct UserHandler: Handler {
         return apps
     }
 
-    /// The hash of the new user's password. A user without one needs `WithoutPassword`, since a
-    /// missing `Password` may be a mistake.
+    /// The hash of the new user's password. A request for a user without a password must have
+    /// `WithoutPassword`, since a missing `Password` may be a mistake.
     private func newHash(_ body: JSONBody, of name: Username, _ context: RequestContext) async throws -> PasswordHash {
         if try body.bool("WithoutPassword") == true {
             guard body.value("Password") == nil else {
@@ -229,7 +229,8 @@ struct UserHandler: Handler {
         }
     }
 
-    /// Runs `body`, and turns an error in a password into a problem with its member.
+    /// Runs `body`, and turns an error about a password into a problem that names the body's
+    /// member.
     private func naming<Value>(_ member: String, _ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()
@@ -247,7 +248,8 @@ extension String {
 }
 
 extension UserEntry {
-    /// The requirement in the audit, and in the outcome of an import.
+    /// Whether the user's clients must encrypt, as a text for the audit and for the outcome of an
+    /// import.
     static func encryption(isRequired: Bool) -> String { "encryption \(isRequired ? "required" : "optional")" }
 
     fileprivate var json: JSONValue {

@@ -8,7 +8,7 @@ package struct UserImport: Sendable {
     /// The result of a line; in a dry run, the result that the line would have.
     package enum Outcome: Sendable, Hashable {
         case added
-        /// The changes, in words.
+        /// The changes to the user, in words.
         case changed([String])
         case unchanged
         case refused(String)
@@ -19,14 +19,14 @@ package struct UserImport: Sendable {
     private let parameters: PasswordParameters
     private let takesHashes: Bool
     private let isDry: Bool
-    /// `nil`: the operator at the command line.
+    /// Who imports the users, for the audit; `nil` for the operator at the command line.
     private let actor: AuditRecord.Actor?
     private let now: @Sendable () -> Date
-    /// The names on earlier lines.
+    /// The names of the users on earlier lines.
     private var names: Set<Username> = []
 
-    /// Creates an import. New passwords use `parameters`. Without `takesHashes`, lines with a hash
-    /// are refused. A dry run changes nothing.
+    /// Creates an import. New users' passwords are hashed with `parameters`. If `takesHashes` is
+    /// `false`, lines with the hash of a password are refused. A dry run changes nothing.
     package init(
         store: any AccountStore,
         reader: any AccountReader,
@@ -47,9 +47,9 @@ package struct UserImport: Sendable {
 
     /// Applies a line. Throws only if the store fails.
     ///
-    /// A new user without a hash has no password. An existing password stays: an import uses the
-    /// hash of a line only for users without a password. Otherwise, a repeated import would undo
-    /// later changes by users.
+    /// A new user whose line has no hash gets no password. An existing password stays: an import
+    /// uses the hash of a line only for users without a password. If it replaced existing
+    /// passwords, a repeated import would undo later changes by users.
     package mutating func apply(_ line: UserLine) async throws -> Outcome {
         guard self.names.insert(line.name).inserted else { return .refused("\(line.name) has a line before") }
         guard line.hash == nil || self.takesHashes else {
@@ -66,7 +66,8 @@ package struct UserImport: Sendable {
             line.name,
             role: role,
             apps: line.apps ?? [.usual],
-            // A user who will be disabled must not have a password in the meantime.
+            // A new user whose line says `Disabled` is disabled only after this call, and must not
+            // be able to sign in until then. Therefore the user gets no password yet.
             password: .none(self.parameters),
             by: self.record(.addUser, line, role.rawValue),
             now: self.now()

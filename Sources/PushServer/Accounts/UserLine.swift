@@ -9,7 +9,8 @@ package import PushStore
 package struct UserLine: Sendable, Hashable {
     /// The longest line, in bytes.
     package static let maximumLength = 65_536
-    /// Members of exports and lists that an import ignores: the server derives them.
+    /// Members that exports and lists have, but that an import ignores, because the server derives
+    /// their values.
     private static let ignored: Set = ["HasPassword", "CreatedAt", "LastPush", "LastFetch"]
     private static let names = ["Name", "Role", "Apps", "Tags", "Disabled", "RequiresEncryption", "PasswordHash"]
 
@@ -19,7 +20,7 @@ package struct UserLine: Sendable, Hashable {
     package var tags: Set<Tag>?
     package var isDisabled: Bool?
     package var requiresEncryption: Bool?
-    /// `nil` if the line has no hash.
+    /// The hash of the user's password; `nil` if the line has none.
     package var hash: PasswordHash?
 
     /// Reads a line; `known` are the configured apps.
@@ -79,8 +80,8 @@ package struct UserLine: Sendable, Hashable {
         self.isDisabled = try Self.bool("Disabled", of: values)
         self.requiresEncryption = try Self.bool("RequiresEncryption", of: values)
         if let value = values["PasswordHash"] {
-            // An unreadable hash matches no password: the user could not sign in, and nothing
-            // would say why.
+            // No password matches an unreadable hash. If the import took this hash, the user could
+            // not sign in, and nothing would say why.
             guard let hash = value.text.map(PasswordHash.init(phc:)), hash.parameters != nil, !hash.isNone else {
                 throw UserLineError("PasswordHash must be Argon2id in the PHC string format, as an export has it")
             }
@@ -118,7 +119,7 @@ package struct UserLine: Sendable, Hashable {
 }
 
 extension [String] {
-    /// The set of the values that `body` returns for the elements.
+    /// The set of the values that `body` returns for the elements of the array.
     fileprivate func map<Value: Hashable>(
         _ body: (String) throws(UserLineError) -> Value
     ) throws(UserLineError) -> Set<Value> {
@@ -128,7 +129,7 @@ extension [String] {
     }
 }
 
-/// The fault of a line, worded to follow the line's number.
+/// The fault of a line, worded to follow the line's number in a message.
 package struct UserLineError: Error, Sendable, Hashable, CustomStringConvertible {
     package let description: String
 

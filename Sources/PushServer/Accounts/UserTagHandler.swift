@@ -4,8 +4,8 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Gives tags to users. A notification for such a tag goes to all devices of the users who have
-/// the tag, and they may read it.
+/// Gives tags to users. A notification for a user's tag goes to all devices of the users who have
+/// the tag, and these users may read it.
 struct UserTagHandler: Handler {
     let store: any AccountStore
 
@@ -37,7 +37,8 @@ struct UserTagHandler: Handler {
         let isSet = try await self.store.setTags(
             tags,
             ofUser: user.name,
-            // An administrator may manage the user, whatever the user's rights are.
+            // An administrator may manage every user, so the change needs no condition on the
+            // user's rights. For other callers, the rights must still be those that were checked.
             ifStill: context.user.role == .admin ? nil : user.rights,
             by: context.record(.setTags, of: user.name.description)
         )

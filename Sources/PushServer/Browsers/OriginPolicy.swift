@@ -3,17 +3,19 @@ internal import PushAPI
 internal import SocketHTTP
 
 /// Decides which pages may send requests from a browser, with its stored credentials: pages of the
-/// server's own origin and of the configured origins. It refuses requests of other pages, which
-/// cannot read any answer either.
+/// server's own origin and of the configured origins. It refuses requests of other pages. Other
+/// pages cannot read any answer either.
 ///
-/// Clients other than browsers send neither `Origin` nor `Sec-Fetch-Site`, and are not affected.
+/// Clients other than browsers send neither `Origin` nor `Sec-Fetch-Site`; the policy does not
+/// affect these clients.
 struct OriginPolicy: Sendable {
-    /// The fields that let the pages of an origin read an answer, keyed by the value of `Origin`.
+    /// For each allowed origin, by the value of `Origin`: the response fields that let the
+    /// origin's pages read an answer.
     private let readable: [String: ResponseFields]
-    /// The fields for all other requests, which say only that answers differ by `Origin`. `nil` if
-    /// no origin is allowed.
+    /// The response fields for requests whose `Origin` is missing or not allowed: only `Vary`,
+    /// which tells caches that answers differ by `Origin`. `nil` if no origin is allowed.
     let unreadable: ResponseFields?
-    /// The hosts that requests may name; if empty, any.
+    /// The hosts that the field `Host` of a request may name; if empty, `Host` may name any host.
     private let names: Set<String>
 
     init(allowed: Set<WebOrigin>, names: Set<String>) {
@@ -22,11 +24,12 @@ struct OriginPolicy: Sendable {
         self.unreadable = allowed.isEmpty ? nil : Self.vary
     }
 
-    /// Throws a `misdirected-request` problem for a request whose host is not a name of the
+    /// Throws a `misdirected-request` problem for a request whose `Host` is not a name of the
     /// server.
     ///
-    /// A page can have its own name resolve to the server's address (DNS rebinding). `Host` and
-    /// `Origin` then agree, and the browser treats the page as the server's own.
+    /// The owner of a foreign page can let the page's host name resolve to the server's address
+    /// (DNS rebinding). `Host` and `Origin` then agree, and the browser treats the page as the
+    /// server's own.
     func checkHost(of head: RequestHead, for found: RouteTable.Match) throws(Problem) {
         guard !self.names.isEmpty else { return }
         let authority = head.authority
@@ -40,9 +43,9 @@ struct OriginPolicy: Sendable {
         )
     }
 
-    /// Throws a `cross-origin` problem for a request of a foreign page that may change something
-    /// or needs a caller. Even a `GET` with a caller may leave a receipt, take the events of a
-    /// stream, or use up a quota.
+    /// Throws a `cross-origin` problem for a request of a foreign page if the request may change
+    /// something or needs an authenticated caller. Even a `GET` with a caller may leave a receipt
+    /// of a fetch, take the events of a stream, or use up a quota.
     func check(_ request: Request, for found: RouteTable.Match) throws(Problem) {
         let method = request.head.method
         guard !Self.isSafe(method) || found.needsCaller && method != .options else { return }
@@ -51,7 +54,7 @@ struct OriginPolicy: Sendable {
     }
 
     /// The answer to a CORS preflight of a page of an allowed origin (Fetch §4.8); `nil` for every
-    /// other request. It needs no credentials, as browsers send none.
+    /// other request. A preflight needs no credentials, because browsers send none with it.
     func preflight(_ head: RequestHead, for found: RouteTable.Match) -> Response? {
         guard
             head.method == .options, case .wrongMethod(let allowed, _) = found,
@@ -79,8 +82,8 @@ struct OriginPolicy: Sendable {
         let origin = head[.origin]
         switch head[.secFetchSite] {
         case nil, "none": return origin.flatMap { Self.isOwn($0, request) ? nil : Self.words($0) }
-        // The browser knows the address that the page used, while a proxy in between may have
-        // changed it.
+        // The browser's `same-origin` is trusted without a comparison with `Host`: the browser
+        // knows the address that the page used, and a proxy may have changed `Host`.
         case "same-origin": return origin == "null" ? Self.words("null") : nil
         case .some(let site): return origin.map(Self.words) ?? "Sec-Fetch-Site is \"\(site.prefix(40))\""
         }
@@ -90,8 +93,9 @@ struct OriginPolicy: Sendable {
         head[.origin].map { self.readable[$0] != nil } ?? false
     }
 
-    /// Whether an origin is the server's own as the client sees it: `Host` as sent, and the scheme
-    /// as far as it is known. `checkHost` has compared `Host` with the server's names.
+    /// Whether an origin is the server's own, as the client sees the server: with the received
+    /// `Host`, and with the scheme, if the scheme is known. `checkHost` has compared `Host` with
+    /// the server's names.
     private static func isOwn(_ text: String, _ request: Request) -> Bool {
         guard
             let origin = WebOrigin(text), let scheme = HTTPScheme(origin.scheme),
@@ -113,7 +117,8 @@ struct OriginPolicy: Sendable {
 
     private static let vary: ResponseFields = [.vary: "Origin"]
 
-    /// The fields name the origin itself: with `*`, browsers allow no credentials.
+    /// The fields name the origin itself and not `*`: browsers refuse `*` for requests with
+    /// credentials.
     private static func fields(for origin: WebOrigin) -> ResponseFields {
         [
             .vary: "Origin", .accessControlAllowOrigin: origin.description, .accessControlAllowCredentials: "true",
@@ -121,8 +126,8 @@ struct OriginPolicy: Sendable {
         ]
     }
 
-    /// The fields that a page may read in addition to those that are always readable, such as
-    /// `Content-Type` and `Expires`.
+    /// The response fields that a page may read. Some others, such as `Content-Type` and
+    /// `Expires`, are always readable, and need not be listed.
     private static let exposed: [HTTPField.Name] = [
         .myToken, .eTag, .location, .rateLimit, .rateLimitPolicy, .retryAfter, .requestID, .preferenceApplied,
         .contentDigest, .signatureInput, .signature, .account,
@@ -134,16 +139,17 @@ struct OriginPolicy: Sendable {
         .accessControlMaxAge: "7200",
     ]
 
-    /// The request fields that the API reads. `*` does not cover `Authorization`, and covers
-    /// nothing for requests with credentials.
+    /// The request fields that the API reads. The list is not `*`, because `*` does not allow
+    /// `Authorization`, and allows nothing in requests with credentials.
     private static let taken: [HTTPField.Name] = [
         .authorization, .contentType, .myToken, .acceptSignature, .requestID, .idempotencyKey, .prefer, .lastEventID,
         .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince,
     ]
 
-    /// The fields that libraries for tracing add to each request of a page: W3C's, and those of
-    /// Sentry, Datadog, Zipkin, Elastic and New Relic. A browser blocks the whole request if one
-    /// of its fields is not allowed. The server reads `traceparent` only.
+    /// The request fields that libraries for tracing add to each request of a page: W3C's, and
+    /// those of Sentry, Datadog, Zipkin, Elastic and New Relic. They are allowed, because a
+    /// browser blocks a whole request if one of its fields is not allowed. The server reads only
+    /// `traceparent`.
     private static let tracing = [
         "traceparent", "tracestate", "baggage", "sentry-trace", "x-datadog-trace-id", "x-datadog-parent-id",
         "x-datadog-origin", "x-datadog-sampling-priority", "b3", "elastic-apm-traceparent", "newrelic",

@@ -10,11 +10,12 @@ package struct WebOrigin: Sendable, Hashable, CustomStringConvertible {
     let scheme: String
     /// The host in lower case; an IPv6 address has its brackets.
     package let host: String
-    /// The origin in lower case, with the port only if it is not the scheme's default.
+    /// The origin in lower case. It has the port only if the port is not the scheme's default.
     package let description: String
 
-    /// Reads a scheme, a host and an optional port; `nil` if there is more text, or the parts are
-    /// malformed. The host must be ASCII: browsers send other names in their `xn--` form.
+    /// Reads a scheme, a host and an optional port; `nil` if a part is malformed, or if text such
+    /// as a path follows. The host must be ASCII: browsers send host names with other characters
+    /// in their `xn--` form.
     package init?(_ text: String) {
         guard let scheme = Self.scheme(of: text.utf8) else { return nil }
         let rest = text.utf8.dropFirst(scheme.utf8.count + "://".utf8.count)
@@ -29,8 +30,8 @@ package struct WebOrigin: Sendable, Hashable, CustomStringConvertible {
         self.description = "\(scheme)://\(host)\(number)"
     }
 
-    /// Whether nobody can change a page of this origin on its way to the browser: it comes over
-    /// TLS, from the machine itself, or from an app.
+    /// Whether nobody can change a page of this origin on its way to the browser, because the page
+    /// comes over TLS, from the browser's own machine, or from an app.
     package var isProtected: Bool {
         guard self.scheme == HTTPScheme.http.rawValue else { return true }
         return host == "localhost" || host.hasSuffix(".localhost") || host == "[::1]"
@@ -52,7 +53,7 @@ package struct WebOrigin: Sendable, Hashable, CustomStringConvertible {
         return String(decoding: scheme, as: UTF8.self).lowercased()
     }
 
-    /// The host, with its brackets if it has them, and the digits behind a colon.
+    /// The host, with its brackets if it has any, and the port after the colon.
     private static func parts(of text: Substring.UTF8View) -> (host: Substring.UTF8View, port: Substring.UTF8View?)? {
         var end = text.startIndex
         if text.first == UInt8(ascii: "[") {
@@ -66,17 +67,19 @@ package struct WebOrigin: Sendable, Hashable, CustomStringConvertible {
         return colon == UInt8(ascii: ":") ? (text[..<end], rest.dropFirst()) : nil
     }
 
-    /// A name in lower case, or an address in its canonical form.
+    /// The canonical form of a host: a name in lower case, or an address as `IPAddress` writes it.
+    /// `nil` if the host is malformed.
     private static func canonical(_ host: Substring.UTF8View) -> String? {
         let text = String(decoding: host, as: UTF8.self).lowercased()
         if host.first == UInt8(ascii: "[") {
-            // Brackets must not hold an IPv4 address, nor one that is mapped into IPv6.
+            // Brackets must not contain an IPv4 address, nor an IPv4 address that is mapped into
+            // IPv6.
             let address = IPAddress(text.dropFirst().dropLast())?.description
             return address.flatMap { $0.contains(":") ? "[\($0)]" : nil }
         }
         guard !text.isEmpty, host.allSatisfy({ $0.isLetterOrDigit || "-._".utf8.contains($0) }) else { return nil }
-        // Browsers treat a name whose last label is a number as an address, and write it in one
-        // form only.
+        // Browsers treat a name whose last label is a number as an IPv4 address, and send this
+        // address in its canonical form only.
         let isNumber = text.split(separator: ".").last?.utf8.allSatisfy(\.isDigit) == true
         return !isNumber || IPAddress(text)?.description == text ? text : nil
     }

@@ -7,8 +7,8 @@ internal import SocketHTTP
 /// Serves the console, the page with which administrators operate the server. Its files are part
 /// of the executable.
 ///
-/// The page itself is not secret: it requests all that it shows from the API, with its user's
-/// session.
+/// The page itself is not secret: it requests all data that it shows from the API, with the
+/// session of its user.
 struct ConsoleHandler: Handler {
     private static let folder = "/console/"
 
@@ -24,8 +24,8 @@ struct ConsoleHandler: Handler {
         ]
     }
 
-    /// Answers with a file. Caches must ask each time whether it has changed: after an update, all
-    /// files must be of one version.
+    /// Answers with a file. Caches must ask each time whether the file has changed: after an
+    /// update of the server, all files of the page must have the same version.
     private func show(_ name: String, _ context: RequestContext) throws -> Response {
         guard let file = ConsoleFile.all[name] else { throw Problem(.notFound) }
         var fields: ResponseFields = [.eTag: file.tag.description, .cacheControl: "no-cache"]
@@ -38,7 +38,8 @@ struct ConsoleHandler: Handler {
     }
 
     /// Allows scripts and styles of the page's own files only, and requests to its own server
-    /// only. Forbids frames around the page, and texts that become scripts or elements.
+    /// only. Forbids other pages to show the page in a frame, and forbids the page to turn texts
+    /// into scripts or elements.
     private static let policy: ResponseFields = [
         .contentSecurityPolicy: """
         default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; \
@@ -65,7 +66,7 @@ struct ConsoleFile: Sendable {
     private static let script = "text/javascript; charset=utf-8"
     private static let picture = "image/svg+xml"
 
-    /// The files by their names.
+    /// The page's files by their names.
     static let all: [String: ConsoleFile] = [
         "act.js": ConsoleFile(Self.script, act_js),
         "api.js": ConsoleFile(Self.script, api_js),

@@ -6,19 +6,22 @@ package import PushCore
 package struct Daemon: Sendable {
     /// The program's version.
     package let version: String
-    /// The certificates and secrets that expire, by their names in the configuration.
+    /// The configured certificates and secrets that expire, each with its name in the
+    /// configuration.
     package let credentials: @Sendable () -> [CredentialExpiry]
-    /// The lanes of this server's senders, each with its pause, if it is paused.
+    /// The lanes of this server's senders (a lane is the queue of pushes to one provider), each
+    /// with its pause; the pause is `nil` for a lane that is not paused.
     package let pauses: @Sendable () -> [Lane: Pause?]
     /// Ends the pause of a lane, if it is paused, so that its pushes are sent at once.
     package let retry: @Sendable (Lane) -> Void
-    /// Reads the keyring's file again, for the actor, and encrypts with its first key from now on.
-    /// If the old keyring stays in use, it returns the reason.
+    /// Reads the keyring's file again, and encrypts with the file's first key from now on. The
+    /// argument is the actor for the audit. If the old keyring stays in use, returns the reason.
     package let reloadKeys: @Sendable (AuditRecord.Actor) async throws -> String?
-    /// Encrypts again, in the background, all values that are under other keys.
+    /// Starts to encrypt again, in the background, all values that are not encrypted with the
+    /// keyring's first key.
     package let rewrap: @Sendable () -> Void
-    /// Accepts the machine's clock, for the actor; returns the clock's time, or `nil` if the
-    /// server accepts the clock already.
+    /// Accepts the machine's clock. The argument is the actor for the audit. Returns the clock's
+    /// time, or `nil` if the server accepts the clock already.
     package let acceptClock: @Sendable (AuditRecord.Actor) async throws -> Date?
     package let files: LocalFiles
 
@@ -44,12 +47,13 @@ package struct Daemon: Sendable {
 }
 
 extension [Lane: Pause?] {
-    /// Whether a sender of this server serves the lane. The dictionary must have all lanes of the
-    /// server, and `platforms` all platforms with a sender.
+    /// Whether a sender of this server serves the lane. This dictionary must have all lanes of the
+    /// server, and `platforms` must have all platforms with a sender.
     ///
-    /// A platform loses the lane of a host or an environment that the configuration no longer
-    /// names. A platform without any lane in the dictionary counts as having this one. A command
-    /// without a server knows no lanes, nor does a server whose delivery has not begun.
+    /// If the configuration no longer names a host or an environment, the dictionary lacks its
+    /// lane, and no sender serves it. If the dictionary has no lane at all of a platform, this
+    /// lane of the platform counts as served: a command without a server knows no lanes, nor does
+    /// a server whose delivery has not begun.
     func hasSender(for lane: Lane, among platforms: Set<String>) -> Bool {
         guard platforms.contains(lane.platform) else { return false }
         return self.keys.contains(lane) || !self.keys.contains { $0.platform == lane.platform }

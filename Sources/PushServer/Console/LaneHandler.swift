@@ -5,7 +5,8 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Ends pauses of lanes for administrators who have fixed the cause.
+/// Ends the pause of a lane (the queue of pushes to one provider) when an administrator, who has
+/// fixed the pause's cause, requests it.
 struct LaneHandler: Handler {
     let daemon: Daemon
     let logger: Logger

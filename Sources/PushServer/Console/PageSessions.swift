@@ -5,15 +5,15 @@ internal import PushAPI
 internal import PushCore
 internal import SocketHTTP
 
-/// Sessions of the console's page. Their token is in a cookie: no script can read it, and no other
-/// site can have a browser send it. Each request also has a value in the field `Page-Token`, which
-/// no form can send.
+/// Sessions of the console's page. The token of a session is in a cookie: no script can read this
+/// cookie, and no other site can make a browser send it. Each request of the page also has the
+/// field `Page-Token`, which no form can send.
 ///
-/// A request without that field has no session, whatever cookies it has.
+/// A request without `Page-Token` has no session, whatever cookies it has.
 struct PageSessions: Sendable {
-    /// Browsers accept a cookie with this prefix over an encrypted connection only, and send it to
-    /// this host only (RFC 6265bis section 4.1.3.2). Connections to the machine itself count as
-    /// encrypted.
+    /// Browsers accept a cookie with the prefix `__Host-` only over an encrypted connection, and
+    /// send it only to the host that has set it (RFC 6265bis section 4.1.3.2). For browsers,
+    /// connections to their own machine count as encrypted.
     private static let name = "__Host-sealpost"
     private static let attributes = "Path=/; Secure; HttpOnly; SameSite=Strict"
 
@@ -23,14 +23,14 @@ struct PageSessions: Sendable {
         self.code = KeyedHash(key: secret.derive("page token"))
     }
 
-    /// Whether the console's page has sent the request.
+    /// Whether the console's page has sent the request: only the page sends `Page-Token`.
     static func isOfPage(_ head: RequestHead) -> Bool { head.count(of: .pageToken) > 0 }
 
     /// The token of a request's session; `nil` if the request is not from the console's page.
     ///
     /// Throws an `invalid-token` problem if there is no session, or `Page-Token` does not match
-    /// it. With `isRestored`, the value of `Page-Token` may be missing: a reloaded page asks for
-    /// it.
+    /// it. If `isRestored` is `true`, the value of `Page-Token` may be empty: a page that was
+    /// reloaded has lost the value, and requests it again.
     func token(of head: RequestHead, isRestored: Bool = false) throws(Problem) -> Substring? {
         guard Self.isOfPage(head) else { return nil }
         guard let token = Self.cookie(of: head), let value = head[.pageToken] else {
@@ -42,13 +42,13 @@ struct PageSessions: Sendable {
         return token
     }
 
-    /// The value of `Page-Token` for a session: a keyed hash of its token, so that nothing is
-    /// stored.
+    /// The value of `Page-Token` for a session: a keyed hash of the session's token, so that the
+    /// server need not store the value.
     func value(for token: some StringProtocol) -> String {
         Hexadecimal.text(of: self.code.code { $0.update(data: Array(token.utf8)) }.prefix(16))
     }
 
-    /// Makes the browser store a token for some seconds.
+    /// Makes the browser store a token for `seconds` seconds.
     static func set(_ token: Secret<String>, seconds: Int64, in response: inout Response) {
         response.fields.append(.setCookie, "\(self.name)=\(token.exposed); Max-Age=\(seconds); \(self.attributes)")
     }

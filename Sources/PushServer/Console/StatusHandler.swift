@@ -5,8 +5,8 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Shows administrators the state of the server: throughput, backlog with its reasons, and
-/// credentials that expire soon.
+/// Shows administrators the state of the server: its throughput, the pushes that wait and why they
+/// wait, and the credentials that expire soon.
 struct StatusHandler: Handler {
     let store: any StoreHealth
     let daemon: Daemon
@@ -16,7 +16,7 @@ struct StatusHandler: Handler {
     let troubles: @Sendable () -> [String]
     let startedAt: Date
     let scope: AppScope
-    /// The largest number of servers that are shown.
+    /// The largest number of servers of the same database that the status shows.
     private static let maximumServers = 100
 
     var routes: [Route] {
@@ -61,7 +61,8 @@ struct StatusHandler: Handler {
         )
     }
 
-    /// The lanes of this server's senders and all lanes that have had pushes, by name.
+    /// The lanes (a lane is the queue of pushes to one provider) as JSON, sorted by name: those of
+    /// this server's senders, and all others that have ever had pushes.
     private func lanes(_ context: RequestContext) async throws -> [JSONValue] {
         let pauses = self.daemon.pauses()
         let tallies = try await context.reader.tallies()
@@ -95,13 +96,14 @@ struct StatusHandler: Handler {
 }
 
 extension StoreReader {
-    /// The seconds since the oldest push of a lane became due that no server has begun to send.
+    /// The number of seconds since the lane's oldest waiting push became due. A push waits until a
+    /// server has begun to send it. 0 if none waits.
     func overdue(of lane: Lane, now: Date) async throws -> TimeInterval {
         try await self.greatestAge(now: now) { queue in try await self.nextDue(in: lane, queue) }
     }
 
-    /// The age of the oldest notification that has a push in this lane, due now or scheduled for a
-    /// retry, in seconds; 0 if there is none.
+    /// The age, in seconds, of the oldest notification that has a push in this lane; the push is
+    /// due now or is scheduled for a retry. 0 if there is no such notification.
     func oldestAge(in lane: Lane, now: Date) async throws -> TimeInterval {
         try await self.greatestAge(now: now) { queue in try await self.oldestWaiting(in: lane, queue) }
     }

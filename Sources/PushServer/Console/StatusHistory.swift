@@ -3,21 +3,22 @@ internal import PushCore
 package import PushStore
 internal import Synchronization
 
-/// The counts of posts, pushes and fetches in the last hour, step by step. The counts are in
-/// memory only, and empty after a restart.
+/// The numbers of posts, pushes and fetches in each step of the last hour. They are kept in memory
+/// only, and are empty after a restart.
 ///
-/// Pushes are those of all servers that share the database; posts and fetches are those of this
-/// server.
+/// The numbers of pushes are those of all servers that share the database. The numbers of posts
+/// and fetches are those of this server.
 package final class StatusHistory: Sendable {
     static let step = Duration.seconds(15)
     /// The number of steps in an hour.
     static let count = 240
 
-    /// The notifications stored, and the payloads returned, since the start.
+    /// The number of notifications that this server has stored since its start, and the number of
+    /// payloads that it has returned.
     private let posted = Atomic(0)
     private let fetched = Atomic(0)
 
-    /// What happened in one step; `pending` is the number of pushes at its end.
+    /// What happened in one step; `pending` is the number of pushes that wait at the step's end.
     struct Step: Sendable, Hashable {
         var posted = 0
         var accepted = 0
@@ -27,9 +28,11 @@ package final class StatusHistory: Sendable {
     }
 
     private struct State {
-        /// The sums at the last reading; `nil` before the first.
+        /// The sums since the start, as they were last read; `nil` before they are read for the
+        /// first time.
         var sums: Step?
-        /// The number of the last step, counted from 1970. `steps` has the steps by their numbers.
+        /// The number of the last step; steps are numbered from 1970 on. `steps` has the steps by
+        /// their numbers.
         var last: Int64?
         var steps: [Int64: Step] = [:]
     }
@@ -46,20 +49,21 @@ package final class StatusHistory: Sendable {
         self.fetched.wrappingAdd(1, ordering: .relaxed)
     }
 
-    /// Reads the counts every step, until the task is cancelled.
+    /// Reads the sums at the end of each step, until the task is cancelled.
     package func run(_ reader: any OutboxReader, now: @Sendable () -> Date) async {
         while !Task.isCancelled {
-            // If the tallies cannot be read now, the next step includes them. Looks, pushes that
-            // only make a device sync, do not count.
+            // If the tallies cannot be read now, the next step includes the changes of this step.
+            // Looks do not count: a look is a silent push that only makes a device fetch changes.
             let tallies = try? await reader.tallies().filter { !Lane(stored: $0.key).isOfLooks }
             if let tallies { self.record(tallies.values, at: now()) }
             let rest = Self.seconds - now().timeIntervalSince1970.truncatingRemainder(dividingBy: Self.seconds)
-            // Shutdown interrupts the sleep; the loop's condition then ends the loop.
+            // A shutdown cancels the task, which interrupts the sleep; then the loop's condition
+            // ends the loop.
             try? await Task.sleep(for: .seconds(rest))
         }
     }
 
-    /// Records the changes since the last reading as the step that ends now.
+    /// Records the changes since the sums were last read as the step that ends now.
     func record(_ tallies: some Sequence<Tally>, at now: Date) {
         var sums = Step(
             posted: self.posted.load(ordering: .relaxed),
@@ -87,8 +91,8 @@ package final class StatusHistory: Sendable {
         }
     }
 
-    /// The steps of the last hour, the oldest first, and the time at which the last one ended. A
-    /// step is `nil` if the server did not run then.
+    /// The steps of the last hour, the oldest first, and the time at which the last step ended. A
+    /// step is `nil` if the server did not run during the step.
     func steps(at now: Date) -> (steps: [Step?], end: Date) {
         let end = Self.number(of: now)
         let steps = self.state.withLock { $0.steps }

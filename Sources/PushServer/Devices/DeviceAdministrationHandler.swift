@@ -5,7 +5,7 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Shows administrators the devices of all users, and unregisters them.
+/// Shows administrators the devices of all users, and lets them unregister a device.
 struct DeviceAdministrationHandler: Handler {
     let store: any DeviceStore
     let reports: ReportReader
@@ -54,8 +54,8 @@ struct DeviceAdministrationHandler: Handler {
         )
     }
 
-    /// Unregisters a device, which may register again: an administrator who wants to keep a user
-    /// out disables the user.
+    /// Unregisters a device. The device may register again: an administrator who wants to keep a
+    /// user out must disable the user.
     private func deleteDevice(_ context: RequestContext) async throws -> Response {
         guard
             let id = RegistrationID(context.parameter),
@@ -83,16 +83,17 @@ extension DevicePlace {
 }
 
 extension DeviceEntry {
-    /// Whether a caller with this limit sees the device. A device without a registration has no
-    /// app, so its user decides.
+    /// Whether a caller sees the device; `limit` are the apps that the caller sees, or `nil` for
+    /// all. A device that is not registered has no app, so the caller sees it only if the caller
+    /// sees the device's user (`seesUser`).
     func isSeen(within limit: Set<AppName>?, seesUser: Bool) -> Bool {
         guard let limit else { return true }
         if case .registered(let platform, _, _, _) = self.state { return limit.contains(platform.app) }
         return seesUser
     }
 
-    /// The device as JSON. `showsHandle` is `false` for viewers, who do not even see the ends of a
-    /// handle.
+    /// The device as JSON. `showsHandle` is `false` for viewers, who do not even see the first and
+    /// last characters of a handle.
     fileprivate func json(showsHandle: Bool) -> JSONValue {
         var (app, platform, environment) = (JSONValue.null, JSONValue.null, JSONValue.null)
         var (handle, tags) = (JSONValue.null, [JSONValue]())

@@ -5,9 +5,9 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// The public keys of devices for end-to-end encryption. The server stores their texts, and does
-/// not check whose keys they are. Devices approve each other's keys, and senders pin the keys that
-/// they have seen.
+/// Stores and lists the public keys of devices for end-to-end encryption. The server stores the
+/// keys as texts, and does not check whose keys they are. Devices approve each other's keys, and
+/// senders remember the keys that they have seen, and refuse others.
 struct DeviceKeyHandler: Handler {
     let store: any DeviceStore & NotificationStore
     let accounts: AccountIDs
@@ -23,7 +23,8 @@ struct DeviceKeyHandler: Handler {
     }
 
     /// Sets the keys of one of the account's devices. Any device of the account may do so: a
-    /// device that approves another one sends the other's text with its approval.
+    /// device that approves the key of a second device sends the text of that key with the
+    /// approval.
     private func setKey(_ context: RequestContext) async throws -> Response {
         guard let id = RegistrationID(context.parameter) else {
             throw Problem(.invalidParameter, "the registration id must be 1 to 128 letters, digits, -, _ or .")
@@ -41,8 +42,8 @@ struct DeviceKeyHandler: Handler {
         return .noContent
     }
 
-    /// Lists the devices to which a notification for a tag expression would go now, by their
-    /// users.
+    /// Lists the devices to which a notification for a tag expression would go now, grouped by
+    /// user.
     private func listKeys(_ context: RequestContext) async throws -> Response {
         let (query, user) = (try Query(context.request.head.query), try context.user)
         let expression = try query["to"].map(Self.expression) ?? .tag(Tag(of: user.name))

@@ -3,10 +3,11 @@ internal import PushCore
 internal import PushStore
 
 extension DeviceRegistration {
-    /// Reads the body of a registration. If others can guess the handle, `confirmation` is the id
-    /// of the notification that carries the code.
+    /// Reads the body of a registration. If others can guess handles of the platform, the
+    /// registration needs a confirmation: `confirmation` is the id of the notification whose push
+    /// carries the code.
     ///
-    /// Throws problems that name the member.
+    /// Throws problems that name the faulty member.
     init(
         _ body: JSONBody,
         id: RegistrationID,
@@ -33,9 +34,11 @@ extension DeviceRegistration {
         )
     }
 
-    /// The member `Shared`; false if absent. The registration id is the key of the account hints,
-    /// so it must be random. Earlier versions accepted ids that clients had made up: throws a
-    /// problem for such an id.
+    /// The member `Shared`; false if absent.
+    ///
+    /// The registration id is the key of the account hints, so nobody must be able to guess it: it
+    /// must be random. Earlier versions accepted ids that clients had made up: for such an id, a
+    /// shared registration gets a problem.
     private static func isShared(_ body: JSONBody, _ id: RegistrationID) throws(Problem) -> Bool {
         guard try body.bool("Shared") == true else { return false }
         guard id.isRandom else {
@@ -74,7 +77,8 @@ extension DeviceRegistration {
         case .text:
             return try self.handle(try body.requiredString("Handle"))
         case .registrationID:
-            // The handle of such a device is ignored, but must be a string if present.
+            // The handle that the request has for such a device is ignored, but must be a string
+            // if present.
             _ = try body.string("Handle")
             return try self.handle(id.description)
         case .object(let canonical):
@@ -93,7 +97,7 @@ extension DeviceRegistration {
         return handle
     }
 
-    /// Turns the flaw of a handle into a problem that names the platform.
+    /// Turns the error about a handle into a problem that names the platform.
     private static func checked<Value>(
         _ platform: Platform,
         _ read: () throws(HandleFlaw) -> Value
@@ -118,6 +122,6 @@ extension DeviceRegistration {
 }
 
 extension DeviceHandle {
-    /// The reason why a text is not a handle, for a problem's detail.
+    /// The reason why a text is not a handle, as the detail of a problem states it.
     static let rule = "is not 1 to \(DeviceHandle.maximumLength) visible ASCII characters"
 }

@@ -5,8 +5,8 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Sends a push to one device, and returns its provider's answer. The device must be the caller's,
-/// unless the caller is an administrator.
+/// Sends a push to one device, and returns the answer of the device's provider. The device must be
+/// the caller's, unless the caller is an administrator.
 struct DeviceTestHandler: Handler {
     let poster: NotificationPoster
     /// Signals when the delivery has stored the outcome of pushes.
@@ -21,8 +21,8 @@ struct DeviceTestHandler: Handler {
 
     /// How long a test waits for the provider's answer; shorter than the deadline of handlers.
     private static let testDeadline = Duration.seconds(20)
-    /// How often a test reads the state without a signal: some changes have none, such as a push
-    /// that expires before it is sent.
+    /// The interval at which a test reads the push's state without a signal. Some changes of the
+    /// state send no signal; for example, a push may expire before it is sent.
     static let testPause = Duration.seconds(5)
 
     private func testDevice(_ context: RequestContext) async throws -> Response {
@@ -49,7 +49,8 @@ struct DeviceTestHandler: Handler {
         )
     }
 
-    /// Reads the state at once, at each signal, and every `testPause`.
+    /// Waits for the push's outcome: reads the state of the push at once, at each signal, and
+    /// every `testPause`.
     private func answer(
         to id: NotificationID,
         at device: Int64,
@@ -69,8 +70,9 @@ struct DeviceTestHandler: Handler {
         }
     }
 
-    /// The reason why the lane sends nothing now; `nil` if the lane may send the push, even if
-    /// only as the probe of a paused lane.
+    /// The reason why the lane (the queue of pushes to the device's provider) sends nothing now.
+    /// `nil` if the lane may send the push, even if the lane is paused and sends this push only as
+    /// a probe.
     ///
     /// Only administrators and viewers see the reason of a pause, which may be about other users'
     /// devices.
@@ -88,7 +90,7 @@ struct DeviceTestHandler: Handler {
         case .accepted, .fetched, .read: ("accepted", nil)
         case .failed, .expired, .cancelled: ("failed", entry?.reason)
         case .queued where entry?.reason != nil: ("queued", entry?.reason)
-        // The device was unregistered meanwhile.
+        // There is no entry: the device was unregistered meanwhile.
         case nil: ("failed", "the device is no longer registered")
         case .queued, .sending: isLate ? ("queued", "the provider has not answered yet") : nil
         }

@@ -13,7 +13,8 @@ struct RegistrationHandler: Handler {
     /// Wakes the delivery.
     let workIsWaiting: @Sendable () -> Void
 
-    /// How long the list shows a registration after another account has registered its handle.
+    /// How long the list of a user's devices shows a device whose handle another account has
+    /// registered.
     private static let movedDevicesAreListed = Duration.seconds(30 * 86400)
 
     var routes: [Route] {
@@ -33,8 +34,8 @@ struct RegistrationHandler: Handler {
         ]
     }
 
-    /// Issues a registration id as a quoted string: the clients of Microsoft's tutorial cut off
-    /// the first and the last character of the body.
+    /// Issues a registration id. The body is the id in quotes, because the clients of Microsoft's
+    /// tutorial cut off the first and the last character of the body.
     private func requestRegistration(_ context: RequestContext) async throws -> Response {
         // A body is allowed and ignored.
         _ = try await context.request.body.collect()
@@ -56,8 +57,8 @@ struct RegistrationHandler: Handler {
     private func register(_ context: RequestContext) async throws -> Response {
         let id = try self.registrationID(context)
         let body = try JSONBody(try await context.request.body.collect())
-        // A random id of 31 bits may be in use already, so the loop draws again. The attempts are
-        // limited only so that a full table ends in an error.
+        // A random notification id of 31 bits may be in use already; then the loop draws another
+        // one. The number of attempts is limited only so that a full table causes an error.
         for _ in 0..<100 {
             guard let confirmation = self.ids.draw(at: context.now) else { continue }
             let registration = try DeviceRegistration(
@@ -73,8 +74,9 @@ struct RegistrationHandler: Handler {
         throw Problem(.busy, "no free notification id was found; try again")
     }
 
-    /// Throws a problem if a device for other pushes would become one for calls, or the reverse.
-    /// The device's queued pushes would move with the device, and the phone would ring for each.
+    /// Throws a problem if the registration would change a device for calls into a device for
+    /// other pushes, or the reverse. The queued pushes stay with the device, so the phone would
+    /// ring for pushes that are not calls.
     private func checkPurpose(
         of registration: DeviceRegistration,
         as id: RegistrationID,
@@ -90,7 +92,7 @@ struct RegistrationHandler: Handler {
         }
     }
 
-    /// Returns `nil` if the id of the confirmation's notification is in use.
+    /// Returns `nil` if the notification with the confirmation's code has an id that is in use.
     private func register(
         _ registration: DeviceRegistration,
         as id: RegistrationID,
@@ -159,7 +161,7 @@ struct RegistrationHandler: Handler {
     private func unregister(_ context: RequestContext) async throws -> Response {
         let id = try self.registrationID(context)
         let record = try context.record(.unregisterDevice, of: id.description)
-        // The answer is the same if the registration is missing or belongs to another user.
+        // The answer is also the same if the registration is missing or belongs to another user.
         _ = try await self.store.unregister(id, ofUser: context.user.id, by: record)
         return .empty
     }
@@ -185,15 +187,17 @@ struct RegistrationHandler: Handler {
             .init("LastPush", device.pushedAt.map { .string($0.rfc3339) } ?? .null),
             .init("Key", device.key.map { .string($0) } ?? .null),
         ]
-        // A browser whose subscription has another key must subscribe again.
+        // The list shows the server's key: a browser whose subscription was made with another key
+        // must subscribe again.
         if let key = self.settings.platforms[device.platform]?.applicationServerKey {
             members.append(.init("ServerKey", .string(key)))
         }
         return .object(members)
     }
 
-    /// A device whose handle another account has registered, as JSON. It has all members of a
-    /// registered device, for clients that expect them; the handle itself was erased.
+    /// A device whose handle another account has registered, as JSON. The JSON has all members of
+    /// a registered device, for clients that expect them; the handle is `…`, because the server
+    /// has erased the real one.
     private func item(_ device: MovedDevice) -> JSONValue {
         .object([
             .init("Id", .string(device.id.description)),

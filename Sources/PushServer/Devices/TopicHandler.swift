@@ -33,8 +33,8 @@ struct TopicHandler: Handler {
         return try await self.change(.join(tag), context)
     }
 
-    /// Leaves a topic. A device can also leave one that the configuration has reserved since it
-    /// joined.
+    /// Leaves a topic. A device can also leave a topic that the configuration has reserved after
+    /// the device joined it.
     private func leave(_ context: RequestContext) async throws -> Response {
         try await self.change(.leave(try self.topic(context)), context)
     }

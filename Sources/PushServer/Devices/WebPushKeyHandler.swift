@@ -3,7 +3,7 @@ internal import PushAPI
 internal import PushCore
 internal import SocketHTTP
 
-/// Returns the key that browsers need to subscribe.
+/// Returns the server's public key, which browsers need to subscribe to Web Push.
 struct WebPushKeyHandler: Handler {
     let settings: ServerSettings
 
@@ -12,7 +12,7 @@ struct WebPushKeyHandler: Handler {
     }
 
     /// Returns the key for a page to pass to `subscribe`. Caches may not store it: a page with an
-    /// old key would make subscriptions that fail.
+    /// old key would make subscriptions to which pushes fail.
     private func showKey(_ context: RequestContext) throws -> Response {
         let app = try self.settings.app(named: try Query(context.request.head.query)["app"], for: context.user)
         guard let key = self.settings.applicationServerKey(of: app) else {

@@ -5,8 +5,8 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Lists events: all of them for administrators, those of their apps for viewers, and those of
-/// their own notifications for publishers.
+/// Lists events. Administrators see all events, viewers see the events of their apps, and
+/// publishers see the events of notifications that they have sent.
 struct EventHandler: Handler {
     let reports: ReportReader
     /// Whether events are stored.
@@ -21,7 +21,8 @@ struct EventHandler: Handler {
         ]
     }
 
-    /// Lists events, the oldest first, a page at a time; a cursor is the number of an event.
+    /// Lists events, the oldest first, a page at a time; a cursor is the number of the last event
+    /// of the page before.
     private func listEvents(_ context: RequestContext) async throws -> Response {
         let query = try Query(context.request.head.query)
         let limit = try query.limit
@@ -50,7 +51,8 @@ struct EventHandler: Handler {
         )
     }
 
-    /// The events of pushes and devices of these apps, and of fetches of their notifications.
+    /// The events that are about these apps: about their pushes, about their devices, and about
+    /// fetches of their notifications.
     private static func events(
         _ events: [PushEvent],
         of apps: Set<AppName>,

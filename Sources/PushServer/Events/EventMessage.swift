@@ -2,10 +2,12 @@ package import Foundation
 internal import PushAPI
 package import PushCore
 
-/// The message that the operator's receiver gets: events in the form of `GET /api/events`, within
-/// the envelope that the Standard Webhooks specification recommends.
+/// The message with events that the server posts to the receiver that the operator has configured.
+/// Each event has the form of `GET /api/events`; the message around the events has the form that
+/// the specification Standard Webhooks recommends.
 package enum EventMessage {
-    /// The JSON text. It has the events in the order of their numbers, and no payload.
+    /// The JSON text of the message. It has the events in the order of their numbers, and contains
+    /// no payload of a notification.
     package static func body(of events: [PushEvent], at time: Date) -> [UInt8] {
         let message = JSONValue.object([
             .init("type", .string("sealpost.events")),
@@ -17,7 +19,7 @@ package enum EventMessage {
 }
 
 extension PushEvent {
-    /// The wire form.
+    /// The event in the form of `GET /api/events`.
     var json: JSONValue {
         let platform = self.platform.map(Platform.init(stored:))
         return .object([

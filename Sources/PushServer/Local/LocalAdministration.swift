@@ -5,14 +5,14 @@ internal import PushCore
 internal import PushStore
 package import SocketHTTP
 
-/// Answers the requests of the local admin socket: administrators' routes, for callers that the
-/// kernel has identified.
+/// Answers the requests of the local admin socket: it has the routes of administrators, and serves
+/// callers that the kernel has identified.
 ///
-/// Only the socket's own listener passes requests to it: requests to other listeners never reach
-/// it, whatever fields they have.
+/// Only the listener of this socket passes requests to this object: requests to other listeners
+/// never reach it, whatever fields the requests have.
 package final class LocalAdministration: Responder {
-    /// The host that requests must name. A proxy that forwards to the socket by mistake sends
-    /// another one.
+    /// The host that requests must name. A proxy that forwards requests to the socket by mistake
+    /// sends another host.
     package static let host = "sealpost.local"
 
     private let server: PushServer
@@ -20,8 +20,8 @@ package final class LocalAdministration: Responder {
     private let nameOf: @Sendable (UInt32) -> String
     private let logger: Logger
 
-    /// `admits` decides which users' processes are served; `nameOf` returns the name of a user for
-    /// the audit.
+    /// `admits` decides which of the machine's users may send requests; `nameOf` returns the name
+    /// of such a user for the audit.
     package init(
         _ server: PushServer,
         admits: @escaping @Sendable (UInt32) -> Bool,
@@ -44,7 +44,7 @@ package final class LocalAdministration: Responder {
 
     // MARK: - Private
 
-    /// Returns the administrator that a process acts as.
+    /// Returns the administrator as whom the sending process acts.
     ///
     /// Throws a `forbidden` problem for processes of users who are not admitted, and for requests
     /// of browsers and proxies.

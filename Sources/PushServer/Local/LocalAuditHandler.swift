@@ -12,8 +12,8 @@ struct LocalAuditHandler: Handler {
         [Route(.get, LocalPaths.audit, .atLeast(.admin, .manage)) { try await self.verify($0) }]
     }
 
-    /// Answers with a line: `Verified` with the number of the newest entry, or `Fault` with the
-    /// number of the first entry that was changed.
+    /// Answers with one line of JSON. Its member is `Verified`, the number of the newest entry, or
+    /// `Fault`, the number of the first entry that somebody has changed.
     private func verify(_ context: RequestContext) async throws -> Response {
         // The verification has its own reader, so that other reports need not wait for it.
         let reports = ReportReader(try self.store.makeReader())
@@ -30,8 +30,8 @@ struct LocalAuditHandler: Handler {
 }
 
 extension Response {
-    /// Lines of JSON that `body` writes one after the other, without a deadline; no cache may keep
-    /// them.
+    /// A response of JSON lines, which `body` writes one after the other, without a deadline. No
+    /// cache may keep the response.
     init(lines body: @escaping StreamingBody) {
         self.init(
             status: .ok,

@@ -14,8 +14,8 @@ struct LocalBackupHandler: Handler {
         [Route(.post, LocalPaths.backup, .atLeast(.admin, .manage), query: ["file"]) { try self.backUp($0) }]
     }
 
-    /// Answers with lines: `Step`, `Done` and `Total` as progress, and at the end the result of
-    /// `LocalFiles.backUp`.
+    /// Answers with lines of JSON. While the copy runs, each line has the members `Step`, `Done`
+    /// and `Total`; the last line has the result of `LocalFiles.backUp`.
     private func backUp(_ context: RequestContext) throws -> Response {
         guard let file = try Query(context.request.head.query)["file"], file.hasPrefix("/") else {
             throw Problem(.invalidParameter, "file must be an absolute path")
@@ -53,8 +53,8 @@ struct LocalBackupHandler: Handler {
         try await writer.write(line: answer)
     }
 
-    /// The result of the copy, once the copy has ended. A lock protects the result, since the copy
-    /// runs in another task.
+    /// Holds the result of the copy as soon as the copy has ended. A lock protects the result,
+    /// since the copy runs in another task.
     private final class Outcome: Sendable {
         let answer = Mutex<JSONValue?>(nil)
     }

@@ -8,15 +8,16 @@ internal import SocketHTTP
 /// Shows the counts of a notification's pushes by state.
 struct LocalDeliveryHandler: Handler {
     let reports: ReportReader
-    /// The number of pushes that one step counts.
+    /// The number of pushes that one step of a count counts.
     private let limit: Int
-    /// The cached counts that were made while devices were still being found. They are cached
-    /// apart: later, such a count could report a notification as finished without its last pushes.
+    /// The cached counts of notifications whose devices the server was still finding. They are
+    /// kept apart from `settled`: after the last device was found, such a count could report a
+    /// notification as finished although it lacks the last pushes.
     private let growing = DeliveryCounts(keptForStep: Self.keptForStep)
     private let settled = DeliveryCounts(keptForStep: Self.keptForStep)
-    /// How long a count is cached for each step that it took: about ten times a step's duration.
-    /// So counting takes a tenth of the time, and the progress bar of a waiting command still
-    /// moves.
+    /// How long a count is cached, for each step that the count took: about ten times the duration
+    /// of a step. Therefore counting takes only a tenth of the time while a command waits, and the
+    /// command's progress bar still moves.
     private static let keptForStep: TimeInterval = 0.2
 
     init(reports: ReportReader, limit: Int = DeliveryCounts.countedAtOnce) {

@@ -1,15 +1,16 @@
 package import PushAPI
 package import PushCore
 
-/// The work on the daemon's files that commands request; only the executable that assembles the
-/// daemon knows these files.
+/// The work on the daemon's files that commands request. It consists of closures, because only the
+/// executable that assembles the daemon knows these files.
 ///
-/// Each closure returns the JSON for the command to print, or `Problem`, an error text for
-/// commands, with its `ExitCode`. None of them blocks a thread, and each may take long.
+/// Each closure returns the JSON for the command to print, or JSON with the members `Problem`, an
+/// error text, and `ExitCode`, the command's exit code. No closure blocks a thread; each may take
+/// long.
 package struct LocalFiles: Sendable {
-    /// Lists the keys of the keyring, with the use of each.
+    /// Lists the keys of the keyring, with the use of each key.
     package let listKeys: @Sendable () async -> JSONValue
-    /// Adds a key to the keyring's file, for the actor.
+    /// Adds a key to the keyring's file, for the actor, whom the audit names.
     package let rotateKeys: @Sendable (AuditRecord.Actor) async -> JSONValue
     /// Removes a key that is not in use from the keyring's file, for the actor.
     package let removeKey: @Sendable (UInt32, AuditRecord.Actor) async -> JSONValue
@@ -32,11 +33,11 @@ package struct LocalFiles: Sendable {
 
 /// A copy of the database, with progress to read while it runs.
 package struct LocalBackup: Sendable {
-    /// The current step, and how many of its bytes are done; `nil` before it begins. Any thread
-    /// may call it.
+    /// The current step of the copy, and how many of its bytes are done; `nil` before the copy
+    /// begins. Any thread may call this closure.
     package let progress: @Sendable () -> (step: String, done: Int, total: Int)?
-    /// Makes the copy, and returns JSON as all `LocalFiles` do. If its task is cancelled, it ends
-    /// soon and leaves nothing behind.
+    /// Makes the copy, and returns JSON, as all closures of `LocalFiles` do. If its task is
+    /// cancelled, this closure ends soon, and deletes the unfinished copy.
     package let run: @Sendable () async -> JSONValue
 
     package init(

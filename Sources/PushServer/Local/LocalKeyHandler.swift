@@ -5,8 +5,8 @@ internal import PushStore
 internal import SocketHTTP
 internal import Synchronization
 
-/// Makes the daemon read the keyring again, and re-encrypt all values that are not under its first
-/// key.
+/// Makes the daemon read the keyring again, and encrypt again all values that are not encrypted
+/// with the keyring's first key.
 struct LocalKeyHandler: Handler {
     let store: any Store
     let reports: ReportReader
@@ -16,10 +16,11 @@ struct LocalKeyHandler: Handler {
         [Route(.post, LocalPaths.keys, .atLeast(.admin, .manage), query: ["counts"]) { try await self.reload($0) }]
     }
 
-    /// Answers with lines. The last one has `Seals`, the number of the key that encrypts,
-    /// `Renewed` and `Unreadable` values, and the keys that are now `Unused`. If the keyring's
-    /// first key is another one, it also has `Waits`: that key's number and the servers that lack
-    /// it.
+    /// Answers with lines of JSON. The last line has these members: `Seals`, the number of the key
+    /// with which the server encrypts; `Renewed` and `Unreadable`, numbers of values; and
+    /// `Unused`, the keys that no value needs any more. If the server does not encrypt with the
+    /// keyring's first key yet, the line also has `Waits`: the number of the first key, and the
+    /// servers that lack that key.
     ///
     /// The earlier lines report progress: the number of values that have been `Passed` and, with
     /// `counts=true`, their `Total`. A failure has its reason in `Refused` or `Failed`.
@@ -28,8 +29,8 @@ struct LocalKeyHandler: Handler {
         let reason = try await self.daemon.reloadKeys(try context.actor)
         return Response(lines: { writer in
             if let reason { return try await writer.write(line: [.init("Refused", .string(reason))]) }
-            // If the command has ended, the daemon continues to re-encrypt values in the
-            // background.
+            // Even if the command has ended early, the daemon continues to encrypt values again in
+            // the background.
             defer { self.daemon.rewrap() }
             do {
                 try await self.rewrap(isCounting: isCounting, writer)
@@ -69,7 +70,8 @@ extension LocalKeyHandler {
 /// Limits the rate of progress lines.
 private final class LinePace: Sendable {
     private static let interval = Duration.milliseconds(250)
-    // A lock protects the time, since the compiler cannot see that pages do not run concurrently.
+    // The last time at which a line was sent. A lock protects it, since the compiler cannot see
+    // that the closures that send lines do not run concurrently.
     private let last = Mutex(ContinuousClock.now)
 
     var isDue: Bool {

@@ -3,8 +3,8 @@ internal import PushAPI
 internal import PushCore
 internal import SocketHTTP
 
-/// Lists the keys of the keyring's file, adds one, and removes one. The server does not encrypt
-/// with a new key before `LocalKeyHandler` has the file read again.
+/// Lists the keys of the keyring's file, adds a key, and removes a key. The server does not
+/// encrypt with a new key until a request to `LocalKeyHandler` makes it read the file again.
 struct LocalKeyringHandler: Handler {
     let files: LocalFiles
 
@@ -27,7 +27,8 @@ struct LocalKeyringHandler: Handler {
 }
 
 extension Response {
-    /// One line of JSON, sent as soon as it is ready, without a deadline.
+    /// A response of one line of JSON, which is sent as soon as `line` has returned it; there is
+    /// no deadline.
     init(line: @escaping @Sendable () async -> JSONValue) {
         self.init(lines: { writer in try await writer.write(line: await line()) })
     }

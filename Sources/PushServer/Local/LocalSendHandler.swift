@@ -3,8 +3,8 @@ internal import PushAPI
 internal import PushCore
 internal import SocketHTTP
 
-/// Sends notifications for operators at the server's machine. An operator is not a user, so the
-/// order must name its recipients.
+/// Sends notifications for operators at the server's machine. An operator is not a user of the
+/// server, so the request must name the notification's recipients.
 struct LocalSendHandler: Handler {
     let poster: NotificationPoster
     let settings: ServerSettings
@@ -22,8 +22,8 @@ struct LocalSendHandler: Handler {
         let body = try JSONBody(try await context.request.body.collect())
         guard body.value("To") != nil else { throw Problem(.invalidMember, "To is missing") }
         let order = try NotificationOrder(body, caller: user, settings: self.settings, now: context.now)
-        // For a past time, the API sends at once. An operator who gives one has probably confused
-        // the day or the zone.
+        // If `SendAt` is in the past, the API sends at once, but this handler refuses it: an
+        // operator who gives a past time has probably confused the day or the time zone.
         guard order.sendAt.map({ $0 > context.now }) != false else {
             throw Problem(.invalidMember, "SendAt has passed; leave it out to send at once")
         }

@@ -30,7 +30,7 @@ struct LocalUserDataHandler: Handler {
         )
     }
 
-    /// `nil` if there is no user of that name.
+    /// The document about a user; `nil` if there is no user of that name.
     func document(about name: Username, _ reader: any StoreReader, now: Date) async throws -> UserDataDocument? {
         guard let user = try await reader.user(named: name), let entry = try await reader.userEntry(named: name)
         else { return nil }

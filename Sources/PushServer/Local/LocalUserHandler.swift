@@ -55,8 +55,10 @@ struct LocalUserHandler: Handler {
         return (bytes, page.last?.name)
     }
 
-    /// Answers with a line for each line of the body that is not blank, as soon as it is done. The
-    /// answer's line has `Line`, counted from 1, `Outcome`, and `Name`, `Changes` or `Reason`.
+    /// Imports the users in the body. Answers with one line for each line of the body that is not
+    /// blank, as soon as that line is imported. A line of the answer has the members `Line` (the
+    /// number of the body's line, counted from 1) and `Outcome`, and depending on the outcome
+    /// `Name`, `Changes` or `Reason`.
     private func importUsers(_ context: RequestContext) async throws -> Response {
         let query = try Query(context.request.head.query)
         let isDry = try query["dry"] == "true"

@@ -3,15 +3,16 @@ internal import PushAPI
 internal import PushCore
 internal import PushStore
 
-/// The stored data of one user as JSON: only what concerns this user.
+/// The stored data of one user as JSON: only data that concern this user.
 struct UserData: Sendable {
     let name: Username
-    /// When the account was made. An earlier account of the same name was another person's.
+    /// The time at which the account was made. Older data with the user's name belong to an
+    /// earlier account, which was another person's.
     let since: Date
     /// The ids of the user's registrations.
     let devices: Set<String>
 
-    /// Notes within the document about the data that it leaves out.
+    /// Notes that the document contains about the data that it leaves out.
     private static let notes = [
         "Payload is null for a notification that was recalled or dismissed, and for one that may be read once: the export does not use it up.",
         "The server stores no password and no token, only hashes of them, which are left out.",
@@ -20,7 +21,7 @@ struct UserData: Sendable {
         "Names and addresses of other users are left out of Audit.",
     ]
 
-    /// The document without its end, up to the first array.
+    /// The beginning of the document, up to its first array.
     static func head(_ user: UserEntry, _ account: AccountID, _ issued: IssuedAccount?, now: Date) -> [UInt8] {
         let account = JSONValue.object([
             .init("Name", .string(user.name.description)), .init("Account", .string(account.text)),
@@ -97,8 +98,9 @@ struct UserData: Sendable {
         return event.json.bytes
     }
 
-    /// `nil` for an entry that is neither by nor about the user. Of an entry about another user it
-    /// shows the action only, and of an entry by another user no actor.
+    /// The entry as an element of the document; `nil` if neither the actor nor the subject of the
+    /// entry is the user. If the subject is another user, the element shows the action only; if
+    /// the actor is another user, it shows no actor.
     func element(_ entry: AuditEntry) -> [UInt8]? {
         let isActor = Username(entry.actor) == self.name
         let isSubject = self.isSubject(of: entry)
@@ -114,8 +116,8 @@ struct UserData: Sendable {
         ]).bytes
     }
 
-    /// Whether the subject is the user or one of its devices. The detail of a moved device names
-    /// the user who had it, not the actor.
+    /// Whether the subject is the user or one of its devices. The audit entry about a moved device
+    /// has as its detail the name of the user who had the device before, not of the actor.
     private func isSubject(of entry: AuditEntry) -> Bool {
         switch entry.kind {
         case "device": self.devices.contains(entry.subject)

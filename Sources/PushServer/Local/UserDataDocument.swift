@@ -6,10 +6,10 @@ internal import Synchronization
 
 /// All stored data of one user as a JSON document.
 ///
-/// Its parts are read one after the other and page by page, so a change meanwhile may be in some
-/// of them only.
+/// The server reads the document's parts one after the other, page by page. A change during this
+/// time may appear in some parts only.
 struct UserDataDocument: Sendable {
-    /// Takes the next bytes of the document.
+    /// Accepts the next bytes of the document.
     typealias Output = @Sendable ([UInt8]) async throws -> Void
 
     let user: User
@@ -20,9 +20,10 @@ struct UserDataDocument: Sendable {
     let vault: Vault
     let apps: Set<AppName>
     let now: Date
-    /// The number of rows that one read has, so that other reports come in between.
+    /// The largest number of rows that one read returns. The number is limited so that reads of
+    /// other reports run in between.
     private static let pageSize = 500
-    /// The number of notifications that one read has, with their payloads and pushes.
+    /// The largest number of notifications that one read returns, with their payloads and pushes.
     private static let notifications = 50
 
     func write(to output: Output) async throws {
@@ -44,7 +45,7 @@ struct UserDataDocument: Sendable {
         }
     }
 
-    /// Writes the devices. Returns their ids, which entries of the audit contain.
+    /// Writes the devices. Returns the devices' ids, by which entries of the audit name them.
     private func writeDevices(to output: Output) async throws -> Set<String> {
         let ids = Mutex<Set<String>>([])
         try await self.write("Devices", to: output, from: DevicePlace?.none) { last, reader in
@@ -56,15 +57,16 @@ struct UserDataDocument: Sendable {
         return ids.withLock { $0 }
     }
 
-    /// Writes the notifications, also those of apps that the user has left: they are stored until
-    /// they expire.
+    /// Writes the user's notifications. Those of apps that the user has left are included: they
+    /// stay stored until they expire.
     private func writeNotifications(to output: Output) async throws {
         let apps = self.apps.union(self.user.apps).sorted()
         try await self.write("Notifications", to: output, from: NotificationPlace()) { place, reader in
             guard place.app < apps.count else { return ([], nil) }
             let app = apps[place.app]
             let page = try await reader.notifications(
-                // A list after a change also has the notifications that are no longer shown.
+                // A list of the changes after a number also has the notifications that the user no
+                // longer sees.
                 ChangeRange(after: place.change, limit: Self.notifications, isUnreadOnly: false, app: app),
                 for: self.user.id,
                 now: self.now,
@@ -89,8 +91,8 @@ struct UserDataDocument: Sendable {
         }
     }
 
-    /// Writes the user's entries of the audit. Reads all entries: their texts are encrypted, so
-    /// that no index can help.
+    /// Writes the user's entries of the audit. Reads all entries of all users: their texts are
+    /// encrypted, so the database has no index over them.
     private func writeAudit(about data: UserData, to output: Output) async throws {
         try await self.write("Audit", to: output, from: Int64?.none) { last, reader in
             let entries = try await reader.auditEntries(before: last, limit: Self.pageSize)
@@ -99,8 +101,9 @@ struct UserDataDocument: Sendable {
         }
     }
 
-    /// Writes a member that is an array, one element a line, page by page. `page` returns the
-    /// elements at a place, and the next place; `nil` after the last one.
+    /// Writes a member of the document that is an array: one element on each line, page by page.
+    /// `page` returns the elements of the page that begins at a place, and the place of the next
+    /// page; this place is `nil` after the last page.
     private func write<Place: Sendable>(
         _ name: String,
         to output: Output,
@@ -122,7 +125,8 @@ struct UserDataDocument: Sendable {
     }
 }
 
-/// The place after which the next notifications are read: an app's index, and a change.
+/// The place after which the next notifications are read: the index of an app, and the number of a
+/// change.
 private struct NotificationPlace: Sendable {
     var app = 0
     var change: Int64 = 0

@@ -1,12 +1,13 @@
 internal import Bytes
 
-/// The weight of gzip in `Accept-Encoding`: RFC 9110 section 12.5.3.
+/// What the field `Accept-Encoding` of a request says about gzip (RFC 9110 section 12.5.3).
 struct AcceptedCodings: Sendable, Hashable {
-    /// Whether gzip is acceptable, with at least the weight of no encoding.
+    /// Whether the client accepts gzip, and gives it at least the weight of `identity`, which
+    /// means no encoding.
     let prefersGzip: Bool
 
-    /// Reads the field, which is `nil` if the request has none. Ignores malformed members; the
-    /// first of two members for the same coding counts.
+    /// Reads the field, which is `nil` if the request has none. Ignores malformed members of the
+    /// list. If two members name the same coding, the first one counts.
     init(_ field: String?) {
         var weights: [String: Int] = [:]
         for member in (field ?? "").utf8.split(separator: UInt8(ascii: ",")) {
@@ -14,7 +15,8 @@ struct AcceptedCodings: Sendable, Hashable {
             weights[coding] = weight
         }
         let gzip = weights["gzip"] ?? weights["x-gzip"] ?? weights["*"] ?? 0
-        // An unlisted `identity` is acceptable, but was not asked for.
+        // A client that does not list `identity` accepts it, but has not asked for it, so its
+        // weight is 0 here.
         self.prefersGzip = gzip > 0 && gzip >= weights["identity"] ?? 0
     }
 

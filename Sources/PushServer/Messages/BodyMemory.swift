@@ -1,7 +1,8 @@
 internal import PushAPI
 internal import Synchronization
 
-/// Limits the memory for request bodies of one kind, from before they are read until the answer.
+/// Limits the memory for request bodies of one kind, from the time before a body is read until its
+/// request is answered.
 final class BodyMemory: Sendable {
     private struct State {
         var bytes = 0
@@ -13,7 +14,8 @@ final class BodyMemory: Sendable {
     private let refusal: Problem
     private let state = Mutex(State())
 
-    /// Throws `refusal` when the limit is reached.
+    /// `reserve` throws `refusal` if a limit is reached: `limit` for all users, `limitPerUser` for
+    /// one user.
     init(limit: Int, limitPerUser: Int? = nil, refusal: Problem) {
         self.limit = limit
         self.limitPerUser = limitPerUser ?? limit

@@ -4,30 +4,31 @@ internal import Foundation
 internal import PushCore
 internal import PushStore
 
-/// A strong validator, RFC 9110 section 8.8.3, with its quotes.
+/// A strong entity tag (RFC 9110 section 8.8.3) as text, with its quotes.
 struct EntityTag: Hashable, Sendable, CustomStringConvertible {
     let description: String
 
-    /// The tag of the same state in another encoding, which needs its own tag (RFC 9110 section
-    /// 8.8.3.3).
+    /// The entity tag of the same state in another content coding; each coding needs a tag of its
+    /// own (RFC 9110 section 8.8.3.3).
     func suffixed(_ suffix: String) -> EntityTag {
         EntityTag(description: "\(self.description.dropLast())\(suffix)\"")
     }
 
-    /// The comparison functions of RFC 9110 section 8.8.3.2. The tag that is compared with a list
-    /// is always strong.
+    /// The comparison functions of RFC 9110 section 8.8.3.2. Of the two compared tags, the
+    /// server's own is always strong.
     enum Comparison {
         case strong, weak
     }
 
-    /// Whether a list of tags, such as `If-None-Match`, names this one. Ignores the list from a
-    /// malformed tag on.
+    /// Whether a list of tags, such as the value of `If-None-Match`, names this tag. Ignores a
+    /// malformed tag and all that follows it in the list.
     func isNamed(by list: String, _ comparison: Comparison = .weak) -> Bool {
-        // Fast path: nearly every client sends only this tag. A string that equals ASCII text and
-        // has as many bytes is the same ASCII text.
+        // Fast path: nearly every client sends a list of only this tag. Swift may call strings
+        // with different bytes equal; a string that equals an ASCII string and has as many bytes
+        // has the same bytes.
         if list.utf8.count == self.description.utf8.count, list == self.description { return true }
-        // The code compares bytes: as a `Character`, a quote or a star would include a combining
-        // scalar after it.
+        // The code below compares bytes, not values of `Character`: a quote or a star with a
+        // combining scalar after it is another `Character`.
         let (quote, comma) = (UInt8(ascii: "\""), UInt8(ascii: ","))
         var rest = list.utf8[...]
         while true {
@@ -38,7 +39,7 @@ struct EntityTag: Hashable, Sendable, CustomStringConvertible {
             }
             let isWeak = rest.starts(with: "W/".utf8)
             if isWeak { rest = rest.dropFirst(2) }
-            // Quotes delimit the tags; commas do not, since a tag may contain one.
+            // Quotes delimit the tags; commas do not, since a tag may contain a comma.
             guard rest.first == quote, let end = rest.dropFirst().firstIndex(of: quote) else { return false }
             let counts = comparison == .weak || !isWeak
             if counts, rest[...end].elementsEqual(self.description.utf8) { return true }
@@ -54,10 +55,11 @@ extension EntityTag {
     }
 }
 
-/// The state of a notification that its entity tag encodes, as one account sees it.
+/// The state of a notification, as one account sees the notification. The entity tag encodes this
+/// state.
 ///
-/// A payload never changes after its release, so the tag has the notification's id and time in
-/// place of it. The tag reveals nothing that the answer does not contain.
+/// A payload never changes after its release, so the tag contains the notification's id and time
+/// in place of the payload. The tag reveals nothing that the answer does not contain.
 struct NotificationTag {
     let id: NotificationID
     let account: AccountID?
@@ -93,8 +95,8 @@ struct NotificationTag {
     }
 }
 
-/// Makes opaque tags of lists: half of a keyed hash over the values that a list depends on,
-/// without the payloads.
+/// Makes opaque entity tags of lists. A tag is half of a keyed hash over all values on which a
+/// list depends, except the payloads.
 struct EntityTagMaker: Sendable {
     private let hash: KeyedHash
 
@@ -102,15 +104,17 @@ struct EntityTagMaker: Sendable {
         self.hash = KeyedHash(key: key)
     }
 
-    /// The tag of a list as one user sees it.
+    /// The entity tag of a list as one user sees it.
     ///
-    /// The tag is strong. The number of a change is assigned once, and identifies the state of
-    /// that notification as the user sees it. So the bytes depend on few things: the numbers in
-    /// the list, whether there are more, and the cursor. The cursor identifies the list and its
-    /// end. A notification that expires removes its number from the list. The wrapped keys depend
-    /// on the device key that the request names.
+    /// The tag is strong: lists with different bytes have different tags. Each change of a
+    /// notification gets a number of its own, which identifies the notification's state as the
+    /// user sees it. So the bytes depend only on these numbers, on whether more notifications
+    /// follow, and on the cursor, which identifies the list and the page's end. If a notification
+    /// expires, its number is missing. The wrapped keys in the list depend on the device key that
+    /// the request names.
     func tag(of page: NotificationPage, cursor: String?, for user: Int64, deviceKey: [UInt8]?) -> EntityTag {
-        // The number of this use of the hash, then the values on which the body depends.
+        // The number 2 tells this use of the keyed hash from others; then come the values on which
+        // the body depends.
         let message = (Int64(2), user, Int64(page.hasMore ? 1 : 0), Int64(page.entries.count))
         let code = self.hash.code { hash in
             withUnsafeBytes(of: message) { hash.update(bufferPointer: $0) }
@@ -122,7 +126,8 @@ struct EntityTagMaker: Sendable {
         return Self.tag(of: code)
     }
 
-    /// A number from 0 to 255 for a tag, unpredictable without the key.
+    /// A number from 0 to 255 that depends on a tag, and that nobody can predict without the
+    /// hash's key.
     func padding(of tag: EntityTag) -> Int {
         let code = self.hash.code { hash in
             withUnsafeBytes(of: Int64(3)) { hash.update(bufferPointer: $0) }

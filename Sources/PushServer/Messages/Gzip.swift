@@ -3,11 +3,11 @@ internal import CZlib
 /// Compression by RFC 1952, for long answers of text.
 package enum Gzip {
     /// The fastest level: a page of 200 short texts shrinks to 0.23 of its length. The slowest
-    /// level reaches 0.19 in four times the time.
+    /// level shrinks the page to 0.19 of its length, but takes four times as long.
     private static let level: Int32 = 1
 
-    /// Compresses bytes; `nil` if memory is short. An uncompressed, meaningless file name of
-    /// `nameLength` characters precedes the compressed bytes.
+    /// Compresses bytes; returns `nil` if there is too little memory. An uncompressed, meaningless
+    /// file name of `nameLength` characters precedes the compressed bytes.
     package static func compress(_ bytes: [UInt8], nameLength: Int) -> [UInt8]? {
         // zlib keeps the stream's address, so the stream must not move.
         let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
@@ -18,8 +18,8 @@ package enum Gzip {
         var (input, name) = (bytes, [UInt8](repeating: UInt8(ascii: "x"), count: nameLength) + [0])
         return name.withUnsafeMutableBufferPointer { name in
             var header = gz_header()
-            // 255 means an unknown system. The header has no time either, so the same bytes
-            // compress to the same bytes.
+            // 255 means an unknown system. The header contains no time either, so equal inputs
+            // have equal outputs.
             header.os = 255
             header.name = name.baseAddress
             return withUnsafeMutablePointer(to: &header) { header in

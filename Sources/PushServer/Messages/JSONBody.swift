@@ -1,12 +1,12 @@
 internal import PushAPI
 internal import SocketHTTP
 
-/// The JSON object of a request, member by member. Names match in any case; unknown members are
-/// ignored.
+/// The JSON object in a request's body, whose members a handler reads one after the other. Upper
+/// and lower case are equal in the members' names; unknown members are ignored.
 struct JSONBody {
     private let json: JSONValue
 
-    /// Throws an `invalid-json` problem unless the bytes are a JSON object.
+    /// Parses a body. Throws an `invalid-json` problem unless the bytes are a JSON object.
     init(_ bytes: [UInt8]) throws(Problem) {
         let json = try JSONValue(body: bytes)
         guard case .object = json else { throw Problem(.invalidJSON, "the body is \(json.kind), not an object") }
@@ -80,7 +80,8 @@ struct JSONBody {
 }
 
 extension JSONValue {
-    /// Throws an `invalid-json` problem that says where the text stops being JSON.
+    /// Parses a body. If the bytes are not JSON, throws an `invalid-json` problem that says at
+    /// which byte the error is.
     init(body bytes: [UInt8]) throws(Problem) {
         do throws(JSONSyntaxError) {
             self = try JSONValue(reading: bytes)
@@ -89,16 +90,17 @@ extension JSONValue {
         }
     }
 
-    /// The probable mistake of the body's sender.
+    /// The advice against the mistake that the body's sender has probably made.
     private static func hint(at offset: Int, in bytes: [UInt8]) -> String {
-        // RFC 8259 section 8.1 demands UTF-8, and allows a parser to refuse a mark before it.
+        // RFC 8259 section 8.1 demands UTF-8, and allows a parser to refuse a byte order mark.
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { return "; remove the byte order mark" }
-        // UTF-16 and UTF-32 begin with their mark, or have a zero beside an ASCII character.
+        // A text in UTF-16 or UTF-32 begins with a byte order mark, or with an ASCII character
+        // that has a zero byte beside it.
         if [[0xFE, 0xFF], [0xFF, 0xFE]].contains(Array(bytes.prefix(2))) || bytes.prefix(2).contains(0) {
             return "; send it in UTF-8"
         }
-        // In a request such as `curl -d hello`, the first character is wrong: the quotes are
-        // missing.
+        // If the first character is wrong, as in `curl -d hello`, the sender has probably
+        // forgotten the quotes.
         return offset == 0 && !bytes.isEmpty ? "; put a text in double quotes" : ""
     }
 }

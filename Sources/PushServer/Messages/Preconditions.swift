@@ -5,17 +5,17 @@ internal import SocketHTTP
 
 /// The validators of a representation.
 struct Validators: Sendable, Hashable {
-    /// The tag of the answer, then the tags of the same state in other codings.
+    /// The entity tag of the answer, then the tags of the same state in other content codings.
     let tags: [EntityTag]
-    /// `nil` if the time of the last change is not certain.
+    /// The time of the last change; `nil` if it is not certain.
     let lastModified: HTTPDate?
 }
 
-/// The preconditions of a request: RFC 9110 section 13.
+/// The preconditions of a request (RFC 9110 section 13).
 struct Preconditions: Sendable {
     enum Outcome: Sendable, Hashable {
         case proceed
-        /// The client already has the representation under that tag.
+        /// The client already has the representation with that entity tag.
         case unchanged(EntityTag)
         case failed
     }
@@ -34,8 +34,8 @@ struct Preconditions: Sendable {
         self.modifiedSince = Self.date(.ifModifiedSince, of: head)
     }
 
-    /// Evaluates in the order of RFC 9110 section 13.2.2. `validators` are `nil` if there is no
-    /// representation.
+    /// Evaluates the preconditions in the order of RFC 9110 section 13.2.2. `validators` is `nil`
+    /// if the resource does not exist.
     func outcome(for validators: Validators?, now: Date) -> Outcome {
         if let match {
             guard validators?.tags.contains(where: { $0.isNamed(by: match, .strong) }) == true else { return .failed }
@@ -48,7 +48,8 @@ struct Preconditions: Sendable {
             return self.isReading ? .unchanged(tag) : .failed
         }
         guard self.isReading, let modifiedSince, let lastModified = validators.lastModified else { return .proceed }
-        // A state that changed within this second may change again before the second ends.
+        // `lastModified` is compared with the current second, too: a state that changed within
+        // this second may change again before the second ends.
         return lastModified <= min(modifiedSince, HTTPDate(now)) ? .unchanged(first) : .proceed
     }
 

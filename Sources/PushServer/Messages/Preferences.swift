@@ -4,8 +4,8 @@ internal import SocketHTTP
 
 /// The preferences in `Prefer` (RFC 7240) that the server knows: only `handling`.
 struct Preferences: Sendable, Hashable {
-    /// Whether the server must refuse a request with an unknown member or parameter:
-    /// `handling=strict`, section 4.4.
+    /// Whether the request has `handling=strict` (section 4.4): then the server must refuse the
+    /// request if it has an unknown member or parameter.
     let isStrict: Bool
 
     @inline(never)
@@ -13,11 +13,12 @@ struct Preferences: Sendable, Hashable {
         self.init(head[.prefer] ?? "")
     }
 
-    /// Ignores unknown and malformed preferences. If two preferences name the handling, the first
-    /// one counts, as section 2 says.
+    /// Reads the value of `Prefer`. Ignores unknown and malformed preferences. If `handling`
+    /// occurs twice, the first one counts, as section 2 says.
     init(_ field: String) {
         for preference in Self.split(Array(field.utf8)[...], at: UInt8(ascii: ",")) {
-            // Parameters follow a semicolon; `handling` has none.
+            // The parameters of a preference follow a semicolon. They are ignored, since
+            // `handling` has none.
             guard let pair = Self.split(preference, at: UInt8(ascii: ";")).first else { continue }
             let parts = Self.split(pair, at: UInt8(ascii: "=")).map(Self.trimmed)
             guard parts.count <= 2, Self.isWord(parts[0], "handling") else { continue }

@@ -1,7 +1,8 @@
 internal import PushAPI
 internal import SocketHTTP
 
-/// Pages of lists: a request has `limit` and `cursor`, and an answer has `Cursor` and `More`.
+/// Pages of lists: a request has the parameters `limit` and `cursor`, and an answer has the
+/// members `Cursor` and `More`.
 extension Query {
     /// The requested number of entries of a page; 100 by default.
     var limit: Int {
@@ -17,15 +18,16 @@ extension Query {
 
     /// The place at which a page begins, read from `cursor`; `nil` for the first page.
     ///
-    /// Throws an `invalid-cursor` problem if `read` returns `nil`.
+    /// Throws an `invalid-cursor` problem if `read`, which decodes the cursor, returns `nil`.
     func start<Place>(_ read: (String) -> Place?) throws(Problem) -> Place? {
         guard let text = try self["cursor"] else { return nil }
         guard let place = read(text) else { throw Problem(.invalidCursor, "restart the list without cursor") }
         return place
     }
 
-    /// The start of a page, for a route that once had the parameter `older` in place of `cursor`.
-    /// `rule` describes the values of `older` for the problem.
+    /// The place at which a page begins, for a route that once had another parameter, which
+    /// `older` names, in place of `cursor`. `rule` describes the valid values of that parameter
+    /// for the problem.
     func start<Place>(
         _ read: (String) -> Place?,
         older: String,
@@ -38,7 +40,8 @@ extension Query {
         return place
     }
 
-    /// The text of `cursor`, or of `older`, the parameter that the route once had in its place.
+    /// The text of the parameter `cursor`, or of the parameter that `older` names, which the route
+    /// once had in place of `cursor`.
     func cursor(older: String) throws(Problem) -> String? {
         guard let text = try self[older] else { return try self["cursor"] }
         guard try self["cursor"] == nil else {
@@ -49,8 +52,8 @@ extension Query {
 }
 
 extension Response {
-    /// A page of a list; no cache may keep it. `cursor` is the end of the page; `nil` if the list
-    /// is empty.
+    /// A page of a list; no cache may keep it. `cursor` is the text for the member `Cursor`, which
+    /// marks the page's end; `nil` if the list is empty.
     init(page name: String, _ entries: [JSONValue], cursor: String?, hasMore: Bool) {
         self.init(
             uncached: .object([

@@ -4,7 +4,7 @@ internal import PushAPI
 internal import PushCore
 
 extension Query {
-    /// About a century: longer periods have no meaning.
+    /// The longest period, in seconds: about a century, since longer periods have no use.
     private static let longestPeriod = 36_500 * 86_400
 
     /// The beginning of a period that ends now: a time in RFC 3339, or a length such as `90m`.
@@ -16,7 +16,7 @@ extension Query {
         if let milliseconds = CivilTime.milliseconds(rfc3339: text) {
             return Date(timeIntervalSince1970: TimeInterval(milliseconds) / 1000)
         }
-        // A caller may mean a number alone as a time, so a period needs its unit.
+        // The caller may mean a number without a unit as a time, so a period must have a unit.
         guard
             text.last?.isNumber == false, let seconds = Int(secondsOf: text),
             (0...Self.longestPeriod).contains(seconds)

@@ -1,11 +1,13 @@
 internal import Foundation
 internal import PushAPI
 
-/// The parameters after the question mark, percent-decoded; a plus is a space.
+/// The parameters after the question mark of a request's target, percent-decoded; a plus sign
+/// stands for a space.
 struct Query {
     private let parameters: [(name: String, value: String)]
 
-    /// Throws an `invalid-parameter` problem if the query is not percent-encoded UTF-8.
+    /// Decodes a query. Throws an `invalid-parameter` problem if the query is not percent-encoded
+    /// UTF-8.
     init(_ query: String?) throws(Problem) {
         var parameters: [(String, String)] = []
         for pair in (query ?? "").split(separator: "&") {
@@ -15,7 +17,7 @@ struct Query {
         self.parameters = parameters
     }
 
-    /// The names of all parameters, in their order.
+    /// The names of all parameters, in the order of the query.
     var names: [String] { self.parameters.map(\.name) }
 
     /// The value of a parameter; throws an `invalid-parameter` problem if it appears twice.

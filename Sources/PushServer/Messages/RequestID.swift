@@ -13,8 +13,9 @@ struct RequestID: Sendable, CustomStringConvertible {
     }
 
     private let source: Source
-    /// The place of the request in a trace: as the client names it, or the request's own span;
-    /// `nil` if there is neither, or if the client's field is malformed.
+    /// The place of the request in a trace: the place that the client names, or that of the
+    /// request's own span. `nil` if neither exists, or if the client's field `traceparent` is
+    /// malformed.
     var trace: TraceContext?
 
     static let maximumBytes = 128
@@ -22,8 +23,8 @@ struct RequestID: Sendable, CustomStringConvertible {
     private static let start = Array("\(String(UInt64.random(in: 0 ... .max), radix: 36))-".utf8)
     private static let count = Atomic(0)
 
-    /// Takes the client's id if it is 1 to 128 of `[A-Za-z0-9_-]`, else the next id of this
-    /// process.
+    /// Uses the id that the client has sent, if it consists of 1 to 128 characters of
+    /// `[A-Za-z0-9_-]`; otherwise, the next id of this process.
     init(_ head: RequestHead) {
         if let sent = head[.requestID], (1...Self.maximumBytes).contains(sent.utf8.count),
             sent.utf8.allSatisfy(Self.isAllowed)
@@ -32,12 +33,12 @@ struct RequestID: Sendable, CustomStringConvertible {
         } else {
             self.source = .count(Self.count.wrappingAdd(1, ordering: .relaxed).newValue)
         }
-        // A repeated field is ignored: nobody knows which one is right.
+        // A repeated `traceparent` is ignored: nobody knows which of its values is right.
         self.trace =
             head.count(of: .traceParent) == 1 ? head[.traceParent].flatMap { TraceContext(traceparent: $0) } : nil
     }
 
-    /// Takes the next id of this process.
+    /// Uses the next id of this process.
     init() {
         self.source = .count(Self.count.wrappingAdd(1, ordering: .relaxed).newValue)
         self.trace = nil
@@ -49,8 +50,8 @@ struct RequestID: Sendable, CustomStringConvertible {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The part that the audit stores. It has room for a UUID, and clients cannot fill the audit
-    /// with long ids.
+    /// The part of the id that the audit stores: as many characters as a UUID has. Longer ids are
+    /// cut, so that clients cannot fill the audit with them.
     var stored: String { String(self.description.prefix(36)) }
 
     /// Writes `description` without creating a string: most ids appear only in an answer.
@@ -63,7 +64,7 @@ struct RequestID: Sendable, CustomStringConvertible {
         }
     }
 
-    /// The fields that each line about the request has.
+    /// The fields of each line of the log about the request.
     var fields: Logger.Metadata {
         var fields: Logger.Metadata = ["request": "\(self.description)"]
         if let trace { fields["trace"] = "\(trace.trace)" }

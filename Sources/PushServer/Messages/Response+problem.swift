@@ -3,7 +3,7 @@ internal import PushAPI
 internal import SocketHTTP
 
 extension Response {
-    /// An error in the form of RFC 9457; never cached.
+    /// An answer with an error in the form of RFC 9457; no cache may keep it.
     init(_ problem: Problem, request: RequestID) {
         var problem = problem
         problem.instance = request.description
@@ -28,8 +28,8 @@ extension Response {
         }
     }
 
-    /// The challenge of RFC 6750 section 3.1. It offers no other scheme: the credentials
-    /// themselves are right.
+    /// An answer with the challenge of RFC 6750 section 3.1. It offers no other authentication
+    /// scheme: the credentials are right, and only lack a scope.
     init(_ error: InsufficientScope, request: RequestID) {
         self.init(Problem(.insufficientScope, "the token lacks the scope \(error.missing)"), request: request)
         self.fields.append(
@@ -38,8 +38,8 @@ extension Response {
         )
     }
 
-    /// Adds one line for each scheme, Basic first: Foundation's clients can read this form only
-    /// (RFC 9110 section 11.6.1).
+    /// Adds challenges (RFC 9110 section 11.6.1), one line for each authentication scheme, with
+    /// Basic first. Clients with Foundation can read only this form.
     private mutating func addChallenges(bearer: String) {
         self.fields.append(.wwwAuthenticate, #"Basic realm="sealpost", charset="UTF-8""#)
         self.fields.append(.wwwAuthenticate, bearer)
@@ -72,7 +72,7 @@ extension Response {
 }
 
 extension Problem {
-    /// The status with its phrase: a status that is made from a number has none.
+    /// The status with its reason phrase, which a status that is made from a number lacks.
     fileprivate var httpStatus: HTTPResponse.Status {
         switch self.status {
         case 400: .badRequest

@@ -4,14 +4,15 @@ internal import PushCore
 /// The member `Alert` of a notification: the alert that its pushes show in place of the fixed
 /// alert text of the provider's configuration.
 ///
-/// Every name and value is checked against the operator's list, so that providers never see text
-/// of the payload. An unknown member is refused even without strict handling.
+/// Every name and value must be in the lists that the operator has configured, so that providers
+/// never see text of the payload. An unknown member is refused even without strict handling.
 struct AlertOrder {
     let alert: PushAlert
     /// The requested alert, as the answer repeats it; it depends on the request alone.
     let json: JSONValue
 
-    /// Throws problems that name the member and the configuration key that lists its values.
+    /// Checks the member's value. Throws problems that name the faulty member of `Alert` and the
+    /// configuration key that lists the member's allowed values.
     init(_ value: JSONValue, from sender: Username, allowedBy policy: AlertPolicy) throws(Problem) {
         switch value {
         case .string(let name):
@@ -92,6 +93,6 @@ struct AlertOrder {
 }
 
 extension AlertMember {
-    /// The name in a request: `TitleKey`.
+    /// The name of the alert's member in a request, such as `TitleKey`.
     fileprivate var wireName: String { self.rawValue.prefix(1).uppercased() + self.rawValue.dropFirst() }
 }

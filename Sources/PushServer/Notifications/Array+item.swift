@@ -16,9 +16,10 @@ extension PayloadSource<Never> {
     }
 }
 
-/// Notifications as JSON, written without intermediate values.
+/// Writes notifications as JSON, without intermediate values.
 extension [UInt8] {
-    /// Appends a notification. Its payload, if shown, is JSON text, and goes out as stored.
+    /// Appends a notification. If the payload is shown, it is JSON text, and is written as it is
+    /// stored.
     mutating func append<Failure>(
         item id: NotificationID,
         payload: PayloadSource<Failure>?,
@@ -27,7 +28,7 @@ extension [UInt8] {
         expiresAt: Date,
         storage: StoragePolicy
     ) throws(Failure) {
-        // An item without its payload takes at most 139 bytes.
+        // The JSON of a notification without its payload has at most 139 bytes.
         try self.append(upTo: 144 + (payload?.count ?? 0)) { (writer) throws(Failure) in
             writer.write(#"{"Id":"#)
             writer.write(decimal: Int(id.rawValue))
@@ -63,7 +64,7 @@ extension [UInt8] {
         #"{"Id":"#.utf8.count + Self.digits(of: id) + #","Payload":"#.utf8.count
     }
 
-    /// The number of characters of a notification's id.
+    /// The number of decimal digits of a notification's id.
     static func digits(of id: NotificationID) -> Int {
         var (count, rest) = (1, id.rawValue / 10)
         while rest > 0 { (count, rest) = (count + 1, rest / 10) }
@@ -71,20 +72,21 @@ extension [UInt8] {
     }
 }
 
-/// Whether clients may store a notification. The JSON of the item says so, since `Cache-Control`
-/// also concerns proxies, and applies only to a whole list.
+/// Whether clients may store a notification. The notification's JSON says so, because
+/// `Cache-Control` does not suffice: it also concerns proxies, and applies only to a list as a
+/// whole.
 enum StoragePolicy: Sendable, Hashable {
     case allowed
-    /// The client must not store it.
+    /// The client must not store the notification.
     case never
-    /// A recipient can fetch the payload once, and no list shows it.
+    /// A recipient can fetch the payload only once, and no list shows the payload.
     case readOnce
 
     init(isStoredByClients: Bool, isReadOnce: Bool) {
         self = isReadOnce ? .readOnce : isStoredByClients ? .allowed : .never
     }
 
-    /// The end of the item's JSON, after the last text.
+    /// The end of the notification's JSON, after its last text value.
     fileprivate var end: StaticString {
         switch self {
         case .allowed: #""}"#

@@ -6,11 +6,12 @@ internal import SocketHTTP
 
 /// Accepts many notifications in one request.
 ///
-/// A few workers, apart from the event loops, process the batches. Each worker gives the writer
-/// one small transaction after the other, so that single posts pass in between.
+/// A few worker threads, apart from the event loops, process the batches. A worker stores a batch
+/// in small transactions, one after the other, so that the store's writer can store single posts
+/// in between.
 struct BatchHandler: Handler {
-    /// The number of concurrent batches: while one waits for its commit, the other is read and
-    /// encrypted.
+    /// The number of batches that are processed concurrently: while one batch waits for a commit,
+    /// the other one is read and encrypted.
     private static let workers = 2
 
     static let members = ["Notifications"]
@@ -25,7 +26,8 @@ struct BatchHandler: Handler {
         self.poster = poster
         self.idempotency = poster.idempotency
         self.settings = poster.settings
-        // The memory suffices for eight bodies of the largest size; one user may have two of them.
+        // The memory suffices for eight bodies of the largest size, at most two of them of one
+        // user.
         self.memory = BodyMemory(
             limit: poster.settings.maximumBatch * 8,
             limitPerUser: poster.settings.maximumBatch * 2,
@@ -52,8 +54,8 @@ struct BatchHandler: Handler {
 
     private func postBatch(_ context: RequestContext) async throws -> Response {
         let user = try context.user
-        // Users who may send only to themselves have the same limit as for other bodies; larger
-        // bodies are for backends.
+        // For users who may send only to themselves, a batch has the same size limit as other
+        // bodies: only backends need larger batches.
         guard user.role.includes(.publisher) else {
             return try await self.post(context.request.body.collect(), of: context)
         }

@@ -4,7 +4,8 @@ internal import PushAPI
 struct BatchOutcomes {
     private var results: [Result<SentNotification, Problem>]
 
-    /// Elements that are neither stored nor refused have `problem` as their outcome.
+    /// Creates the outcomes of `count` elements. Until an element is stored or refused, its
+    /// outcome is `problem`.
     init(_ count: Int, before problem: Problem) {
         self.results = Array(repeating: .failure(problem), count: count)
     }
@@ -17,10 +18,10 @@ struct BatchOutcomes {
     subscript(numbers: Range<Int>) -> ArraySlice<Result<SentNotification, Problem>> { self.results[numbers] }
 }
 
-/// The body of the answer to a batch, written portion by portion, in the order of the elements.
+/// The body of the answer to a batch, written part by part, in the order of the elements.
 struct BatchAnswer {
     private var text = Array(#"{"Outcomes":["#.utf8)
-    /// The number of elements whose outcomes are written.
+    /// The number of elements whose outcomes the text contains.
     private(set) var count = 0
 
     /// Appends `text`, which has the outcomes of the next `count` elements.
@@ -33,7 +34,7 @@ struct BatchAnswer {
 
     var body: [UInt8] { self.text + "]}".utf8 }
 
-    /// The JSON of outcomes as it is in the body, without the enclosing object.
+    /// The outcomes as JSON, as the body contains them, but without the enclosing object.
     static func text(
         of outcomes: ArraySlice<Result<SentNotification, Problem>>,
         in request: RequestID

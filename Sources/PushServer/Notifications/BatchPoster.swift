@@ -3,14 +3,14 @@ internal import PushAPI
 internal import PushCore
 internal import PushStore
 
-/// Stores the notifications of one request; each has its own outcome.
+/// Stores the notifications of one request, a batch; each notification has an outcome of its own.
 struct BatchPoster: Sendable {
     static let countRange = 1...500
-    /// The largest number of elements, and of payload bytes, of one transaction. They are small
-    /// enough that another post does not wait noticeably.
+    /// The largest number of elements, and of payload bytes, of one transaction. The numbers are
+    /// small enough that another post does not wait noticeably.
     private static let (chunk, chunkBytes) = (400, 1 << 19)
-    /// The largest number of elements of the first transaction: few, since the writer is idle
-    /// until they are read.
+    /// The largest number of elements of the first transaction: the number is small, since the
+    /// store's writer is idle until these elements are read.
     private static let firstChunk = 150
 
     let poster: NotificationPoster
@@ -19,7 +19,8 @@ struct BatchPoster: Sendable {
     let failures: FailureReport
     let reports: ReportReader
 
-    /// The parts of the batch's request that its processing needs apart from the event loop.
+    /// The parts of the batch's request that the worker needs: it processes the batch apart from
+    /// the event loop.
     struct Origin: Sendable {
         let user: User
         let quota: CallerQuota?
@@ -29,8 +30,8 @@ struct BatchPoster: Sendable {
         let key: IdempotencyGuard.KeyedRequest?
         let isStrict: Bool
         let now: Date
-        /// The time that is used to draw the batch's ids. It is random, so that it differs from
-        /// that of any other batch.
+        /// The moment that is used to draw the batch's ids. It is random and not the current time,
+        /// so that it differs from the moment of any other batch.
         let moment = Date(timeIntervalSince1970: .random(in: 0..<1e9))
     }
 
@@ -45,14 +46,14 @@ struct BatchPoster: Sendable {
     /// The elements of one transaction.
     private struct Portion {
         var drafts: [Draft] = []
-        /// The elements that cannot be stored, by their index in the batch.
+        /// The elements that cannot be stored, each with its index in the batch.
         var refused: [(number: Int, problem: Problem)] = []
         /// The index of the first element after this portion.
         var end: Int
     }
 
     /// Stores the notifications of the body; returns the body of the answer. Throws a problem if
-    /// the batch as a whole is refused; then nothing of it is stored.
+    /// the batch is refused as a whole; in that case nothing of the batch is stored.
     ///
     /// While the store commits one portion, the next one is read and encrypted, and the outcomes
     /// of the previous one are written.
@@ -109,8 +110,8 @@ struct BatchPoster: Sendable {
     ) -> Portion {
         var portion = Portion(end: start)
         var bytes = 0
-        // Among hundreds of ids of one moment, two are often equal. The element with the second
-        // one would have to wait for another commit.
+        // The ids that this portion has used. Among hundreds of ids of one moment, two are often
+        // equal; an element with an id that is used already would have to wait for another commit.
         var ids: Set<NotificationID> = []
         let end = start == 0 ? Self.firstChunk : start + Self.chunk
         for number in start..<min(end, elements.count) where bytes < Self.chunkBytes {
@@ -141,7 +142,8 @@ struct BatchPoster: Sendable {
                 "Notifications has more elements than the \(most) that the quota admits at once; send this one in another request"
             )
         }
-        // The quota was charged for the first element when the request was admitted.
+        // When the request was admitted, the caller's quota was charged for the first element, so
+        // only the others are charged here.
         if number > 0, let quota = origin.quota?.take(now: origin.now), quota.isExceeded {
             throw Problem(.rateLimited, "the next request is available in \(quota.seconds) seconds")
         }
@@ -165,9 +167,9 @@ struct BatchPoster: Sendable {
         return Draft(number: number, order: order.withoutPayload, post: post)
     }
 
-    /// Makes the post of an element. Ids of one transaction are close to each other, and far from
-    /// those of other transactions: at the rate of batches, ids of the same moment would often be
-    /// equal.
+    /// Makes the post of an element. The ids in one transaction are close to each other, and far
+    /// from the ids in other transactions: batches store so many notifications that ids of the
+    /// same moment would often be equal.
     private func newPost(
         _ order: NotificationOrder,
         _ payload: [UInt8],
@@ -190,7 +192,7 @@ struct BatchPoster: Sendable {
         }
     }
 
-    /// The draft with another id, and with its payload encrypted again for that id.
+    /// The draft with another notification id, and with its payload encrypted again for that id.
     private func renewed(_ draft: Draft, of origin: Origin) throws -> Draft {
         let taken = draft.post
         let place = SealedPlace.payload(taken.id, sender: taken.sender)
@@ -200,10 +202,10 @@ struct BatchPoster: Sendable {
         return draft
     }
 
-    /// Stores the drafts of a portion. Drafts with ids that are in use get new ids. They are
-    /// stored before the next portion, which keeps elements with one collapse key in their order.
+    /// Stores the drafts of a portion. Drafts whose ids are in use get new ids, and are stored
+    /// before the next portion. So elements with the same collapse key stay in their order.
     ///
-    /// Returns the problem that would refuse all further drafts, if there is one.
+    /// Returns the problem that would refuse all further drafts, or `nil`.
     private func store(
         _ drafts: [Draft],
         in batch: IdempotentRequest?,
@@ -246,9 +248,9 @@ struct BatchPoster: Sendable {
         }
     }
 
-    /// Stores drafts in one transaction. If it fails, each draft gets a transaction of its own, so
-    /// that a faulty draft fails alone. `stop` is the problem that would refuse all further
-    /// drafts.
+    /// Stores drafts in one transaction. If the transaction fails, each draft gets a transaction
+    /// of its own, so that only a faulty draft fails. `stop` is the problem that would refuse all
+    /// further drafts.
     private func store(
         _ drafts: ArraySlice<Draft>,
         in batch: IdempotentRequest?,
@@ -287,7 +289,7 @@ struct BatchPoster: Sendable {
 }
 
 extension StoreError {
-    /// Whether other writes would fail, too.
+    /// Whether all other writes would fail for the same reason.
     fileprivate var concernsAll: Bool {
         switch self {
         case .busy, .full, .broken, .unavailable, .unknownOutcome: true

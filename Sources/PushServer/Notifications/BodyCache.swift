@@ -6,22 +6,22 @@ internal import Synchronization
 
 /// Caches the bodies of notifications that many phones fetch at the same moment.
 ///
-/// A broadcast makes thousands of phones fetch the same encrypted payload. The cache lets the
-/// server decrypt it once for each event loop instead of once for each phone.
+/// A broadcast makes thousands of phones fetch the same encrypted payload. With the cache, the
+/// server decrypts the payload once for each event loop instead of once for each phone.
 ///
 /// The store still answers every fetch. The cache uses an entry only if the store has just
 /// returned the bytes that the entry was made from. A notification that was recalled, has expired
 /// or was encrypted with another key therefore never comes from the cache. Payloads that may be
 /// read once are not cached.
 ///
-/// Each loop has 32 slots of at most 16 KiB, so that loops do not wait for each other. The last
-/// bits of the notification's id, which is random, select the slot. The second fetch of a
-/// notification fills the slot, and a fetch of another notification empties it. An entry lives for
-/// five to ten seconds, and its memory is overwritten before it is freed.
+/// Each event loop has 32 slots of its own, of at most 16 KiB, so that loops do not wait for each
+/// other. The last bits of the notification's id select the slot; they are random. The second
+/// fetch of a notification fills the slot, and a fetch of another notification empties it. An
+/// entry lives for five to ten seconds, and its memory is overwritten before it is freed.
 final class BodyCache: Sendable {
     /// The time between two calls of `evictOld`.
     static let interval = Duration.seconds(5)
-    /// The length of the longest body that is cached, in bytes.
+    /// The length of the longest cached body, in bytes.
     static let longest = 16_384
     static let slotCount = 32
 
@@ -29,7 +29,7 @@ final class BodyCache: Sendable {
         /// The notification that was fetched last.
         var id: NotificationID?
         var entry: Entry?
-        /// Whether `evictOld` has seen the slot once.
+        /// Whether a call of `evictOld` has already found this entry; the next call evicts it.
         var isOld = false
     }
 
@@ -52,7 +52,7 @@ final class BodyCache: Sendable {
     /// Returns the body of an unread notification from the cache, or the result of `decrypt`.
     ///
     /// - Parameters:
-    ///   - notification: The row that the store has just returned.
+    ///   - notification: The notification's row, which the store has just returned.
     ///   - loop: The index of the caller's event loop.
     ///   - decrypt: Makes the body; its error is thrown.
     func body<Failure>(
@@ -78,7 +78,7 @@ final class BodyCache: Sendable {
         return body
     }
 
-    /// Evicts the entries that an earlier call has already seen.
+    /// Evicts the entries that the call before this one has already found.
     func evictOld() {
         for loop in self.loops {
             loop.slots.withLock { slots in
@@ -110,7 +110,8 @@ final class BodyCache: Sendable {
 }
 
 extension BodyCache.Entry {
-    /// Whether the body was made from the same bytes and times as `other` has.
+    /// Whether the body was made from a notification with the same encrypted bytes and the same
+    /// times as `other`.
     fileprivate func isMade(from other: StoredNotification) -> Bool {
         let (own, others) = (self.notification.sealedPayload, other.sealedPayload)
         guard

@@ -5,29 +5,30 @@ internal import PushCore
 
 /// Turns the numbers of changes into cursors, and cursors back into numbers.
 ///
-/// A cursor is one AES block over the number and its list, under a separate key. The same number
-/// and list always make the same cursor, so that it can be a validator. It reveals nothing about
-/// the server's activity, and clients cannot derive one cursor from another. At most two in 2^64
-/// invented texts pass for a cursor.
+/// A cursor is one AES block: the number and the list, encrypted with a key that has no other use.
+/// The same number and the same list always make the same cursor, so that a cursor can be an
+/// entity tag. A cursor reveals nothing about the server's activity, and clients cannot derive one
+/// cursor from another. Of 2^64 invented texts, at most two are valid cursors.
 struct CursorMaker: Sendable {
-    /// The list of a cursor; the cursor is valid for this list only.
+    /// The list to which a cursor belongs; the cursor is valid for this list only.
     struct List: Sendable, Hashable {
         let user: Int64
         let app: AppName
-        /// The list of unread notifications skips those that are read. Its cursor, if used for the
-        /// full list, would miss them.
+        /// Whether the list has only unread notifications. Its cursor must not be valid for the
+        /// full list: the client would miss the notifications that are read.
         let isUnreadOnly: Bool
 
-        /// Ids of users have fewer than 40 bits in any database. The app takes 23 of the other
-        /// bits, or none if it is the default app.
+        /// The list as one number. The ids of users have fewer than 40 bits in any database. The
+        /// app's hash takes 23 of the other bits; the default app's bits are 0. One bit is for
+        /// `isUnreadOnly`.
         fileprivate var number: UInt64 {
             UInt64(bitPattern: self.user) ^ self.appBits << 40 | (self.isUnreadOnly ? 1 << 63 : 0)
         }
 
         private var appBits: UInt64 {
             if self.app == .usual { return 0 }
-            // FNV-1a. If two apps have the same bits, a client could only use its cursor of one
-            // app for its own list of the other.
+            // The hash is FNV-1a, which suffices: if two apps have the same bits, a client can
+            // only use a cursor of its list for one app in its own list for the other app.
             let hash = self.app.description.utf8.reduce(UInt64(0xcbf2_9ce4_8422_2325)) {
                 ($0 ^ UInt64($1)) &* 0x100_0000_01b3
             }
@@ -45,12 +46,12 @@ struct CursorMaker: Sendable {
         var block = [UInt8]()
         block.append(bigEndian: UInt64(bitPattern: change))
         block.append(bigEndian: list.number)
-        // Throws only for a wrong length of the block or the key.
+        // `permute` throws only if the block or the key has a wrong length.
         try? AES.permute(&block, key: self.key)
         return Base64.url.text(of: block)
     }
 
-    /// The number of the change at the cursor; `nil` if the cursor was not issued for that list.
+    /// The number of the change at the cursor; `nil` if the cursor was not issued for `list`.
     func change(at cursor: String, of list: List) -> Int64? {
         guard
             var block = Base64.url.bytes(in: cursor.utf8), block.count == 16,

@@ -13,30 +13,33 @@ struct DeletionHandler: Handler {
 
     var routes: [Route] {
         [
-            // The id of the device key is part of the entity tag in `If-Match`.
+            // The parameter `key`, the id of a device key, is part of the entity tag with which
+            // `If-Match` is compared.
             Route(.delete, "\(Paths.notifications)/{id}", .atLeast(.device, .fetch), query: ["key"]) {
                 try await self.deleteNotification($0)
             }
         ]
     }
 
-    /// The number of pages of pushes that a recall cancels before its answer; the others are
-    /// cancelled when they become due.
+    /// The number of pages of pushes that a recall cancels before its answer; a push on a later
+    /// page is cancelled when it becomes due.
     private static let pagesAtOnce = 20
 
-    /// The effect of a `DELETE`, which depends on the user's relation to the notification.
+    /// The effect of a `DELETE`. It depends on whether the user is the sender or a recipient of
+    /// the notification.
     enum Deletion: Hashable {
         case recallAsSender
-        /// Cancels pushes that are not sent yet; every sender may do so.
+        /// Cancels only the pushes that are not sent yet. Every sender of a notification may do
+        /// so.
         case cancelAsSender
         case dismiss
         case recallAsAdministrator
 
-        /// The deletions that a user may make, in the order in which they are tried; the first
-        /// that applies determines the answer.
+        /// The effects that a `DELETE` of a user can have, in the order in which they are tried.
+        /// The first effect that is possible determines the answer.
         ///
-        /// `maySend` is `false` for a token without the scope `send`: a phone's token that may
-        /// only fetch dismisses even notifications that its user has sent.
+        /// `maySend` is `false` for a token without the scope `send`: with a phone's token that
+        /// may only fetch, a `DELETE` dismisses even a notification that its user has sent.
         static func candidates(for role: Role, maySend: Bool) -> [Deletion] {
             switch role {
             case .admin where maySend: [.recallAsSender, .dismiss, .recallAsAdministrator]
@@ -65,11 +68,11 @@ struct DeletionHandler: Handler {
         throw Problem(.notFound)
     }
 
-    /// The read mark for which the request's preconditions hold, if the user is a recipient; `nil`
-    /// for all other users.
+    /// If the user is a recipient: the notification's present read mark, for which the request's
+    /// preconditions hold. `nil` for all other users.
     ///
-    /// Throws a `precondition-failed` problem if they do not hold. A notification that the user
-    /// cannot delete is reported later, as not found.
+    /// Throws a `precondition-failed` problem if the preconditions do not hold. If the user cannot
+    /// delete the notification, the caller of this function reports it as not found.
     private func expectation(
         _ id: NotificationID,
         of user: User,
@@ -81,7 +84,7 @@ struct DeletionHandler: Handler {
         let found = try await reader.notification(id, for: user.id, alsoAsSender: maySeeOwn, now: context.now)
         guard let found else {
             // A user who cannot fetch the notification may still recall it, but has no
-            // representation of it.
+            // representation with which a precondition could hold.
             let sender = user.role == .admin ? nil : user.id
             if maySeeOwn, preconditions.outcome(for: nil, now: context.now) == .failed,
                 try await reader.isThere(id, from: sender, now: context.now)

@@ -5,17 +5,20 @@ internal import Synchronization
 
 /// Counts a notification's pushes by state, and caches a count that took long.
 final class DeliveryCounts: Sendable {
-    /// The number of pushes that one step counts, so that no other report and no write waits until
-    /// a long count has ended. A count of fewer pushes is never cached.
+    /// The largest number of pushes that one step of a count counts. Because of the steps, no
+    /// other report and no write waits until a long count has ended. The count of a notification
+    /// with fewer pushes is not cached.
     static let countedAtOnce = 10_000
     static let kept: TimeInterval = 10
 
-    /// The number of steps for a request that does not wait for a complete count: about 100 ms.
+    /// The number of steps for a request that does not wait for a complete count. These steps take
+    /// about 100 ms.
     static let stepsOfPart = 5
 
     private struct Count: Sendable {
         var counts: [DeliveryStage: Int] = [:]
-        /// The number of the last device that was counted; `nil` if all were.
+        /// The number of the last device whose pushes were counted; `nil` if all pushes were
+        /// counted.
         var last: Int64? = 0
         var steps = 0
         var madeAt: Date
@@ -29,10 +32,12 @@ final class DeliveryCounts: Sendable {
         self.keptForStep = keptForStep
     }
 
-    /// Counts by calls of `countSome`. Each call counts up to `countedAtOnce` pushes after a
-    /// device's number, and returns the last device's number, or `nil` at the end.
+    /// Counts a notification's pushes by calls of `countSome`. Each call counts up to
+    /// `countedAtOnce` pushes to devices after a number, and returns the number of the last
+    /// device, or `nil` if it has counted the last push.
     ///
-    /// Counting stops after `steps` calls, and the next request continues there.
+    /// Counting stops after `steps` calls of `countSome`, and the next request for the same
+    /// notification continues after the last counted device.
     func counts(
         of id: NotificationID,
         steps: Int? = nil,
@@ -53,15 +58,15 @@ final class DeliveryCounts: Sendable {
         if known == nil, step == 1, count.last == nil { return (count.counts, true) }
         count.madeAt = now
         self.long.withLock { [count] counts in
-            // Another request may have counted further meanwhile.
+            // Another request may have counted more pushes meanwhile.
             if let other = counts[id], self.isFresh(other, at: now), other.last ?? .max > count.last ?? .max { return }
             counts[id] = count
         }
         return (count.counts, count.last == nil)
     }
 
-    /// Whether a count may still be used. Setting the clock back must not make a count last
-    /// longer.
+    /// Whether a count may still be used. `abs` is needed, because a count must not stay in use
+    /// longer if the clock is set back.
     private func isFresh(_ count: Count, at now: Date) -> Bool {
         abs(now.timeIntervalSince(count.madeAt)) < min(Self.kept, self.keptForStep * Double(count.steps))
     }

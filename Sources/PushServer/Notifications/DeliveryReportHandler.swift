@@ -47,7 +47,7 @@ struct DeliveryReportHandler: Handler {
                 try await $0.countDeliveries(of: id, after: device, limit: DeliveryCounts.countedAtOnce)
             }
         }
-        // Reading one more than the limit reveals whether there are more.
+        // One entry more than the limit is read, which reveals whether a further page exists.
         let entries = try await self.reports.run { try await $0.deliveries(of: id, after: start, limit: limit + 1) }
         let shown = entries.prefix(limit)
         return Response(

@@ -9,7 +9,7 @@ internal import SocketHTTP
 struct FailureHandler: Handler {
     let reports: ReportReader
     private let scope: AppScope
-    /// The number of pushes that one request examines for a filter.
+    /// The largest number of failed pushes that one request compares with a filter.
     private let maximumExamined: Int
 
     init(reports: ReportReader, scope: AppScope, maximumExamined: Int = ListScanLimits.maximumSearched) {
@@ -43,7 +43,7 @@ struct FailureHandler: Handler {
         var scan = ListScan<FailedPush, FailurePlace>(
             after: start,
             limit: limit,
-            // Without a filter every examined push is found, so one step suffices.
+            // Without a filter every push that is read is in the list, so one step suffices.
             step: filter.passesAll ? limit : ListScanLimits.step,
             maximumSearched: self.maximumExamined,
             place: \.place,
@@ -61,7 +61,7 @@ struct FailureHandler: Handler {
     }
 }
 
-/// The failed pushes that a list shows.
+/// Decides which failed pushes a list shows.
 private struct FailureFilter: Sendable {
     private let app: AppName?
     private let user: Username?

@@ -3,10 +3,11 @@ internal import Glibc
 internal import PushAPI
 internal import Synchronization
 
-/// A few threads for slow work of users, served in turn, so that no event loop waits for it.
+/// A few threads that run slow work of users, so that no event loop waits for the work. The users
+/// are served in turn.
 ///
-/// A thread ends when no work waits. All threads have a lower priority than the event loops, whose
-/// fetches go first.
+/// A thread ends when no work waits. All threads have a lower priority than the event loops, so
+/// that fetches go first.
 final class FairPool: Sendable {
     private struct Waiter: Sendable {
         let turn: CheckedContinuation<Int, any Error>
@@ -15,7 +16,7 @@ final class FairPool: Sendable {
 
     private let workers: [PoolWorker]
     private let queue: Mutex<FairQueue<Waiter>>
-    /// How long work may wait. A client would hardly wait longer, and the refusal asks it to
+    /// How long work may wait. A client would hardly wait longer. The refusal asks the client to
     /// retry.
     private let timeout: Duration
     private let refusal: Problem
@@ -29,8 +30,9 @@ final class FairPool: Sendable {
         self.refusal = refusal
     }
 
-    /// Runs slow work of a user off the event loop. The work gets the number of its worker, which
-    /// does nothing else meanwhile. Rethrows the errors of the work, or throws the refusal.
+    /// Runs slow work of a user off the event loop. The work gets the number of the worker that
+    /// runs it; this worker does nothing else meanwhile. Rethrows the errors of the work, or
+    /// throws the refusal.
     func run<Value: Sendable>(
         for user: Int64,
         _ work: @escaping @Sendable (_ worker: Int) async throws -> Value
@@ -53,8 +55,8 @@ final class FairPool: Sendable {
         }
     }
 
-    /// Gives the worker to the next waiter whose timeout has not passed, and refuses the waiters
-    /// before that one.
+    /// Gives the worker to the next waiter whose timeout has not passed, and refuses all earlier
+    /// waiters.
     private func release(_ worker: Int) {
         while let next = self.queue.withLock({ $0.next(for: worker) }) {
             guard next.lateAt <= .now else { return next.turn.resume(returning: worker) }
@@ -63,8 +65,8 @@ final class FairPool: Sendable {
     }
 }
 
-/// A thread that runs the jobs of one piece of work one after the other, and ends when there are
-/// none.
+/// A thread that runs the jobs of one asynchronous piece of work, one after the other. It ends
+/// when no job is left.
 private final class PoolWorker: TaskExecutor {
     private struct State {
         var jobs: [UnownedJob] = []
@@ -87,8 +89,8 @@ private final class PoolWorker: TaskExecutor {
     }
 
     private func work() {
-        // On Linux this changes the priority of this thread alone. A refusal is ignored: the
-        // thread then keeps its priority.
+        // On Linux, this call changes the priority of the calling thread only. If the system
+        // refuses the change, the thread keeps its priority, which does no harm.
         _ = setpriority(Int32(PRIO_PROCESS.rawValue), 0, Self.niceness)
         while let job = self.next() { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }

@@ -1,21 +1,22 @@
 /// A queue of jobs for a few workers, which serves the users in turn: a user with many jobs does
-/// not delay one with few. It only decides; its caller runs the jobs.
+/// not delay a user with few jobs. The queue only decides which job is next; its caller runs the
+/// jobs.
 struct FairQueue<Job: Sendable>: Sendable {
     enum Admission: Sendable, Hashable {
         /// The worker that runs the job at once.
         case starts(worker: Int)
         case waits
-        /// Too many jobs wait, of this user or of all.
+        /// Too many jobs of this user, or too many jobs of all users, wait already.
         case full
     }
 
-    /// The largest number of waiting jobs.
+    /// The largest numbers of waiting jobs: of all users, and of one user.
     static var limit: Int { 256 }
     static var limitPerUser: Int { 8 }
 
     private var idle: [Int]
     private var waiting: [Int64: [Job]] = [:]
-    /// The users with waiting jobs, in the order of their turns.
+    /// The ids of the users with waiting jobs, in the order in which the users get their turns.
     private var turns: [Int64] = []
     private var count = 0
 
@@ -33,7 +34,8 @@ struct FairQueue<Job: Sendable>: Sendable {
         return .waits
     }
 
-    /// The next job of a worker that has finished one; `nil` if the worker ends.
+    /// The next job for a worker that has finished a job; `nil` if no job waits, so that the
+    /// worker ends.
     mutating func next(for worker: Int) -> Job? {
         guard !self.turns.isEmpty else {
             self.idle.append(worker)

@@ -5,8 +5,9 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Returns payloads, one for each request. It is a class, because a broadcast makes every phone
-/// send such a request, and each request would reference-count all members of a struct.
+/// Returns the payload of one notification for each request. The handler is a class, because a
+/// broadcast makes every phone send such a request. If it were a struct, each request would change
+/// the reference counts of all its members.
 final class FetchHandler: Handler {
     private let store: any NotificationStore
     private let visible: VisibleNotifications
@@ -29,7 +30,8 @@ final class FetchHandler: Handler {
         [Route(.get, "\(Paths.notifications)/{id}", .atLeast(.device, .fetch), query: ["key"], step: self.fetch)]
     }
 
-    /// Reads the notification in the least costly way that the store has.
+    /// Reads the notification in the way that costs least with this store: at once, together with
+    /// other fetches, or by work that waits.
     private func fetch(_ context: RequestContext) throws -> Step {
         let id = try self.visible.id(in: context)
         let caller = try context.known
@@ -91,8 +93,8 @@ final class FetchHandler: Handler {
         return response
     }
 
-    /// Whether the client already has this state. Throws a `precondition-failed` problem if it
-    /// expects another one.
+    /// Whether the client already has this state of the notification. Throws a
+    /// `precondition-failed` problem if the request requires another state.
     @inline(never)
     private func isUnchanged(
         _ view: borrowing NotificationView,
@@ -106,8 +108,9 @@ final class FetchHandler: Handler {
     }
 
     /// The answer with a read-once payload, which is leased to the user: if an answer is lost, the
-    /// server returns the payload again until the lease ends. `HEAD` begins no lease, and neither
-    /// does a request of a device for which an end-to-end payload has no wrapped key.
+    /// server returns the payload again until the lease ends. Two kinds of requests begin no
+    /// lease: `HEAD`, and a request of a device whose wrapped key is missing in an end-to-end
+    /// payload.
     private func lease(
         _ id: NotificationID,
         _ found: StoredNotification,
@@ -115,18 +118,19 @@ final class FetchHandler: Handler {
         _ context: RequestContext
     ) async throws -> Response {
         let view = try self.visible.view(of: id, found, for: context)
-        // No client can have the payload cached, but the request may require a certain state.
+        // No client may cache a read-once payload, but a precondition of the request may still
+        // require a certain state.
         if context.request.head.isConditional { _ = try self.isUnchanged(view, for: context) }
-        // The payload is decrypted before the lease, so that an unreadable one is leased to
-        // nobody.
+        // The payload is decrypted before the lease, so that a payload that cannot be decrypted is
+        // leased to nobody.
         let body = try view.body(openedBy: self.visible.vault)
         let response = view.full(body)
-        // This device cannot decrypt the payload, but another device of the user may: no lease
-        // begins.
+        // If this device cannot decrypt the payload, no lease begins, because another device of
+        // the user may be able to.
         guard view.isReadable(body) else { return response }
         if context.request.head.method == .get, found.leasedUntil == nil {
-            // The lease is stored before the answer: if a crash lost it, nothing would later erase
-            // the payload.
+            // The lease is stored before the answer. Without a stored lease, nothing would erase
+            // the payload after a crash.
             let lease = try await self.store.lease(
                 id,
                 to: user.id,

@@ -24,7 +24,8 @@ struct IdempotencyGuard: Sendable {
 
     /// A request with a key, apart from its body.
     struct KeyedRequest: Sendable {
-        /// Parts that are separated by spaces, which neither paths nor numbers nor keys contain.
+        /// The user, the method, the path and the key, separated by spaces. None of these parts
+        /// contains a space.
         fileprivate let key: String
         fileprivate let query: String
     }
@@ -34,11 +35,12 @@ struct IdempotencyGuard: Sendable {
         try self.keyed(context).map { self.request($0, body: body) }
     }
 
-    /// `nil` if the request has no key. Throws a problem if its key is invalid.
+    /// The request with its `Idempotency-Key`; `nil` if it has none. Throws a problem if the key
+    /// is invalid.
     func keyed(_ context: RequestContext) throws(Problem) -> KeyedRequest? {
         guard let key = try IdempotencyKey(of: context.request.head) else { return nil }
         let (head, user) = (context.request.head, try context.user.id)
-        // Clients may write the path of a post in any case; it is the same request.
+        // Clients may write the path of a post in upper or lower case; the request is the same.
         return KeyedRequest(
             key: "\(user) \(head.method.rawValue) \(head.path.lowercased()) \(key.text)",
             query: head.query.map { "\($0.utf8.count) \($0)" } ?? "-"
@@ -57,8 +59,8 @@ struct IdempotencyGuard: Sendable {
         IdempotentRequest(key: Self.hash("\(keyed.key) \(number)", by: self.keys), request: batch.request)
     }
 
-    /// Throws an `idempotency-key-in-use` problem if a request with that key is running; otherwise
-    /// the caller must call `end`.
+    /// Throws an `idempotency-key-in-use` problem if another request with the same key is running;
+    /// otherwise the caller must call `end`.
     func begin(_ request: IdempotentRequest) throws(Problem) {
         guard self.running.keys.withLock({ $0.insert(request.key).inserted }) else {
             throw Problem(.idempotencyKeyInUse)
@@ -77,8 +79,8 @@ struct IdempotencyGuard: Sendable {
         return Data(code.prefix(16))
     }
 
-    /// The keys of the running requests. A lock protects them, since all event loops use them; no
-    /// loop suspends a task while it holds the lock.
+    /// The keys of the running requests. A lock protects the keys, since all event loops use them.
+    /// No task is suspended while it holds the lock.
     private final class Running: Sendable {
         let keys = Mutex<Set<Data>>([])
     }

@@ -4,15 +4,15 @@ internal import HTTPTypes
 internal import PushAPI
 internal import SocketHTTP
 
-/// The client's name for a request that it may send again
+/// The name that a client gives to a request which it may send again
 /// (draft-ietf-httpapi-idempotency-key-header).
 struct IdempotencyKey: Hashable, Sendable {
     static let lengths = 1...255
 
     let text: String
 
-    /// The key of a request; `nil` if the request has none. The draft puts a key in quotes, and
-    /// most clients do not; with and without quotes it is the same key.
+    /// The key of a request; `nil` if the request has none. The draft puts a key in quotes, but
+    /// most clients send it without quotes. With and without quotes the key is the same.
     ///
     /// Throws an `invalid-idempotency-key` problem if the key is repeated or malformed.
     init?(of head: RequestHead) throws(Problem) {

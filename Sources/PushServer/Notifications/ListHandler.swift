@@ -28,19 +28,19 @@ struct ListHandler: Handler {
         ]
     }
 
-    /// The largest list that an event loop builds itself, so that other requests wait less than a
-    /// millisecond. The pool builds longer lists. Compression takes ten times as long as
-    /// everything else, so a compressed list has a smaller budget.
+    /// The size of the largest list that an event loop builds itself: small enough that other
+    /// requests wait less than a millisecond. The pool builds longer lists. Compressing a list
+    /// takes ten times as long as building it, so a compressed list has a smaller limit.
     private static let budget = PageBudget(rows: 100, bytes: 65_536)
     private static let compressedBudget = PageBudget(rows: 50, bytes: 8192)
-    /// The number of bytes of a list's body that cost as much of the quota as one request.
+    /// How many bytes of a list's body are charged to the quota as one request.
     static let bytesOfARequest = 16_384
 
     /// The parameters of a list, for the event loop and for the pool.
     private struct ListRequest: Sendable {
         let query: NotificationListQuery
         let app: AppName
-        /// The id of the device key whose wrapped keys the list has.
+        /// The id of the device key whose wrapped keys the list contains.
         let key: [UInt8]?
         let head: RequestHead
         let user: User
@@ -85,7 +85,8 @@ struct ListHandler: Handler {
         try await self.list(request, reader, within: request.prefersGzip ? Self.compressedBudget : Self.budget)
     }
 
-    /// The list; `nil` if it is beyond the budget. In that case nothing was charged or recorded.
+    /// The list; `nil` if it is larger than the budget. In that case, nothing was charged to the
+    /// quota, and no fetch was recorded.
     private func list(
         _ request: ListRequest,
         _ reader: any NotificationReader,
@@ -107,8 +108,8 @@ struct ListHandler: Handler {
         case .unchanged(let tag): return view.notModified(tag)
         case .proceed:
             let payloads = try self.payloads(of: page, request.key)
-            // The quota is charged for the payloads as sent: without the wrapped keys of other
-            // devices.
+            // The quota is charged for the payloads as they are sent, that is, without the wrapped
+            // keys for other devices.
             let shown = page.entries.reduce(0) { $0 + ($1.isGone || $1.isReadOnce ? 0 : $1.payloadLength) }
             let length = view.length - shown + payloads.reduce(0) { $0 + $1.count }
             request.quota?.charge(length / Self.bytesOfARequest, now: request.now)
@@ -122,8 +123,8 @@ struct ListHandler: Handler {
         }
     }
 
-    /// Records that the caller's devices know all changes, and need no look (a push that makes
-    /// them sync). Changes of another app do not count.
+    /// Records that the caller's devices know all changes of this app. Therefore they need no
+    /// look, which is a silent push that makes a device fetch changes.
     private func recordSync(_ page: NotificationPage, _ request: ListRequest) {
         guard let session = request.session, !page.hasMore, !page.entries.isEmpty else { return }
         guard case .changes(_, _, isUnreadOnly: false) = request.query else { return }
@@ -173,7 +174,8 @@ struct ListHandler: Handler {
         }
     }
 
-    /// Throws an `invalid-cursor` problem if the cursor was not issued for that list.
+    /// Throws an `invalid-cursor` problem if the cursor was not issued for this user's list of
+    /// these notifications.
     private func change(
         at cursor: String,
         of list: CursorMaker.List,
@@ -186,8 +188,8 @@ struct ListHandler: Handler {
         return change
     }
 
-    /// Whether to compress the body. A request for a signature gets no compression, since the
-    /// signature covers the bytes as sent.
+    /// Whether to compress the body. If the client requests a signature, the body is not
+    /// compressed, since the signature covers the bytes as sent.
     private func prefersGzip(_ head: RequestHead) -> Bool {
         guard head.count(of: .acceptEncoding) > 0, head.count(of: .acceptSignature) == 0 else { return false }
         return AcceptedCodings(head[.acceptEncoding]).prefersGzip
@@ -200,8 +202,8 @@ struct ListHandler: Handler {
             let list = CursorMaker.List(user: user, app: request.app, isUnreadOnly: isUnreadOnly)
             (cursor, start) = (self.cursors.cursor(at: page.end, of: list), since)
         }
-        // If there is nothing new, the cursor itself is the entity tag, since every client at that
-        // cursor knows it.
+        // If nothing has changed since the cursor, the cursor itself is the entity tag, since
+        // every client that has fetched up to this cursor knows it.
         let isEmpty = page.entries.isEmpty && !page.hasMore && cursor != nil && cursor == start
         return NotificationListView(
             page: page,
@@ -209,8 +211,8 @@ struct ListHandler: Handler {
             tag: isEmpty
                 ? EntityTag(description: "\"\(cursor ?? "")\"")
                 : self.tags.tag(of: page, cursor: cursor, for: user, deviceKey: request.key),
-            // Entries of later pages may once have been on this page, and the server does not know
-            // when they left it.
+            // If further pages follow, the time is unknown: an entry of a later page may have been
+            // on this page before, and the server does not know when that ended.
             changedAt: page.hasMore ? nil : max(page.changedAt, page.removedAt ?? self.startedAt, self.startedAt),
             prefersGzip: request.prefersGzip,
             now: request.now

@@ -7,7 +7,7 @@ package final class ListPool: Sendable {
     private let readers: [any StoreReader]
     private let pool: FairPool
 
-    /// Creates a worker for each reader; nothing else may use the readers.
+    /// Creates a worker for each reader. Only the workers may use the readers.
     package init(_ readers: [any StoreReader]) {
         self.readers = readers
         self.pool = FairPool(
@@ -17,8 +17,8 @@ package final class ListPool: Sendable {
         )
     }
 
-    /// Runs slow work of a user off the event loop. Rethrows its errors, or throws a `busy`
-    /// problem if too much work waits.
+    /// Runs slow work of a user off the event loop. Rethrows the errors of the work, or throws a
+    /// `busy` problem if too much work waits.
     func run<Value: Sendable>(
         for user: Int64,
         _ work: @escaping @Sendable (any StoreReader) async throws -> Value

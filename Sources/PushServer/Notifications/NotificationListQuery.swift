@@ -2,7 +2,8 @@ internal import PushAPI
 internal import PushCore
 internal import PushStore
 
-/// The query of a list of notifications: a range of changes, or some notifications by their ids.
+/// The content of a request for a list of notifications: a range of changes, or some notifications
+/// by their ids.
 enum NotificationListQuery: Sendable, Hashable {
     case changes(after: String?, limit: Int, isUnreadOnly: Bool)
     case ids([NotificationID])
@@ -11,7 +12,7 @@ enum NotificationListQuery: Sendable, Hashable {
     static let maximumIDs = 500
 
     /// Throws an `invalid-parameter` problem if the parameters are invalid, or combine ids with a
-    /// range.
+    /// range of changes.
     init(_ query: Query) throws(Problem) {
         let (since, limit) = (try query.cursor(older: "since"), try query.limit)
         let unread = try query["unread"]

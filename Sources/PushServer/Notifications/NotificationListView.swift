@@ -6,13 +6,14 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// A page of notifications as its reader sees it, with its validators and its freshness.
+/// A page of notifications as one user sees it. Makes the answers with it, their validators and
+/// their `Cache-Control`.
 struct NotificationListView {
     let page: NotificationPage
-    /// The start of the next page; `nil` in a list by ids.
+    /// The cursor at which the next page begins; `nil` in a list that was requested by ids.
     let cursor: String?
     let tag: EntityTag
-    /// When the page last changed, if that is certain.
+    /// The time at which the page last changed; `nil` if it is not certain.
     let changedAt: Date?
     /// Whether the client prefers a compressed body.
     let prefersGzip: Bool
@@ -21,11 +22,12 @@ struct NotificationListView {
     /// The length of the longest body that is not compressed, in bytes.
     static let longBody = 1024
 
-    /// The whole answer. `payloads` are JSON text, one for each entry that shows its payload, and
-    /// go out as stored.
+    /// The whole answer. `payloads` has the JSON text of the payload of each entry that shows its
+    /// payload. The texts are sent as they are stored.
     ///
-    /// `padding` returns the number of meaningless bytes for a compressed body. They keep its
-    /// length from revealing how much of one text is in another (the BREACH attack).
+    /// `padding` returns the number of meaningless bytes for a compressed body. Because of these
+    /// bytes, the length of the body does not reveal how much of one text occurs in another text
+    /// (the BREACH attack).
     func full(payloads: [Data], padding: (EntityTag) -> Int) -> Response {
         let body = self.body(payloads)
         if self.isCompressed, let compressed = Gzip.compress(body, nameLength: padding(self.gzipTag)) {
@@ -41,7 +43,8 @@ struct NotificationListView {
         Response(status: .notModified, fields: self.fields(isFull: false, tag: tag))
     }
 
-    /// The validators of the list, compressed and not, for conditional requests.
+    /// The validators for conditional requests: the entity tags of the uncompressed and the
+    /// compressed list, and the time of the last change.
     var validators: Validators {
         Validators(
             tags: self.isCompressed ? [self.gzipTag, self.tag] : [self.tag, self.gzipTag],
@@ -49,7 +52,8 @@ struct NotificationListView {
         )
     }
 
-    /// The length of the body in bytes, known before the payloads are read.
+    /// The length of the uncompressed body in bytes; it can be computed before the payloads are
+    /// read.
     var length: Int {
         var (items, gone) = (0, 0)
         for entry in self.page.entries {
@@ -66,7 +70,7 @@ struct NotificationListView {
                     ) + 1
             }
         }
-        // The last entry has no comma.
+        // No comma follows the last entry of each of the two arrays.
         let lists = max(0, items - 1) + max(0, gone - 1)
         let cursor = self.cursor.map { $0.utf8.count + #""Cursor":"","#.utf8.count } ?? 0
         let frame = #"{"Notifications":[],"Deleted":[],"More":}"#.utf8.count

@@ -5,9 +5,9 @@ internal import PushAPI
 internal import PushCore
 internal import PushStore
 
-/// A validated `POST /api/notifications`.
+/// The validated content of a `POST /api/notifications`.
 struct NotificationOrder {
-    /// The names of the members of the body in its full form.
+    /// The names of the members of a body in the full form, which is a JSON object.
     static let members = [
         "App", "Payload", "To", "Platforms", "SendAt", "ExpiresIn", "Priority", "CollapseKey", "Store", "ReadOnce",
         "Alert",
@@ -15,8 +15,8 @@ struct NotificationOrder {
 
     private(set) var payload: JSONValue
     let audience: Audience
-    /// The time at which the server sends the notification; for `nil` or a time in the past, it
-    /// sends at once.
+    /// The time at which the server sends the notification; if it is `nil` or in the past, the
+    /// server sends at once.
     let sendAt: Date?
     /// The lifetime of the payload, counted from the time of sending.
     let lifetime: Duration
@@ -27,7 +27,8 @@ struct NotificationOrder {
     /// `nil`: pushes show the fixed alert text of the provider's configuration.
     let alert: AlertOrder?
 
-    /// The short forms: a text to one user, on one platform or on all.
+    /// The order of a request in one of the short forms: a text to one user, on one platform or on
+    /// all platforms.
     init(
         payload: String,
         to username: Username,
@@ -46,7 +47,8 @@ struct NotificationOrder {
         self.alert = nil
     }
 
-    /// A text that tests the path to one device of a user, and expires soon.
+    /// The order of a text that tests whether pushes reach one device of a user. The text expires
+    /// soon.
     init(testing device: RegisteredDevice, of user: Int64) {
         self.payload = .string("Test.")
         self.audience = Audience(device: device.id, ofUser: user, of: device.platform.app)
@@ -62,7 +64,7 @@ struct NotificationOrder {
     /// The longest time that a notification can be scheduled ahead.
     private static let longestSchedule: TimeInterval = 2_592_000
 
-    /// The full form. Throws problems that name the member.
+    /// Reads a body in the full form. Throws problems that name the faulty member.
     init(_ body: JSONBody, caller: User, settings: ServerSettings, now: Date) throws {
         guard let payload = body.value("Payload") else { throw Problem(.invalidMember, "Payload is missing") }
         self.payload = payload
@@ -88,8 +90,8 @@ struct NotificationOrder {
         }
     }
 
-    /// The payload as JSON text. Throws a problem if the user may not send this order, or its
-    /// payload is too large.
+    /// The payload as JSON text. Throws a problem if the user may not send to these recipients, or
+    /// the payload is too large.
     func payload(from user: User, _ settings: ServerSettings) throws(Problem) -> [UInt8] {
         guard user.role.includes(.publisher) || self.isOnly(for: user.name) else {
             throw Problem(.forbidden, "the role device may send only to its own user")
@@ -101,8 +103,9 @@ struct NotificationOrder {
         return payload
     }
 
-    /// The length of the payload as one device gets it. Throws a problem if the app requires
-    /// end-to-end encryption, or the payload is a malformed end-to-end payload.
+    /// The length of the payload as one device gets it: an end-to-end payload then has one wrapped
+    /// key only. Throws a problem if the app requires end-to-end encryption, or the payload is a
+    /// malformed end-to-end payload.
     private func lengthForOneDevice(_ payload: [UInt8], _ settings: ServerSettings) throws(Problem) -> Int {
         guard EndToEndPayload.isClaimed(by: payload) else {
             if settings.endToEndApps.contains(self.audience.app) {
@@ -119,8 +122,8 @@ struct NotificationOrder {
         return length
     }
 
-    /// The order after its payload is encrypted: only the parts that the answer to its sender
-    /// needs.
+    /// The order without its payload, for use after the payload is encrypted: it has only the
+    /// parts that the answer to the sender needs.
     var withoutPayload: NotificationOrder {
         var order = self
         order.payload = .null
@@ -130,7 +133,8 @@ struct NotificationOrder {
     /// The detail that the audit stores, in addition to the notification's number.
     var auditDetail: String { self.sendAt.map { "at \($0.rfc3339)" } ?? "" }
 
-    /// Whether this user is the only recipient: the role `device` may not send to others.
+    /// Whether `user` is the only recipient. A user with the role `device` may not send to other
+    /// users.
     func isOnly(for user: Username) -> Bool {
         self.audience.expressions.allSatisfy { $0.onlyUsername == user }
     }

@@ -8,7 +8,7 @@ struct NotificationPoster: Sendable {
     let store: any PostStore & KeyStore
     let collapseIDs: CollapseIDs
     let ids: NotificationIDs
-    /// The storage limits of users, by role.
+    /// The limits of what a user may store, by the user's role.
     let bounds: [Role: StorageBounds]
     /// Wakes the delivery.
     let workIsWaiting: @Sendable () -> Void
@@ -16,17 +16,18 @@ struct NotificationPoster: Sendable {
     let schedule: ReleaseSchedule
     /// Counts stored notifications, for operators.
     let history: StatusHistory
-    /// Connects pushes with their traces, for the delivery.
+    /// Connects pushes with the traces of their requests, for the delivery.
     let traces: RequestTraces
 
-    /// The maximum number of draws of an id. A random id of 31 bits may be in use already; the
-    /// server then draws again. The limit exists only so that a full table ends in an error.
+    /// The largest number of ids that are drawn for one notification. A random id of 31 bits may
+    /// be in use already; the server then draws another one. The limit exists only so that a full
+    /// table causes an error.
     static let maximumAttempts = 100
     static let noFreeID = Problem(.busy, "no free notification id was found; try again")
 
     /// Stores the notification of an order, or returns the result of an earlier request with the
-    /// same identity (`once`). Throws a problem if a recipient is unknown or the sender has stored
-    /// too much.
+    /// same `Idempotency-Key` (`once`). Throws a problem if a recipient is unknown or the sender
+    /// has stored too much.
     func post(
         _ order: NotificationOrder,
         payload: [UInt8],
@@ -46,8 +47,9 @@ struct NotificationPoster: Sendable {
         throw Self.noFreeID
     }
 
-    /// Encrypts the payload of an order, under an id that is most likely free and not in `taken`.
-    /// Ids that are drawn at the same `moment`, by default now, are close to each other.
+    /// Draws an id that is most likely free and is not in `taken`, and encrypts the payload of an
+    /// order for this id. `moment` is `now` by default; ids that are drawn with the same `moment`
+    /// are close to each other.
     func newPost(
         _ order: NotificationOrder,
         _ payload: [UInt8],
@@ -59,7 +61,8 @@ struct NotificationPoster: Sendable {
         _ record: (NotificationID) throws -> AuditRecord
     ) throws -> NewNotification {
         let id = self.drawID(at: moment ?? now, besides: taken)
-        // A time in the past means now, also for a repeated request.
+        // A time in the past means that the notification is sent now, also if the request is
+        // repeated.
         let sendAt = order.sendAt.flatMap { $0 > now ? $0 : nil }
         let expiresAt = (sendAt ?? now) + TimeInterval(order.lifetime.components.seconds)
         let (vault, until) = (
@@ -86,7 +89,7 @@ struct NotificationPoster: Sendable {
         )
     }
 
-    /// Stores new notifications of one sender, and wakes the delivery if it has work.
+    /// Stores new notifications of one sender, and wakes the delivery if there are pushes to send.
     func store(
         _ posts: [NewNotification],
         of batch: IdempotentRequest? = nil,
@@ -107,8 +110,8 @@ struct NotificationPoster: Sendable {
         return outcomes
     }
 
-    /// The sender's result; `nil` if the notification needs another id. Throws a problem if the
-    /// store refused it.
+    /// The answer to the sender; `nil` if the notification's id is in use, so that it needs
+    /// another id. Throws a problem if the store has refused the notification.
     func sent(
         _ order: NotificationOrder,
         as notification: NewNotification,
@@ -135,11 +138,11 @@ struct NotificationPoster: Sendable {
         }
     }
 
-    /// Throws a problem if a recipient does not belong to the notification's app; it names the
-    /// recipient's apps.
+    /// Throws a problem if a recipient does not belong to the notification's app. The problem
+    /// names the recipient's apps.
     ///
-    /// Does nothing for senders who are not administrators: for them such a recipient does not
-    /// exist.
+    /// Does nothing for senders who are not administrators: for such senders, a user outside of
+    /// the app does not exist.
     func explain(
         _ outcome: PostOutcome,
         of app: AppName,
@@ -158,10 +161,11 @@ struct NotificationPoster: Sendable {
     private func drawID(at now: Date, besides taken: Set<NotificationID>) -> NotificationID {
         var attempts = 0
         while true {
-            // This rarely repeats: there are at least 2^16 numbers, and only one of them is not an
-            // id.
+            // This condition rarely fails: `draw` chooses among at least 2^16 numbers, of which
+            // only 0 is not an id.
             guard let id = self.ids.draw(at: now) else { continue }
-            // A configuration with few ids may have no free one; then the store refuses this id.
+            // If the configuration allows few ids, none may be free; then the store refuses the
+            // returned id.
             attempts += 1
             if attempts == Self.maximumAttempts || !taken.contains(id) { return id }
         }

@@ -7,12 +7,13 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// A notification as one caller sees it, with its validators and its freshness. Not copyable: a
-/// copy for each fetch would retain all its members.
+/// A notification as one caller sees it. Makes the answers with it, their validators and their
+/// `Cache-Control`. The type is not copyable, because copies would retain all members at each
+/// fetch.
 struct NotificationView: ~Copyable {
     let id: NotificationID
     let notification: StoredNotification
-    /// The account that the answer is for.
+    /// The account of the caller, who gets the answer.
     let account: AccountID?
     /// How long the client may use its cached answer, in seconds.
     let maxAge: Int64
@@ -20,8 +21,8 @@ struct NotificationView: ~Copyable {
     /// The id of the device key that the request names.
     let deviceKey: [UInt8]?
 
-    /// The whole answer. An end-to-end payload has the wrapped key of the device whose key the
-    /// request names, and of no other.
+    /// The whole answer. Of an end-to-end payload's wrapped keys, the answer contains only the one
+    /// for the device whose key the request names.
     func full(_ body: [UInt8]) -> Response {
         let start = [UInt8].payloadStart(ofItem: self.id)
         guard EndToEndPayload.isClaimed(by: body, from: start) else {
@@ -32,12 +33,13 @@ struct NotificationView: ~Copyable {
         return Response(status: .ok, fields: self.fields(isFull: true), body: own)
     }
 
-    /// Whether the device that sends the request can read the payload of the whole answer.
+    /// Whether the device that has sent the request can decrypt the payload in `body`, which is
+    /// the body of a whole answer.
     func isReadable(_ body: [UInt8]) -> Bool {
         EndToEndPayload.isReadable(body, from: [UInt8].payloadStart(ofItem: self.id), by: self.deviceKey)
     }
 
-    /// The body of the whole answer. The payload is JSON text and goes out as stored.
+    /// The body of the whole answer. The payload is JSON text, and is written as it is stored.
     func body(openedBy vault: Vault) throws(VaultError) -> [UInt8] {
         let sealed = self.notification.sealedPayload
         let place = SealedPlace.payload(self.id, sender: self.notification.sender)
@@ -49,14 +51,14 @@ struct NotificationView: ~Copyable {
         return try self.body(payload)
     }
 
-    /// The answer for a read-once notification, without the payload, which the caller does not
-    /// fetch now.
+    /// The answer about a read-once notification to a request that does not fetch the payload now:
+    /// without the payload.
     var withoutPayload: Response {
         Response(status: .ok, fields: Self.uncached, body: self.body(PayloadSource<Never>?.none))
     }
 
-    /// The answer 304 (RFC 9110 section 15.4.5): the validator and the freshness, without other
-    /// fields of the representation and without a body.
+    /// The answer 304 (RFC 9110 section 15.4.5). It has the validators and `Cache-Control`, but no
+    /// other fields of the representation, and no body.
     var notModified: Response {
         Response(status: .notModified, fields: self.fields(isFull: false))
     }
@@ -104,7 +106,7 @@ struct NotificationView: ~Copyable {
 
     private func fields(isFull: Bool) -> ResponseFields {
         var fields = ResponseFields()
-        // All lines together take less than 384 bytes.
+        // All lines together have less than 384 bytes.
         fields.append(upTo: 408) { writer in
             if isFull {
                 writer.write("Content-Type: application/json; charset=utf-8\r\n")
@@ -123,8 +125,9 @@ struct NotificationView: ~Copyable {
             // A cache must not outlive the payload.
             let left = max(0, Int64(self.notification.expiresAt.timeIntervalSince(self.now)))
             let seconds = min(self.maxAge, left)
-            // `Vary` is needed, because several users may use one phone and its cache in turn: RFC
-            // 9111 section 3.5 concerns shared caches only.
+            // `Vary` is needed, because several users may use one phone and its cache in turn.
+            // Without `Vary`, only shared caches would keep the users' answers apart (RFC 9111
+            // section 3.5).
             writer.write("\r\nVary: Authorization\r\nCache-Control: private, max-age=")
             writer.write(decimal: Int(seconds))
             writer.write("\r\nExpires: ")

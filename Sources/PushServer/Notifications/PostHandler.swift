@@ -55,14 +55,14 @@ struct PostHandler: Handler {
         return Response(created: Paths.notification(sent.id.rawValue), sent.json)
     }
 
-    /// Reads one of the three forms: an empty body, a string with its addressee in the query, or
-    /// an object.
+    /// Reads one of the three forms of a request: with an empty body, with a string as body and
+    /// its recipient in the query, or with an object as body.
     private func order(_ bytes: [UInt8], _ context: RequestContext) throws -> (
         order: NotificationOrder, isFullForm: Bool
     ) {
         let user = try context.user
         let caller = user.name
-        // The query is checked for every form of the body, so that a misspelt value is always
+        // The query is read for every form of the body, so that a misspelt value in it is always
         // reported.
         let query = try Query(context.request.head.query)
         let app = try self.settings.app(named: try query["app"], for: user)
@@ -102,8 +102,9 @@ struct PostHandler: Handler {
         }
     }
 
-    /// Throws an `unknown-parameter` problem in strict handling if there are `names`: parameters
-    /// of the query that this form of the body does not have.
+    /// Throws an `unknown-parameter` problem if the client asks for strict handling, and `names`
+    /// is not empty. `names` are parameters of the query that have no meaning with this form of
+    /// the body.
     private func refuse(_ names: [String], _ context: RequestContext) throws(Problem) {
         guard context.isStrict, let name = names.first else { return }
         throw Problem(

@@ -5,7 +5,7 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Marks notifications as read. The audit records neither this nor fetches.
+/// Marks notifications as read. The audit records neither read marks nor fetches.
 struct ReadStateHandler: Handler {
     let store: any NotificationStore
     let visible: VisibleNotifications
@@ -73,7 +73,8 @@ struct ReadStateHandler: Handler {
 }
 
 extension LookOrder {
-    /// The order for looks after a change that the caller has made.
+    /// Requests looks after a change that the caller has made. A look is a silent push that makes
+    /// the user's other devices fetch changes.
     init(_ context: RequestContext) throws {
         self.init(user: try context.user.id, session: try context.token?.prefix.description)
     }

@@ -9,7 +9,7 @@ internal import SocketHTTP
 struct RecipientHandler: Handler {
     let reports: ReportReader
     let visible: VisibleNotifications
-    /// Whether this handler serves the local admin socket, under a path of its own.
+    /// Whether this handler serves the local admin socket, where the route has another path.
     var isLocal = false
 
     var routes: [Route] {
@@ -18,13 +18,14 @@ struct RecipientHandler: Handler {
         return [Route(.get, path, access, query: ["cursor", "limit"]) { try await self.listRecipients($0) }]
     }
 
-    /// Lists recipients by their numbers, a page at a time; a cursor is the last number.
+    /// Lists recipients in the order of their numbers, a page at a time; a cursor is the last
+    /// number of the page before.
     private func listRecipients(_ context: RequestContext) async throws -> Response {
         let query = try Query(context.request.head.query)
         let limit = try query.limit
         let start = try query.start { text in Int64(text).flatMap { $0 > 0 ? $0 : nil } }
         let id = try await self.visible.reportable(context)
-        // Reading one more than the limit reveals whether there are more.
+        // One entry more than the limit is read, which reveals whether a further page exists.
         let entries = try await self.reports.run {
             try await $0.recipients(of: id, after: start ?? 0, limit: limit + 1)
         }

@@ -3,17 +3,18 @@ internal import PushAPI
 internal import PushCore
 internal import PushStore
 
-/// The answer to a notification in its full form: the options in force, and how many users and
-/// devices it reaches.
+/// The answer to a notification in its full form: the options that apply to the notification, and
+/// how many users and devices it reaches.
 ///
-/// Its options come from the request, and the store keeps the other values with an idempotent
-/// request. So a repeated request gets the same answer, byte for byte.
+/// The options come from the request. The store keeps the other values for a request with an
+/// `Idempotency-Key`. So a repeated request gets the same answer, byte for byte.
 struct SentNotification {
     let order: NotificationOrder
     let id: NotificationID
     let createdAt: Date
     let expiresAt: Date
-    /// `nil` as long as it is unknown, while a broadcast's fan-out runs.
+    /// The number of users and devices that the notification reaches; `nil` as long as the server
+    /// is still finding the devices of a broadcast.
     let reach: Reach?
 
     var json: JSONValue { .object(self.members) }

@@ -4,7 +4,8 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Cancels a single push, or has it sent at once, for its sender and for administrators.
+/// Cancels a single push, or makes the delivery send it at once. The notification's sender and
+/// administrators may request that.
 struct SinglePushHandler: Handler {
     private static let path = "\(Paths.notifications)/{id}/deliveries/{device}"
 

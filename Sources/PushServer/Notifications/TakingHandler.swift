@@ -4,7 +4,7 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Erases a read-once payload after its recipient has confirmed its arrival.
+/// Erases a read-once payload after its recipient has confirmed that the payload has arrived.
 struct TakingHandler: Handler {
     let store: any NotificationStore
     let visible: VisibleNotifications
@@ -18,8 +18,8 @@ struct TakingHandler: Handler {
         ]
     }
 
-    /// Confirms an arrival. A repeated request gets the same answer as the first one, whose answer
-    /// may have been lost.
+    /// Confirms that a payload has arrived. A repeated request gets the same answer as the first
+    /// one, whose answer may have been lost.
     private func takeNotification(_ context: RequestContext) async throws -> Response {
         let id = try await self.visible.actionable(context)
         let record = try context.record(.confirm, of: "\(id)")

@@ -5,14 +5,15 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// The notifications that a caller may see: those that it received and, for publishers, those that
-/// it has sent.
+/// The notifications that a caller may see: those that the caller has received and, if the caller
+/// is a publisher, those that the caller has sent.
 struct VisibleNotifications: Sendable {
     let vault: Vault
     /// How many seconds a phone may answer from its cache.
     let maxAge: Int64
 
-    /// The notification of the path. Throws a `not-found` problem if the caller cannot see it.
+    /// The notification whose id is in the path. Throws a `not-found` problem if the caller cannot
+    /// see it.
     func find(_ context: RequestContext, for user: User) async throws -> (NotificationID, StoredNotification) {
         let id = try self.id(in: context)
         let found = try await context.reader.notification(
@@ -31,7 +32,7 @@ struct VisibleNotifications: Sendable {
     }
 
     /// The id in the path, for an action on the notification. Throws a `not-found` problem if the
-    /// caller does not belong to its app.
+    /// caller does not belong to the notification's app.
     func actionable(_ context: RequestContext) async throws -> NotificationID {
         let (id, user) = (try self.id(in: context), try context.user)
         if user.role == .admin { return id }
@@ -41,7 +42,7 @@ struct VisibleNotifications: Sendable {
     }
 
     /// The id in the path, for a report on the notification. Throws a `not-found` problem unless
-    /// the caller has sent it, or sees the notifications of its app.
+    /// the caller has sent the notification, or may see all notifications of its app.
     func reportable(_ context: RequestContext) async throws -> NotificationID {
         let user = try context.user
         let id = try await self.actionable(context)
@@ -50,8 +51,8 @@ struct VisibleNotifications: Sendable {
         return id
     }
 
-    /// The notification that the store has found. Throws a `not-found` problem if it is missing or
-    /// the user may not use its app.
+    /// Returns `found`, the notification that the store has found. Throws a `not-found` problem if
+    /// it is `nil`, or the user may not use the notification's app.
     func visible(_ found: StoredNotification?, to user: User) throws(Problem) -> StoredNotification {
         guard let found, user.mayUse(found.app) else { throw Problem(.notFound) }
         return found
@@ -69,14 +70,15 @@ struct VisibleNotifications: Sendable {
             account: context.caller?.account,
             maxAge: self.maxAge,
             now: context.now,
-            // Most requests have no query.
+            // Most requests have no query, and then nothing is parsed.
             deviceKey: try context.request.head.query.map { query throws(Problem) in
                 EndToEndPayload.deviceKey(try Query(query)["key"])
             } ?? nil
         )
     }
 
-    /// Throws a `precondition-failed` problem if a request for a change expects another state.
+    /// Throws a `precondition-failed` problem if a request for a change requires another state of
+    /// the notification.
     func check(
         _ preconditions: Preconditions,
         against found: StoredNotification,

@@ -2,15 +2,16 @@ internal import PushAPI
 internal import PushCore
 internal import PushStore
 
-/// The filter of an audit search: an action, and words that must all be in the entry.
+/// The filter of an audit search: an action, and words that an entry must contain.
 struct AuditFilter: Sendable {
-    /// An action, such as `user.add`, or the part before its dot, which stands for all such
-    /// actions.
+    /// The action of the entries, such as `user.add`. The part before the dot, such as `user`,
+    /// stands for all actions that begin with it.
     private let action: String?
     /// Words in lower case; the entry must contain each of them.
     private let words: [[UInt8]]
 
-    /// Returns `nil` if the query has no filter.
+    /// Reads the filter from the parameters `action` and `words`. Returns `nil` if the query has
+    /// neither.
     init?(_ query: Query) throws(Problem) {
         self.action = try query["action"]
         let text = try query["words"]
@@ -30,7 +31,7 @@ struct AuditFilter: Sendable {
         }
     }
 
-    /// A search for entries before a number.
+    /// A search for matching entries with lower numbers than `number`.
     func scan(before number: Int64?, limit: Int) -> ListScan<AuditEntry, Int64> {
         ListScan(
             after: number,
@@ -47,7 +48,8 @@ struct AuditFilter: Sendable {
         let fields = [
             entry.action, entry.subject, entry.detail, entry.actor, entry.token, entry.client, entry.request,
         ]
-        // No word contains a line break, so a match never spans two fields.
+        // The fields are joined by line breaks. No word contains one, so a match never spans two
+        // fields.
         let text = Array(fields.joined(separator: "\n").lowercased().utf8)
         return self.words.allSatisfy { Self.find($0, in: text) }
     }
@@ -56,7 +58,7 @@ struct AuditFilter: Sendable {
 
     private static let longest = 200
 
-    /// All actions, and the parts before their dots.
+    /// The names of all actions, and the parts of the names before the dot.
     private static let actions: Set<String> = {
         let actions = AuditRecord.Action.allCases.map(\.rawValue)
         return Set(actions + actions.map { String($0.prefix { $0 != "." }) })

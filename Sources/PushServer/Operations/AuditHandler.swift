@@ -22,8 +22,8 @@ struct AuditHandler: Handler {
         ]
     }
 
-    /// Lists audit entries, the newest first, a page at a time; a cursor is the last entry's
-    /// number.
+    /// Lists audit entries, the newest first, a page at a time; a cursor is the number of the last
+    /// entry on the page before.
     private func listAudit(_ context: RequestContext) async throws -> Response {
         let query = try Query(context.request.head.query)
         let limit = try query.limit
@@ -46,7 +46,7 @@ struct AuditHandler: Handler {
             )
             return try await self.searchAudit(all, within: apps)
         }
-        // Reading one more than the limit reveals whether there are more.
+        // One entry more than the limit is read, which reveals whether a further page exists.
         let entries = try await self.reports.run { try await $0.auditEntries(before: before, limit: limit + 1) }
         let shown = entries.prefix(limit)
         return Response(
@@ -57,7 +57,8 @@ struct AuditHandler: Handler {
         )
     }
 
-    /// The entries that a search finds, in short reads, so that other reports come in between.
+    /// The entries that a search finds. It reads them in small parts, so that reads of other
+    /// reports run in between.
     private func searchAudit(
         _ search: ListScan<AuditEntry, Int64>,
         within apps: Set<AppName>?
@@ -83,8 +84,9 @@ struct AuditHandler: Handler {
         )
     }
 
-    /// The entries about users who belong to no other apps: what others have done may concern any
-    /// app, and so may an administrator's action that names no user.
+    /// The entries about users who belong to these apps only. The action of a user who also
+    /// belongs to other apps may concern one of those; an administrator's action that names no
+    /// user may concern any app.
     private static func entries(
         _ entries: [AuditEntry],
         of apps: Set<AppName>,
@@ -101,7 +103,8 @@ struct AuditHandler: Handler {
 }
 
 extension AuditEntry {
-    /// The user that an action on users names, or else the actor.
+    /// The name of the user whom the entry concerns: the subject if the action changes a user, or
+    /// else the actor.
     fileprivate var person: String { self.action.hasPrefix("user.") ? self.subject : self.actor }
 
     fileprivate var json: JSONValue {

@@ -5,14 +5,14 @@ internal import PushAPI
 internal import PushCore
 package import SocketHTTP
 
-/// Answers in place of the server while it has no database: liveness, and 503 with the reason for
-/// everything else.
+/// Answers requests in place of the server while the server has no database. A request that asks
+/// whether the process is alive gets 200; all others get 503 with the reason.
 package struct ClosedServer: Responder {
     private let reason: String
     private let meters = RequestMeters()
     private let envelope: Envelope
 
-    /// Strangers can read `reason`.
+    /// `reason` is part of the answers, so strangers can read it.
     package init(
         because reason: String,
         signingKeys: SigningKeys,

@@ -4,10 +4,11 @@ internal import PushCore
 internal import PushStore
 
 extension Diagnosis {
-    /// The reason why a lane sends no pushes now; `nil` if it does.
+    /// The reason why a lane (the queue of pushes to one provider) sends no pushes now; `nil` if
+    /// it sends pushes.
     ///
-    /// `due` is the time at which the explained push is due. A paused lane does not send it
-    /// earlier.
+    /// `due` is the time at which the explained push is due. A paused lane does not send the push
+    /// before this time, even if its pause ends earlier.
     func obstacle(in lane: Lane, due: Date? = nil) -> (cause: Cause, text: String)? {
         guard self.pauses.hasSender(for: lane, among: self.platforms) else {
             let place = self.platforms.contains(lane.platform) ? lane.description : lane.platform
@@ -21,7 +22,7 @@ extension Diagnosis {
         return (.paused, text)
     }
 
-    /// The state of a push, and the reason.
+    /// The state of a push, and the reason for the state.
     func explain(_ push: DeliveryEntry, of id: NotificationID, _ recipient: RecipientEntry?) -> Sentence {
         let owner = push.username.map { "\($0)'s" } ?? "a deleted user's"
         let device = push.device.map { "\(owner) device \($0)" } ?? "\(owner) deleted device"
@@ -33,7 +34,8 @@ extension Diagnosis {
         )
     }
 
-    /// The reason why a device has not confirmed its first or its new handle.
+    /// The reason why a device has not confirmed its handle, which is the device's first or a new
+    /// one. `push` carries the code.
     func explain(code push: DeliveryEntry, of device: DeviceEntry) -> Sentence {
         let subject = device.state == .requested ? "device \(device.id)" : "new handle of the device \(device.id)"
         let receiver = self.receivers[push.lane.platform] ?? push.lane.platform
@@ -50,7 +52,8 @@ extension Diagnosis {
         return Sentence(cause: .unconfirmed, device: device.id, text: text)
     }
 
-    /// Explains many pushes, those with the same cause together, the most frequent first.
+    /// Explains many pushes. Pushes with the same cause get one sentence; the most frequent cause
+    /// comes first.
     func groups(of pushes: [DeliveryEntry], isWhole: Bool) -> [Sentence] {
         struct Group: Hashable {
             let cause: Cause
@@ -110,8 +113,8 @@ extension Diagnosis {
         return (.retrying, "waits for its next attempt\(next), because \(cause)")
     }
 
-    /// The time in words. It may be in the past: a pause may end while no push is due, and a lane
-    /// checks due pushes only.
+    /// The time in words. It may be in the past: a pause may have passed its end while no push was
+    /// due, because a lane looks at its pause only when a push is due.
     private func time(_ date: Date) -> String { date > self.now ? "at \(date.rfc3339)" : "due now" }
 
     private static func predicate(of cause: Cause, _ isOne: Bool, _ reason: String) -> String {
@@ -132,7 +135,7 @@ extension Diagnosis {
 }
 
 extension Pause.Cause {
-    /// The cause as part of a sentence.
+    /// The cause as words that fit into a sentence.
     fileprivate var words: String {
         switch self {
         case .outage: "the provider does not answer"

@@ -3,9 +3,10 @@ internal import PushAPI
 internal import PushCore
 internal import PushStore
 
-/// Decides, from what is stored, why a phone got a notification or not.
+/// Explains why a phone got a notification or did not get it. Decides that from the stored data
+/// alone.
 struct Diagnosis: Sendable {
-    /// The causes, for scripts.
+    /// The causes that an explanation may have; scripts can compare their names.
     enum Cause: String, Sendable, CaseIterable {
         // The causes that concern the user or a device.
         case userDisabled = "user-disabled"
@@ -38,18 +39,18 @@ struct Diagnosis: Sendable {
         let text: String
     }
 
-    /// The stored state of a notification, for one user or for all.
+    /// The stored state of a notification, for one user or for all its recipients.
     struct Sent: Sendable {
         let id: NotificationID
         /// The summary; `nil` if it is no longer stored.
         let summary: NotificationSummary?
         var sendAt: Date?
         var isFindingDevices = false
-        /// The row of the user among the recipients, or any recipient's row if the explanation is
-        /// for all.
+        /// The recipient entry of the user. If the explanation is for all recipients, the entry of
+        /// any recipient.
         var recipient: RecipientEntry?
         /// The notification's pushes to the user, or its first pushes if the explanation is for
-        /// all.
+        /// all recipients.
         var pushes: [DeliveryEntry] = []
 
         var isClear: Bool { self.summary?.isEndToEnd == false }
@@ -59,18 +60,21 @@ struct Diagnosis: Sendable {
     let pauses: [Lane: Pause?]
     /// The names of the platforms that have a sender.
     let platforms: Set<String>
-    /// The hosts of the platforms whose pushes all go to one URL of the operator's.
+    /// The hosts of the platforms whose pushes all go to one URL that the operator has configured,
+    /// by the platform's name.
     let receivers: [String: String]
     /// Whether the caller sees only some apps: a text for this caller must be true whatever the
     /// other apps have.
     var isLimited = false
     /// Whether the explained user gets end-to-end payloads only.
     var requiresEncryption = false
-    /// The pushes of codes by the numbers of the devices that wait for them.
+    /// The pushes that carry confirmation codes, by the numbers of the devices that wait for the
+    /// codes.
     var codes: [Int64: DeliveryEntry] = [:]
     /// The number of pushes that are explained one by one.
     static let maximumExplained = 5
-    /// The number of a user's retired devices that are explained, the latest.
+    /// The largest number of retired devices of a user that are explained; these are the latest
+    /// ones.
     static let maximumRetired = 3
 
     /// Explains a user, or one device of the user. `sent` is `nil` if no notification is for the
@@ -105,7 +109,8 @@ struct Diagnosis: Sendable {
         }
         let states = self.explain(sent)
         sentences += states
-        // In the other states there are no pushes yet, or there are no longer any.
+        // In the states other than `findingDevices`, the notification has no pushes yet, or no
+        // pushes any more.
         if states.contains(where: { $0.cause != .findingDevices }) {
             return sentences + devices.flatMap(self.explain)
         }
@@ -130,7 +135,7 @@ struct Diagnosis: Sendable {
         return sentences + Self.receipts(of: recipient, sent, name)
     }
 
-    /// Explains a notification to all its recipients.
+    /// Explains what became of a notification for all its recipients.
     func explain(_ sent: Sent, isWhole: Bool) -> [Sentence] {
         let states = self.explain(sent)
         if states.contains(where: { $0.cause != .findingDevices }) { return states }
@@ -156,7 +161,7 @@ struct Diagnosis: Sendable {
 
     // MARK: - Private
 
-    /// The devices, but of the retired ones only the latest.
+    /// The devices without most retired ones: of those, only the latest are included.
     private static func relevant(_ devices: [DeviceEntry]) -> [DeviceEntry] {
         let retirements = devices.compactMap { device in
             if case .retired(let at, _) = device.state { at } else { nil }
@@ -168,8 +173,8 @@ struct Diagnosis: Sendable {
         }
     }
 
-    /// The reason why a notification has no pushes yet, or none that count; empty if it is sent
-    /// and valid.
+    /// The reason why a notification has no pushes yet, or why its pushes no longer matter; empty
+    /// if the notification was sent and is valid.
     private func explain(_ sent: Sent) -> [Sentence] {
         guard let summary = sent.summary else {
             let text =
@@ -197,8 +202,8 @@ struct Diagnosis: Sendable {
         return []
     }
 
-    /// The reason why a device gets no pushes at all, or not at a new handle; empty if it is
-    /// registered, and has a sender.
+    /// The reason why a device gets no pushes at all, or no pushes at its new handle; empty if the
+    /// device is registered and its platform has a sender.
     private func explain(_ device: DeviceEntry) -> [Sentence] {
         let code = self.codes[device.place.number].map { self.explain(code: $0, of: device) }
         switch device.state {
@@ -234,7 +239,8 @@ struct Diagnosis: Sendable {
         return Sentence(cause: .tagsDiffer, device: device.id, text: text)
     }
 
-    /// The receipts of the user, unless a push has them already.
+    /// Whether and when the user has fetched, read or dismissed the notification; empty if the
+    /// sentence about a push says it already.
     private static func receipts(of recipient: RecipientEntry, _ sent: Sent, _ name: String) -> [Sentence] {
         let isTold = sent.pushes.contains { [.fetched, .read].contains($0.state) }
         let times: [(Cause, String, Date?)] = [

@@ -11,14 +11,16 @@ struct DiagnosisHandler: Handler {
     let daemon: Daemon
     /// The names of the platforms that have a sender.
     let platforms: Set<String>
-    /// The hosts of the platforms whose pushes all go to one URL of the operator's.
+    /// The hosts of the platforms whose pushes all go to one URL that the operator has configured,
+    /// by the platform's name.
     let receivers: [String: String]
     let scope: AppScope
     /// The largest number of a user's devices that are read.
     private static let maximumDevices = 500
     /// The largest number of a notification's pushes that are read.
     private static let maximumPushes = 500
-    /// The number of a user's latest changes among which the newest notification is searched.
+    /// The number of a user's latest changes among which the server searches for the newest
+    /// notification.
     private static let latest = 20
 
     var routes: [Route] {
@@ -49,7 +51,8 @@ struct DiagnosisHandler: Handler {
             try await Self.sentences(about: subject, id, diagnosis, Seen(apps: apps, reader: reader))
         }
         guard let (kind, sentences) = found else {
-            // The server cannot distinguish an expired notification from one that never existed.
+            // The text says "no stored notification", because the server cannot distinguish an
+            // expired notification from one that never existed.
             let start = apps == nil ? "there is no" : "you see no"
             throw Problem(.notFound, "\(start) user, no device and no stored notification \(subject)")
         }
@@ -61,8 +64,8 @@ struct DiagnosisHandler: Handler {
         )
     }
 
-    /// The subject is the first that exists of a user, a device and a notification; `nil`: none
-    /// exists.
+    /// The explanation of a subject, which may be the name of a user or the id of a device or of a
+    /// notification. The first of the three that exists is explained; `nil` if none exists.
     private static func sentences(
         about subject: String,
         _ notification: NotificationID?,
@@ -107,8 +110,8 @@ struct DiagnosisHandler: Handler {
         return diagnosis
     }
 
-    /// The given notification, or else the newest that the caller sees, to one user; `nil` if
-    /// there is none.
+    /// The stored state, for one user, of the given notification, or else of the user's newest
+    /// one; `nil` if the user is not a recipient.
     private static func sent(
         _ notification: NotificationID?,
         to user: User,
@@ -142,14 +145,16 @@ struct DiagnosisHandler: Handler {
     }
 }
 
-/// The part of the store that the caller sees.
+/// Reads only the data that the caller may see.
 private struct Seen {
-    /// `nil`: all apps.
+    /// The apps whose data the caller may see; `nil` for all apps.
     let apps: Set<AppName>?
     let reader: any StoreReader
 
     func admits(_ user: User) -> Bool { AppScope.sees(user.apps, within: self.apps) }
 
+    /// Those of the notifications that belong to these apps. Expired ones are left out unless the
+    /// caller sees all apps.
     func admits(_ notification: NotificationSummary) -> Bool { self.apps?.contains(notification.app) ?? true }
 }
 

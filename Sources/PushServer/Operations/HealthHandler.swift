@@ -2,15 +2,17 @@ internal import HTTPTypes
 internal import PushAPI
 internal import SocketHTTP
 
-/// Shows load balancers whether the process lives, and whether it is ready to serve.
+/// Shows load balancers whether the process is alive, and whether it can store and return
+/// notifications.
 struct HealthHandler: Handler {
     /// The reasons why the server cannot store or return notifications; empty when it is ready.
-    /// Strangers can read them.
+    /// Strangers can read these texts.
     ///
-    /// A provider that accepts no pushes is not among them: a server that the load balancer takes
-    /// out for that reason could not return notifications either.
+    /// A provider that accepts no pushes is not a reason: if the load balancer removed the server
+    /// because of that, the server could not return notifications either.
     let troubles: @Sendable () -> [String]
-    /// Faults that an operator must repair although the server is ready. Strangers can read them.
+    /// Faults that an operator must repair, although the server can serve requests. Strangers can
+    /// read these texts.
     let warnings: @Sendable () -> [String]
 
     var routes: [Route] {

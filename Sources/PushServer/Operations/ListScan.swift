@@ -1,9 +1,11 @@
-/// A search of a list from one place on, over a limited number of entries: the texts in their rows
-/// are encrypted, so that no index can help.
+/// A search that begins at one place of a list, and reads a limited number of entries. It must
+/// read entry by entry, because the texts in the rows are encrypted, so the database has no index
+/// over them.
 struct ListScan<Entry: Sendable, Place: Sendable>: Sendable {
     /// The largest number of entries that one request reads.
     private let maximumSearched: Int
-    /// The number of entries that one read has, so that other reports come in between.
+    /// The largest number of entries that one read returns. It is small, so that reads of other
+    /// reports run in between.
     private let step: Int
     private let limit: Int
     /// Whether an entry matches the search.
@@ -11,17 +13,16 @@ struct ListScan<Entry: Sendable, Place: Sendable>: Sendable {
     private let place: @Sendable (Entry) -> Place
     private let size: @Sendable (Entry) -> Int
     private(set) var found: [Entry] = []
-    /// The number of entries that were searched.
+    /// The number of entries that were read and compared so far.
     private(set) var searched = 0
-    /// The place of the last entry that was searched; at first, the one from which the search
-    /// begins.
+    /// The place of the last entry that was read; at first, the place at which the search begins.
     private(set) var last: Place?
     /// Whether there are entries after the last one.
     private(set) var hasMore = true
     private var bytes = 0
 
-    /// Searches for at most `limit` entries after `last`. `size` is the number of bytes of an
-    /// entry that may be long.
+    /// Searches for at most `limit` entries after `last`. `size` returns the number of bytes of an
+    /// entry, for lists whose entries may be long.
     init(
         after last: Place?,
         limit: Int,
@@ -46,8 +47,8 @@ struct ListScan<Entry: Sendable, Place: Sendable>: Sendable {
         while let count = self.next { self.search(try await read(self.last, count)) }
     }
 
-    /// How many entries after `last` to read now; `nil` at the end of the search. The last of them
-    /// only shows that there are more.
+    /// How many entries after `last` must be read now; `nil` at the end of the search. The last
+    /// entry of a read only shows that further entries exist.
     private var next: Int? {
         guard
             self.hasMore, self.found.count < self.limit, self.searched < self.maximumSearched,
@@ -56,7 +57,8 @@ struct ListScan<Entry: Sendable, Place: Sendable>: Sendable {
         return min(self.step, self.maximumSearched - self.searched) + 1
     }
 
-    /// Searches entries: as many as `next`, or fewer if there are no more.
+    /// Compares the entries of one read. There are as many as `next` says, or fewer at the end of
+    /// the list.
     private mutating func search(_ entries: [Entry]) {
         guard let next = self.next else { return }
         for (index, entry) in entries.prefix(next - 1).enumerated() {
@@ -75,7 +77,7 @@ struct ListScan<Entry: Sendable, Place: Sendable>: Sendable {
 enum ListScanLimits {
     static let maximumSearched = 5000
     static let step = 500
-    /// The number of bytes after which a request stops: an audit entry about a batch names 500
-    /// notifications.
+    /// The number of bytes of entries after which a request stops. The limit is needed, because
+    /// one audit entry about a batch names up to 500 notifications.
     static let size = 2 << 20
 }

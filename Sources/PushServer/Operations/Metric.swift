@@ -174,10 +174,11 @@ package enum MetricName: String, CaseIterable, Sendable {
 /// One value of a metric.
 package struct MetricSample: Sendable, Hashable {
     package let name: MetricName
-    /// Names and values. The code fixes the names, and the configuration the values.
+    /// The labels, each as a name and a value. The names are fixed in the code; the set of values
+    /// is limited by the configuration.
     package let labels: [[String]]
     package let value: Double
-    /// The text after the name, for the parts of a histogram.
+    /// The text that follows the metric's name, such as `_bucket` in the parts of a histogram.
     let suffix: String
 
     package init(
@@ -198,7 +199,7 @@ package struct MetricSample: Sendable, Hashable {
     /// A line of Prometheus' text format 0.0.4.
     fileprivate var line: String {
         let labels = self.labels.map { "\($0[0])=\"\(Self.escaped($0[1]))\"" }.joined(separator: ",")
-        // Whole numbers have no decimal point, because they are counts.
+        // Whole numbers are written without a decimal point, because most of them are counts.
         let value = Int(exactly: self.value).map(String.init) ?? "\(self.value)"
         return "\(self.name.rawValue)\(self.suffix)\(labels.isEmpty ? "" : "{\(labels)}") \(value)\n"
     }

@@ -10,7 +10,8 @@ struct MetricHandler: Handler {
     let vault: Vault
     let authenticator: Authenticator
     let identityField: IdentityField?
-    /// Whether events wait for a receiver, because the operator has configured one.
+    /// Whether the operator has configured a receiver of events, so that the number of events that
+    /// wait for it is shown.
     let hasEventReceiver: Bool
     /// The samples of parts other than the store.
     let samples: @Sendable () -> [MetricSample]

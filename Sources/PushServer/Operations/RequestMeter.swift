@@ -1,8 +1,8 @@
 internal import PushCore
 internal import Synchronization
 
-/// Counts the answers of one route by status, and measures their time, from the request's head to
-/// the answer's.
+/// Counts the answers of one route by status, and measures the time from the head of a request to
+/// the head of its answer.
 final class RequestMeter: Sendable {
     private struct Counts {
         /// This is an array, which is faster than a dictionary for so few entries.
@@ -27,13 +27,13 @@ final class RequestMeter: Sendable {
         }
     }
 
-    /// Counts a refusal before a request was read; its time is unknown.
+    /// Counts a refusal of a request that was not read; the time of the answer is unknown.
     func record(_ status: Int) {
         self.counts.withLock { $0.count(status) }
     }
 
-    /// The samples of a route, or none if no request has used it. `route` is its path as
-    /// documented.
+    /// The samples of a route, or none if no request has used it. `route` is the route's path as
+    /// documented, with `{id}` for an id.
     func samples(_ method: String, _ route: String) -> [MetricSample] {
         let counts = self.counts.withLock { $0 }
         let answers = counts.answers.map { answer in

@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// The counts of all requests of a server.
 final class RequestMeters: Sendable {
-    /// The parts of a route that the metrics show. It does not hold the route itself: the route of
-    /// the metrics would hold itself in memory.
+    /// The parts of a route that the metrics show. It does not refer to the route itself: the
+    /// route of the metrics refers to this object, and would keep itself in memory.
     private struct Entry: Sendable {
         let method: String
         let path: String
@@ -17,7 +17,7 @@ final class RequestMeters: Sendable {
     let running = Atomic(0)
     private let entries = Mutex<[Entry]>([])
 
-    /// Shows the counts of these routes from now on.
+    /// Makes the metrics show the counts of these routes from now on.
     func show(_ routes: [Route]) {
         let entries = routes.map { Entry(method: $0.method.rawValue, path: $0.path, meter: $0.meter) }
         self.entries.withLock { $0 = entries }

@@ -1,13 +1,13 @@
 internal import Foundation
 internal import Synchronization
 
-/// The remaining quota of a user, shared by all loops: the generic cell rate algorithm on a single
-/// number.
+/// The remaining quota of a user, shared by all event loops. It uses the generic cell rate
+/// algorithm, whose state is a single number.
 final class Allowance: Sendable {
-    /// The time at which all requests are available again, in nanoseconds since 1970.
+    /// The time at which the whole quota is available again, in nanoseconds since 1970.
     private let fullAt = Atomic<Int64>(0)
 
-    /// Charges one request, unless none is left.
+    /// Charges one request, unless no request is left.
     func take(_ policy: QuotaPolicy, now: Date) -> QuotaPolicy.State {
         let now = Self.nanoseconds(now)
         var seen = self.fullAt.load(ordering: .relaxed)
@@ -16,7 +16,8 @@ final class Allowance: Sendable {
             let taken = used + policy.interval
             guard taken <= policy.tolerance else {
                 if now + used != seen {
-                    // Stores the bounded value; otherwise the wait in the answer would never end.
+                    // Stores the value that `used` has limited: otherwise the wait that the answer
+                    // names might never end, for example after the clock was set back.
                     let (isDone, current) = self.exchange(seen, for: now + used)
                     seen = current
                     if !isDone { continue }
@@ -55,14 +56,14 @@ final class Allowance: Sendable {
         return Self.state(policy, used: used, isExceeded: false)
     }
 
-    /// Whether all requests are available, so that the allowance can be dropped without a loss.
+    /// Whether all requests are available, so that a new allowance would be equal to this one.
     func isFull(at now: Date) -> Bool {
         self.fullAt.load(ordering: .relaxed) <= Self.nanoseconds(now)
     }
 
-    /// The used part of the quota, as nanoseconds until it is available again. If the clock was
-    /// set back, or the user had a role with a longer window, at most a whole quota counts as
-    /// used.
+    /// The used part of the quota, as the number of nanoseconds until it is available again. The
+    /// result is limited, because the clock may have been set back, and the user may have had a
+    /// role with a longer window.
     private static func used(_ fullAt: Int64, _ policy: QuotaPolicy, now: Int64) -> Int64 {
         let used = max(0, fullAt - now)
         return used <= policy.most ? used : policy.tolerance
@@ -79,14 +80,15 @@ final class Allowance: Sendable {
         )
     }
 
-    /// Compares and exchanges the number; `current` is its value afterwards.
+    /// Compares and exchanges the number; `current` is the number after the call.
     private func exchange(_ seen: Int64, for new: Int64) -> (isDone: Bool, current: Int64) {
         let (isDone, original) = self.fullAt.weakCompareExchange(expected: seen, desired: new, ordering: .relaxed)
         return (isDone, isDone ? new : original)
     }
 
     private static func nanoseconds(_ date: Date) -> Int64 {
-        // Limited to the years 1970 to 2255: a later time would not fit.
+        // Times are limited to the years 1970 to 2255, because the nanoseconds of later times
+        // would not fit into the integer.
         Int64(max(0, min(9_000_000_000, date.timeIntervalSince1970)) * 1e9)
     }
 

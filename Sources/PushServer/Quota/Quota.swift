@@ -4,30 +4,31 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// The number of requests that a user may make within a window, even all at once.
+/// The number of requests that a user may make within a period, the window. The user may make all
+/// of them at once.
 package struct Quota: Sendable, Hashable {
     /// The kind of requests that a quota limits.
     enum Kind: Sendable {
         case requests
-        /// Requests that store something.
+        /// Only requests that store something.
         case changes
     }
 
     package static let requestRange = 1...100_000_000
-    /// In seconds.
+    /// The allowed lengths of the window, in seconds.
     package static let windowRange = 1...86_400
 
-    /// The least is 8, so that at least one change becomes available again within an eighth of a
-    /// day.
+    /// The allowed numbers of changes per day. With the lowest number, 8, one change becomes
+    /// available again in an eighth of a day.
     package static let changeRange = 8...100_000_000
 
     package let requests: Int
     /// The window of `requests`, in seconds.
     package let window: Int
-    /// How many of a day's requests may store something; `nil`: all.
+    /// The number of requests in a day that may store something; `nil` if all may.
     package let changes: Int?
 
-    /// `nil` outside of the ranges.
+    /// Returns `nil` if a number is outside of its range.
     package init?(requests: Int, window: Int, changes: Int? = nil) {
         guard
             Self.requestRange.contains(requests), Self.windowRange.contains(window),
@@ -38,10 +39,10 @@ package struct Quota: Sendable, Hashable {
         self.changes = changes
     }
 
-    /// The quota of one kind.
+    /// The quota of one kind of requests.
     ///
-    /// An eighth of a day's changes may come at once. A restart loses the record of their use, and
-    /// so permits another eighth.
+    /// An eighth of a day's changes may come at once. A restart of the server loses the record of
+    /// the changes that were used, and so permits another eighth.
     func part(_ kind: Kind) -> Quota? {
         switch kind {
         case .requests: self
@@ -50,45 +51,48 @@ package struct Quota: Sendable, Hashable {
     }
 }
 
-/// The quota of a role as one server applies it. Each server of a shared store admits a whole
-/// quota at once, and afterwards only its part of the rate.
+/// The quota of a role as one server applies it. If several servers share a database, each admits
+/// a whole quota at once. After that, each server admits requests only at its part of the quota's
+/// rate.
 ///
-/// Its response fields are those of draft-ietf-httpapi-ratelimit-headers-10.
+/// The response fields about the quota follow draft-ietf-httpapi-ratelimit-headers-10.
 struct QuotaPolicy: Sendable {
     /// The remaining quota after a request.
     struct State: Sendable {
         let policy: QuotaPolicy
-        /// The number of requests that may follow at once.
+        /// The number of further requests that are available now.
         let remaining: Int
-        /// Whole seconds, rounded up, until one more request is available.
+        /// The number of seconds until one more request is available, rounded up.
         let seconds: Int
-        /// Whether the request itself was over the quota.
+        /// Whether the request itself was refused, because the quota was used up.
         let isExceeded: Bool
     }
 
-    /// Nanoseconds until one request is available again, and until all are.
+    /// The number of nanoseconds until one request is available again (`interval`), and until the
+    /// whole quota is (`tolerance`).
     let interval: Int64
     let tolerance: Int64
     let requests: Int
     /// The window of each server in seconds: the quota's window times the number of servers.
     let window: Int
-    /// The role's quota that it was made from, which also counts refused requests.
+    /// The quota of the role; this policy was made from it. It also counts refused requests.
     let source: RoleQuota
 
     init(_ quota: Quota, of source: RoleQuota, servers: Int) {
         self.requests = quota.requests
         self.window = quota.window * servers
         self.source = source
-        // The interval is at least 10, and the tolerance at most 64 days in nanoseconds: see the
-        // ranges.
+        // Because of the ranges of `Quota`, the interval is at least 10 nanoseconds, and the
+        // tolerance at most 64 days.
         self.interval = Int64(self.window) * 1_000_000_000 / Int64(quota.requests)
         self.tolerance = self.interval * Int64(quota.requests)
     }
 
-    /// The largest used part, including debt.
+    /// The largest used part of a quota, in nanoseconds: a whole quota, and the debt of another
+    /// one.
     var most: Int64 { 2 * self.tolerance }
 
-    /// Writes the lines of response fields, less than 200 bytes.
+    /// Writes the response fields about the quota, which have less than 200 bytes.
     func write(_ state: State, to writer: inout ByteWriter) {
         writer.write("RateLimit-Policy: ")
         writer.write(self.source.name)

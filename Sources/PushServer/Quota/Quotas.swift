@@ -3,8 +3,8 @@ internal import PushCore
 internal import PushStore
 internal import Synchronization
 
-/// A user's allowance, with the quota of its role. Without a quota nothing is charged, and there
-/// is no state.
+/// A user's allowance, with the quota of the user's role. If the role has no quota, nothing is
+/// charged, and the methods return `nil`.
 struct CallerQuota: Sendable {
     let source: RoleQuota
     let allowance: Allowance
@@ -16,7 +16,7 @@ struct CallerQuota: Sendable {
         self.source.policy.map { self.allowance.take($0, now: now) }
     }
 
-    /// Charges additional requests for one that was admitted.
+    /// Charges more requests for one request that was admitted.
     func charge(_ requests: Int, now: Date) {
         guard requests > 0, let policy = self.source.policy else { return }
         self.allowance.charge(requests, policy, now: now)
@@ -27,12 +27,12 @@ struct CallerQuota: Sendable {
     }
 }
 
-/// The quotas of one kind for all roles, and the allowances of users. The server looks them up
-/// only for credentials that are not cached.
+/// The quotas of one kind for all roles, and the allowances of users. The server looks up an
+/// allowance only for a caller whose credentials are not cached.
 final class Quotas: Sendable {
     fileprivate struct Allowances {
         var ofUsers: [Int64: Allowance] = [:]
-        /// The number of allowances at which the unneeded ones are dropped.
+        /// The number of allowances at which those that are not needed are removed.
         var limit = 1024
     }
 
@@ -53,24 +53,27 @@ final class Quotas: Sendable {
         )
     }
 
-    /// Replaces the quotas of all roles, also for cached callers.
+    /// Replaces the quotas of all roles; this also changes the quotas of cached callers.
     func replaceQuotas(_ quotas: [Role: Quota]) {
         for (role, source) in self.sources { source.replace(with: quotas[role]?.part(self.kind)) }
     }
 
-    /// The quota of a user, with one allowance for all of its credentials on all loops; `nil` for
-    /// a role that can have none. A role whose quota is off for now has an allowance, too.
+    /// The quota of a user; all credentials of the user share one allowance on all event loops.
+    /// `nil` for a role that cannot have a quota. A user whose role has no quota now gets an
+    /// allowance, too, because the role may get one later.
     func quota(ofUser id: Int64, as role: Role, now: Date) -> CallerQuota? {
         guard let source = self.sources[role] else { return nil }
         return CallerQuota(source: source, allowance: self.allowances.withLock { $0.allowance(of: id, now: now) })
     }
 
-    /// Counts the requests that these quotas and those of changes have refused.
+    /// The metrics: for each role, the number of requests that these quotas and the quotas in
+    /// `changes` have refused.
     func samples(with changes: Quotas) -> [MetricSample] {
         self.sources.compactMap { role, source in
             let sources = [source, changes.sources[role]].compactMap(\.self)
             let count = sources.reduce(0) { $0 + $1.excess.load(ordering: .relaxed) }
-            // A count that was shown once must not disappear with the quota.
+            // A count that the metrics have shown must not disappear if the role's quota is
+            // removed.
             guard count > 0 || sources.contains(where: { $0.policy != nil }) else { return nil }
             return MetricSample(.requestsLimited, ["role": role.rawValue], Double(count))
         }
@@ -89,8 +92,8 @@ extension Quotas.Allowances {
         return made
     }
 
-    /// Whether the allowance can be dropped. A cached caller may still hold a full one: if it were
-    /// dropped, the user would get a second one.
+    /// Whether a user's allowance can be removed. It must be full, and no cached caller may refer
+    /// to it: otherwise the user would get a second allowance.
     private mutating func isUnneeded(_ user: Int64, now: Date) -> Bool {
         guard let allowance = self.ofUsers.index(forKey: user) else { return false }
         return isKnownUniquelyReferenced(&self.ofUsers.values[allowance])

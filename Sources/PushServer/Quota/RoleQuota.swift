@@ -12,8 +12,8 @@ final class RoleQuota: Sendable {
     private let servers: ServerCount
     /// The number of refused requests, including those under earlier quotas.
     let excess = Atomic(0)
-    /// The requests and the window of the quota in one word, so that no request sees a mixture of
-    /// two quotas; 0: no limit.
+    /// The quota's number of requests and its window in one word, so that no request sees a
+    /// mixture of two quotas. 0 means no limit.
     private let word: Atomic<UInt64>
 
     init(_ quota: Quota?, role: Role, servers: ServerCount = ServerCount()) {
@@ -22,24 +22,27 @@ final class RoleQuota: Sendable {
         self.word = Atomic(Self.word(quota))
     }
 
-    /// `nil`: no limit.
+    /// The quota as this server applies it; `nil` if the role has no limit.
     var policy: QuotaPolicy? {
         let word = self.word.load(ordering: .relaxed)
         let quota = Quota(
             requests: Int(word >> Self.windowBits),
             window: Int(word & (1 << Self.windowBits - 1))
         )
-        // The count is read here and not through the policy's source, which would retain it.
+        // The number of servers is read here: if the policy read it through `source`, each use
+        // would change the reference count of `source`.
         let servers = self.servers.current
         return quota.map { QuotaPolicy($0, of: self, servers: servers) }
     }
 
-    /// Replaces the quota for each request that begins afterwards. Users keep what they have used.
+    /// Replaces the quota; the new one applies to each request that begins later. The part of the
+    /// quota that a user has used stays used.
     func replace(with quota: Quota?) {
         self.word.store(Self.word(quota), ordering: .relaxed)
     }
 
-    /// Windows have at most 17 bits, and requests 27: see the ranges.
+    /// Because of the ranges of `Quota`, a window has at most 17 bits, and a number of requests at
+    /// most 27.
     private static func word(_ quota: Quota?) -> UInt64 {
         quota.map { UInt64($0.requests) << Self.windowBits | UInt64($0.window) } ?? 0
     }

@@ -1,7 +1,7 @@
 internal import PushStore
 
 extension StorageExcess {
-    /// The detail of the problem for the sender.
+    /// The detail of the problem that the sender gets.
     func detail(_ bounds: StorageBounds) -> String {
         switch self {
         case .notifications:

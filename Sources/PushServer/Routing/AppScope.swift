@@ -4,8 +4,8 @@ internal import Foundation
 internal import PushCore
 internal import PushStore
 
-/// The apps whose users, devices and pushes an administrator or a viewer sees: all of them, or
-/// those that the viewer belongs to.
+/// The apps whose users, devices and pushes an administrator or a viewer sees: all apps, or the
+/// viewer's own apps.
 struct AppScope: Sendable {
     /// The apps of the configuration.
     private let apps: Set<AppName>
@@ -17,17 +17,17 @@ struct AppScope: Sendable {
         self.cursorKey = cursorKey
     }
 
-    /// `nil`: the caller sees all.
+    /// The apps that the caller sees; `nil` if the caller sees all apps.
     func limit(of caller: User) -> Set<AppName>? {
         caller.role == .admin || caller.apps.isSuperset(of: self.apps) ? nil : caller.apps
     }
 
-    /// Whether the caller sees a user of these apps.
+    /// Whether the caller sees a user who belongs to these apps.
     func sees(_ apps: Set<AppName>, _ caller: User) -> Bool {
         Self.sees(apps, within: self.limit(of: caller))
     }
 
-    /// Whether a caller with this limit sees a user of these apps.
+    /// Whether a caller who sees the apps of `limit` sees a user who belongs to `apps`.
     static func sees(_ apps: Set<AppName>, within limit: Set<AppName>?) -> Bool {
         limit.map { !$0.isDisjoint(with: apps) } ?? true
     }

@@ -8,17 +8,18 @@ internal import SocketHTTP
 /// functions pass it on.
 final class RequestContext {
     let request: Request
-    /// The same id in the answer, in the log and in the audit.
+    /// The request's id, which is also in the answer, in the log and in the audit.
     let id: RequestID
     /// `nil` only on routes that anybody may call.
     let caller: Caller?
-    /// The segment of the path at the route's `{id}`.
+    /// The segment of the request's path that stands for the route's `{id}`.
     let parameter: String
-    /// The reader of the connection's loop.
+    /// The store's reader for the event loop of the connection.
     let reader: any StoreReader
-    /// In whole milliseconds, as the database stores times.
+    /// The time of the request, in whole milliseconds, as the database stores times.
     let now: Date
-    /// Whether the client wants errors for names without a meaning.
+    /// Whether the client wants an error if the request has a parameter or a member that the route
+    /// does not know.
     let isStrict: Bool
 
     init(
@@ -52,19 +53,19 @@ final class RequestContext {
         get throws(Problem) { try self.known.user }
     }
 
-    /// The caller's token; `nil` if it signed in otherwise. Throws as `known` does.
+    /// The caller's token; `nil` if the caller signed in without a token. Throws as `known` does.
     var token: TokenGrant? {
         get throws(Problem) { try self.known.token }
     }
 
-    /// The scopes of the caller's token; `nil` without a token: all scopes of the role. Throws as
-    /// `known` does.
+    /// The scopes of the caller's token; `nil` if there is no token, so that the caller has all
+    /// scopes of the role. Throws as `known` does.
     var scopes: Scopes? {
         get throws(Problem) { try self.known.scopes }
     }
 
-    /// The members of the body. All of them are optional, so an empty body has none. Throws as
-    /// `JSONBody` does.
+    /// The members of the body. All of them are optional, so an empty body has none. Throws the
+    /// problems that `JSONBody` throws.
     func optionalBody() async throws -> JSONBody {
         let bytes = try await self.request.body.collect()
         return try bytes.isEmpty ? JSONBody(.object([])) : JSONBody(bytes)

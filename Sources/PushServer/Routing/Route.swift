@@ -8,21 +8,23 @@ internal import SocketHTTP
 /// The callers that may use a route.
 enum Access: Sendable, Hashable {
     case anybody
-    /// Callers whose role includes this one; a token needs the scopes, too. Callers who see all
-    /// users may use the route with the scopes `seeing`, too, unless these are empty.
+    /// Callers whose role includes the given role; their token must have the given scopes. If
+    /// `seeing` is not empty, callers who may see all users may use the route, too, with the
+    /// scopes `seeing`.
     case atLeast(Role, Scopes, seeing: Scopes = [])
 }
 
-/// The hosts that a route accepts in addition to `server.names`: probes and scrapers use the
-/// address of one server.
+/// The hosts that a route accepts in addition to those in the configuration's `server.names`. For
+/// example, health checks and Prometheus use the address of one server.
 enum OtherHosts: Sendable {
     case none
-    /// Also hosts that are IP addresses. That is safe: a page of another site always has a name as
-    /// its host.
+    /// Hosts that are IP addresses. Accepting them is safe: in a request of a page that has its
+    /// own host name resolve to this server, the host is that name.
     case addresses
     case any
 
-    /// `host` is `nil` if the field is missing or not valid.
+    /// Whether the route accepts the host. `host` is `nil` if the field `Host` is missing or not
+    /// valid.
     func includes(_ host: String?) -> Bool {
         switch self {
         case .none: false
@@ -32,45 +34,46 @@ enum OtherHosts: Sendable {
     }
 }
 
-/// Answers the requests of some routes, and holds only the properties that it needs for them.
+/// Answers the requests of some routes. A handler has only the properties that these routes need.
 protocol Handler: Sendable {
     var routes: [Route] { get }
 }
 
-/// A method and a path, with the callers that may use it and the code that answers. It is a class,
-/// so that a search copies no routes.
+/// A method and a path, with the callers that may use them and the code that answers. It is a
+/// class, so that the search for a matching route copies no routes.
 final class Route: Sendable {
     let method: HTTPRequest.Method
-    /// `{id}` stands for any one segment, and `{topic}` for another at the end.
+    /// `{id}` stands for any one segment, and `{topic}` at the end for another one.
     let path: String
     let access: Access
     let hosts: OtherHosts
-    /// The names of the query's parameters that the route reads. A strict request may have no
-    /// others.
+    /// The names of the query's parameters that the route reads. A request with strict handling
+    /// may have no other parameters.
     let parameters: [String]
-    /// The names of the members of the body's object that the route reads. A strict request may
-    /// have no others.
+    /// The names of the members of the body's object that the route reads. A request with strict
+    /// handling may have no other members.
     let members: [String]
-    /// Whether the handler itself checks the names in the body of a strict request, because it
-    /// reads a long body apart from the event loop.
+    /// Whether the handler itself checks the names of the body's members in strict handling,
+    /// because it reads a long body apart from the event loop.
     let checksBody: Bool
-    /// The longest body of a stranger that the server reads, in bytes; the routes of known callers
-    /// have `nil`.
+    /// The longest body that the server reads from a caller who is not authenticated, in bytes;
+    /// `nil` for a route whose callers are always authenticated.
     let strangersBody: Int?
-    /// Whether the server charges the quota of changes: the request may leave something in the
-    /// database, at least an entry of the audit. The charge for beginning a session covers its
-    /// end, so that everybody can always sign out.
+    /// Whether the server charges the quota of changes, because the request may leave something in
+    /// the database, at least an entry of the audit. The end of a session is not charged, so that
+    /// everybody can always sign out; the charge for its beginning covers both.
     let isChange: Bool
-    /// Begins to answer; does not block.
+    /// Begins to answer a request; does not block.
     let begin: @Sendable (RequestContext) throws -> Step
     let meter = RequestMeter()
 
-    /// The parts of the path before and after the parameter, without a second parameter.
+    /// The parts of the path before and after the first parameter; a second parameter is left out.
     let prefix: [UInt8]
     private let suffix: [UInt8]
-    /// The spelling of the fixed segments. The clients of Microsoft's tutorial may use another
-    /// case, which ASP.NET ignores in the names of controllers. All other paths must be exact,
-    /// since a proxy's rules distinguish the case.
+    /// Whether the fixed segments of the path may be spelled in upper or lower case. They may in
+    /// the paths of Microsoft's tutorial, because ASP.NET ignores the case in the names of
+    /// controllers. All other paths must match exactly, since the rules of proxies distinguish
+    /// upper and lower case.
     private let spelling: Spelling
     let hasParameter: Bool
     /// Whether a second parameter follows, which `lastSegment` reads.
@@ -101,7 +104,7 @@ final class Route: Sendable {
         self.prefix = Array(parts[0].utf8)
         self.hasParameter = parts.count > 1
         let suffix = parts.count > 1 ? parts[1] : ""
-        // A second parameter, such as {topic}.
+        // The start of a second parameter, such as `{topic}`.
         let second = suffix.hasSuffix("}") ? suffix.lastIndex(of: "{") : nil
         self.hasSecond = second != nil
         self.suffix = Array((second.map { suffix[..<$0] } ?? suffix).utf8)
@@ -113,7 +116,8 @@ final class Route: Sendable {
         Paths.register, Paths.registration("{id}"), Paths.notifications, Paths.notifications + "/{id}",
     ]
 
-    /// A route that may wait for anything. If it is open to anybody, `bodyBytes` limits the body.
+    /// A route that may wait for anything. If callers need not be authenticated, `bodyBytes`
+    /// limits the length of the body.
     convenience init(
         _ method: HTTPRequest.Method,
         _ path: String,
@@ -152,13 +156,15 @@ final class Route: Sendable {
         self.init(method, path, access, hosts: hosts, query: parameters, step: { .answer(try answer($0)) })
     }
 
-    /// Whether the route serves administrative callers, whose tokens need the scope `manage`.
+    /// Whether the route serves callers who administer the server; their tokens need the scope
+    /// `manage`.
     var isAdministrative: Bool {
         guard case .atLeast(_, let scopes, _) = self.access else { return false }
         return scopes.contains(.manage)
     }
 
-    /// The parameter, empty if the route has none; `nil` if the path does not match.
+    /// The first parameter's value in the path; empty if the route has no parameter, and `nil` if
+    /// the path does not match the route.
     func parameter(of path: UnsafeBufferPointer<UInt8>) -> Slice<UnsafeBufferPointer<UInt8>>? {
         if self.hasSecond { return self.first(of: path) }
         let length = path.count - self.prefix.count - self.suffix.count
@@ -171,7 +177,7 @@ final class Route: Sendable {
         return parameter.contains(UInt8(ascii: "/")) ? nil : parameter
     }
 
-    /// The first of two parameters; `nil` if the path does not match.
+    /// The value of the first of two parameters; `nil` if the path does not match the route.
     private func first(of path: UnsafeBufferPointer<UInt8>) -> Slice<UnsafeBufferPointer<UInt8>>? {
         guard path.has(self.prefix, at: 0, in: self.spelling) else { return nil }
         let rest = path[self.prefix.count...]
@@ -191,7 +197,7 @@ final class Route: Sendable {
     }
 }
 
-/// Whether a comparison distinguishes upper and lower case.
+/// Whether a comparison of paths distinguishes upper and lower case.
 enum Spelling: Sendable {
     case exact
     /// Ignores the case of ASCII letters.
@@ -199,7 +205,7 @@ enum Spelling: Sendable {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// Whether `text`, which must be in lower case, is at `start`.
+    /// Whether this path contains `text`, which must be in lower case, at the index `start`.
     func has(_ text: [UInt8], at start: Int, in spelling: Spelling) -> Bool {
         guard text.count <= self.count - start else { return false }
         for index in text.indices {

@@ -19,8 +19,9 @@ struct RouteTable: Sendable {
             }
         }
 
-        /// Whether the console's page asks who has signed in. Its answer has the value that the
-        /// page's other requests need.
+        /// Whether the request is the one with which a reloaded console page asks who has signed
+        /// in. The answer contains the value of `Page-Token`, which all other requests of the page
+        /// need.
         var restoresSession: Bool {
             guard case .route(let route, _) = self else { return false }
             return route.method == .get && route.path == Paths.currentSession
@@ -33,8 +34,8 @@ struct RouteTable: Sendable {
         self.routes = routes
     }
 
-    /// Below this prefix, in any spelling, an answer without credentials does not reveal which
-    /// paths exist.
+    /// Below this prefix, in upper or lower case, the answer to a request without credentials does
+    /// not reveal which paths exist.
     private static let closed = Array("/api".utf8)
 
     func match(_ head: RequestHead) -> Match {
@@ -42,7 +43,7 @@ struct RouteTable: Sendable {
     }
 
     func match(_ method: HTTPRequest.Method, _ path: UnsafeBufferPointer<UInt8>) -> Match {
-        // HEAD is GET without the body, which the HTTP server leaves out.
+        // A `HEAD` is answered like a `GET`; the HTTP server leaves out the body.
         let method = method == .head ? .get : method
         var allowed: [String] = []
         var isOpen = !path.has(Self.closed, at: 0, in: .anyCase)
@@ -56,9 +57,10 @@ struct RouteTable: Sendable {
         return allowed.isEmpty ? .nothing(isOpen: isOpen) : .wrongMethod(allowed: allowed, isOpen: isOpen)
     }
 
-    /// Whether the parameter is the last segment of a path without parameters, such as
-    /// `/api/notifications/read`. Such a path belongs to its own routes only, in any spelling. The
-    /// check is fast for most ids, which begin with a digit: no such segment does.
+    /// Whether another route, which has no parameter, owns the whole path: for example, `read` is
+    /// not an id in `/api/notifications/read`. Such a path belongs to that route only, also in
+    /// another spelling. The check is fast for most ids: they begin with a digit, and the last
+    /// segment of such a route does not.
     private func isOthers(
         _ parameter: Slice<UnsafeBufferPointer<UInt8>>,
         in path: UnsafeBufferPointer<UInt8>
@@ -71,7 +73,8 @@ struct RouteTable: Sendable {
         }
     }
 
-    /// Decodes a parameter, which is rarely encoded; empty if it is not percent-encoded UTF-8.
+    /// Decodes the value of a parameter, which is rarely percent-encoded. Returns an empty text if
+    /// the value is not percent-encoded UTF-8.
     private static func decode(_ parameter: Slice<UnsafeBufferPointer<UInt8>>) -> String {
         let text = String(decoding: parameter, as: UTF8.self)
         return parameter.contains(UInt8(ascii: "%")) ? text.removingPercentEncoding ?? "" : text

@@ -1,14 +1,14 @@
 internal import PushStore
 internal import SocketHTTP
 
-/// The next step of a handler: an answer, a read, or work that may wait.
+/// The next step of a handler: an answer, the read of a notification, or work that may wait.
 enum Step {
     case answer(Response)
-    /// Continues with `then` after the notification is read, without an async function.
+    /// Calls `then` after the notification is read. No async function is needed for the wait.
     case read(any PendingNotification, then: (RequestContext) throws -> Step)
     case work(() async throws -> Response)
 
-    /// Runs the steps until the answer.
+    /// Runs this step and all further steps, and returns the answer.
     func response(to context: RequestContext) async throws -> Response {
         var step = self
         while true {

@@ -2,10 +2,11 @@ internal import PushAPI
 internal import PushCore
 internal import SocketHTTP
 
-/// The check for `Prefer: handling=strict`: a request may have only names that its route declares.
+/// The check for `Prefer: handling=strict`: a request may have only parameters and members that
+/// its route declares.
 ///
-/// It runs before the route and depends only on the route's declaration. So no handler can forget
-/// it, and a refused request has had no effect.
+/// The check runs before the route's handler and depends only on the route's declaration. So no
+/// handler can forget it, and a refused request has had no effect.
 struct StrictHandling: Sendable {
     /// The names of the query's parameters that the route reads.
     let parameters: [String]
@@ -17,7 +18,7 @@ struct StrictHandling: Sendable {
         self.members = route.members
     }
 
-    /// The check of an object's members alone.
+    /// Creates a check for the members of an object only.
     init(members: [String]) {
         self.parameters = []
         self.members = members
@@ -32,11 +33,12 @@ struct StrictHandling: Sendable {
 
     /// Throws an `unknown-member` problem that names the first unknown member of the body.
     ///
-    /// It checks only the members of the body itself: the content of `Payload` belongs to the
-    /// sender, and that of a handle to the provider. The route itself refuses text that is not
-    /// JSON, and values of the wrong kind.
+    /// The check compares only the members of the body itself, not those of nested objects: the
+    /// sender determines the content of `Payload`, and the provider that of a handle. Text that is
+    /// not JSON and values of the wrong type are not checked here; the route's handler refuses
+    /// them.
     func check(body: [UInt8]) throws(Problem) {
-        // Invalid JSON has no members to check.
+        // Invalid JSON has no members to check; the handler refuses it.
         guard !body.isEmpty, let json = try? JSONValue(reading: body) else { return }
         try self.check(json)
     }
@@ -53,8 +55,8 @@ struct StrictHandling: Sendable {
 
     // MARK: - Private
 
-    /// The largest number of characters of an unknown name that an answer repeats; longer names
-    /// are not compared with known ones.
+    /// The largest number of characters of an unknown name that an answer repeats. For a longer
+    /// name, the server also does not search for a known name that is similar.
     private static let longest = 40
 
     private static func detail(_ kind: String, _ name: String, known: [String]) -> String {

@@ -6,12 +6,13 @@ internal import SocketHTTP
 internal import Synchronization
 
 extension Authenticator {
-    /// A hash for an unknown name that takes as long to check as some user's hash.
+    /// A hash to check for an unknown name, so that the check takes as long as for some existing
+    /// user.
     ///
-    /// Checking an unknown name may take the time of an old, weaker hash. The share of such names
-    /// equals the share of users with such a hash. A name keeps its time until the hash of the
-    /// user whose time it has is replaced. So neither a time nor its change reveals which names
-    /// exist.
+    /// An unknown name is assigned to an existing user, whose hash sets how long the check takes.
+    /// So the share of unknown names with the time of an old, weaker hash equals the share of
+    /// users with such a hash. The time of an unknown name changes only when its user gets a new
+    /// hash. Therefore neither the time nor a change of the time reveals which names exist.
     func decoy(for name: Username, reader: any AccountReader) async throws -> PasswordHash {
         let number = Fingerprint(of: name.key[...], code: self.nameCode).withUnsafeBytes {
             $0.loadUnaligned(as: UInt64.self)
@@ -19,7 +20,7 @@ extension Authenticator {
         return .decoy(try await reader.password(chosenBy: number)?.parameters ?? self.parameters)
     }
 
-    /// Rehashes a right password if its hash is weaker than new ones.
+    /// Replaces the hash of a password, which was right, if it is weaker than new hashes are.
     func strengthen(
         _ hash: PasswordHash,
         of password: Secret<String>,
@@ -28,12 +29,13 @@ extension Authenticator {
     ) async {
         let parameters = self.parameters
         guard hash.needsRehash(for: parameters) else { return }
-        // Only the first sign-in of a burst rehashes: hashes for all of them would fill the queue,
-        // and the next sign-in would find no place.
+        // If a user signs in many times at once, only the first sign-in computes the new hash. If
+        // all of them did so, they would fill the queue of hashes, and further sign-ins would be
+        // refused.
         guard self.strengthening.withLock({ $0.insert(user.id).inserted }) else { return }
         defer { self.strengthening.withLock { _ = $0.remove(user.id) } }
-        // A failure here does not refuse the user, who showed the right password; the next sign-in
-        // tries again.
+        // If the new hash fails, the user is not refused, because the password was right; the next
+        // sign-in tries again.
         let requester = self.gate.requester(user.name, from: origin)
         let new = try? await self.pool.run(for: requester) {
             try? PasswordHash(of: password.exposed, parameters: parameters)
@@ -42,8 +44,8 @@ extension Authenticator {
         try? await self.store.rehashPassword(of: user, from: hash, to: new)
     }
 
-    /// Hashes a password that a caller chose for a user, off the event loop. It waits in the queue
-    /// like a sign-in of the caller.
+    /// Hashes a password that a caller has chosen for a user, off the event loop. The hash waits
+    /// in the queue as a sign-in of the caller would.
     ///
     /// Throws `PasswordError` for an unacceptable password, and a `busy` problem if the queue is
     /// full.
@@ -59,11 +61,11 @@ extension Authenticator {
         }.get()
     }
 
-    /// Changes the password of a user who shows the current one, and ends the user's sessions;
-    /// `false` if the shown password is wrong.
+    /// Changes the password of a user who shows the current password, and ends the user's
+    /// sessions. Returns `false` if the shown password is wrong.
     ///
-    /// Throws `PasswordError` for an unacceptable password, `TryLater` after too many wrong ones,
-    /// and an `unauthorized` problem if the user was changed meanwhile.
+    /// Throws `PasswordError` for an unacceptable password, `TryLater` after too many wrong
+    /// passwords, and an `unauthorized` problem if the user was changed meanwhile.
     func changePassword(
         of user: User,
         from current: Secret<String>,
@@ -92,7 +94,8 @@ extension Authenticator {
 
     /// Whether the password matches `hash`, and the user may sign in.
     ///
-    /// Throws `TryLater` after too many wrong passwords, and a `busy` problem.
+    /// Throws `TryLater` after too many wrong passwords, and a `busy` problem if too many hashes
+    /// wait.
     func isRight(
         _ password: Secret<String>,
         of name: Username,
@@ -111,8 +114,8 @@ extension Authenticator {
                 now: now
             )
         } catch let error as TryLater where error.isGuessing {
-            // A guesser at the owner's address must not find the password in the cache, where no
-            // attempt is counted.
+            // The user's entries are evicted from the cache, because lookups in the cache are not
+            // counted: a guesser at the owner's address could find the password there.
             self.cache.forget(name)
             throw error
         }

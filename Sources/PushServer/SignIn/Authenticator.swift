@@ -9,14 +9,16 @@ internal import Synchronization
 
 /// Identifies the caller of a request: the only place where credentials are checked.
 package final class Authenticator: Sendable {
-    /// Seconds after which the use of a token is stored again.
+    /// The smallest number of seconds between two times at which the use of the same token is
+    /// stored.
     private static let useInterval: TimeInterval = 300
 
     let store: any AccountStore & TokenStore & KeyStore
-    /// `nil`: the server accepts only its own tokens.
+    /// The issuer whose tokens the server accepts in addition to its own; `nil` if it accepts only
+    /// its own.
     let issuer: Issuer?
     let cache = CredentialCache()
-    /// `nil`: no other server ends credentials, so cached ones are always valid.
+    /// `nil` if no other server can end credentials, so that cached credentials are always valid.
     private let lease: CredentialLease?
     let pool: HashingPool
     /// Guards each check of credentials that are not cached.
@@ -25,13 +27,15 @@ package final class Authenticator: Sendable {
     /// The quotas of requests that may store something.
     let changes: Quotas
     let accounts: AccountIDs
-    /// The parameters of new password hashes; a sign-in replaces weaker hashes by one with these.
+    /// The parameters of new password hashes. A sign-in replaces a weaker hash by one with these
+    /// parameters.
     let parameters: PasswordParameters
     /// The users for whom a stronger hash is being computed.
     let strengthening = Mutex<Set<Int64>>([])
-    /// Hashes the owners of accounts, as issuers identify them.
+    /// Hashes the identifiers that issuers have for the owners of accounts.
     let owners: IssuedOwners
-    /// Selects, for an unknown name, the user whose hash sets the time of its check.
+    /// Assigns an unknown name to an existing user, whose hash sets how long the check of the name
+    /// takes.
     let nameCode: KeyedHash
 
     /// Creates an authenticator. The quotas and the limiter of sign-ins are divided by `servers`.
@@ -54,22 +58,23 @@ package final class Authenticator: Sendable {
         self.accounts = AccountIDs(secret: store.indexSecret)
         self.gate = SignInGuard(pool: self.pool, limiter: SignInLimiter(servers: servers), logger: logger)
         self.parameters = parameters
-        // The key survives restarts. With another key the time of a refusal could change, which
-        // would show that the name is unknown.
+        // The key is the same after a restart. With another key, the time of a refusal could
+        // change, and the change would show that the name is unknown.
         self.nameCode = KeyedHash(key: store.indexSecret.derive("unknown names"))
         self.lease?.onEnd { [cache] in cache.forget($0) }
     }
 
     // MARK: Callers
 
-    /// The caller with these credentials, if that can be decided without waiting; `nil`: call
-    /// `signIn`.
+    /// The caller with these credentials, if that can be decided without waiting; `nil` if it
+    /// cannot: then the caller of this function must call `signIn`.
     ///
-    /// `reader` is the reader of the connection's loop, if that reader never waits. Wrong
-    /// credentials count against `origin`. `term` is the lease's term at the request's beginning;
-    /// if there is a lease but no term, the cache is not used.
+    /// `reader` is the reader of the connection's event loop, or `nil` if that reader may wait.
+    /// Wrong credentials count against the address `origin`. `term` is the term of the credential
+    /// lease at the beginning of the request; if there is a lease but no term, the cache is not
+    /// used.
     ///
-    /// Throws an `unauthorized` or `invalid-token` problem, the same for each reason, and
+    /// Throws an `unauthorized` or `invalid-token` problem, which does not tell what is wrong, and
     /// `TryLater` after too many such problems.
     func caller(
         by credentials: Credentials,
@@ -84,13 +89,15 @@ package final class Authenticator: Sendable {
             guard mayRemember else { return nil }
             return self.cache.caller(for: self.cache.key(ofBasic: field, from: origin()), now: now)
         case .bearer(let text):
-            // The stored hash is also the cache's key, so that it is computed only once.
+            // The hash by which the store finds the token is also the key in the cache, so that
+            // the token is hashed only once.
             let token = Fingerprint(of: text)
             let key = self.cache.key(of: token)
             if mayRemember, let caller = self.cache.caller(for: key, now: now), self.isCurrent(caller) {
                 return caller
             }
-            // The check may have to wait for the issuer's keys.
+            // Returns `nil` for a token of an issuer: its verification may have to wait for the
+            // issuer's keys, so `signIn` does it.
             if self.issuer != nil, SignedToken.looksLike(text) { return nil }
             guard let reader else { return nil }
             let start = self.moment(of: key)
@@ -98,7 +105,8 @@ package final class Authenticator: Sendable {
             let caller = found.map { self.remember($0, for: key, since: start, now: now) }
             return try self.admit(caller, by: credentials, from: origin(), now: now)
         case .certificate(let name), .identity(let name):
-            // These callers are not cached: the check takes one query, and no hash.
+            // A caller whom a certificate or a proxy names is not cached: the check takes one
+            // query, and needs no hash of a password.
             guard let reader else { return nil }
             let name = Username(name)
             let user = try name.flatMap { try reader.user(named: $0) }
@@ -107,8 +115,9 @@ package final class Authenticator: Sendable {
         }
     }
 
-    /// The caller, as in `caller`, for credentials whose check must wait: a password is hashed off
-    /// the loop. Also throws a `busy` problem.
+    /// The caller with these credentials, as in `caller`, but waits if the check must wait, for
+    /// example for the hash of a password, which is computed off the event loop. Also throws a
+    /// `busy` problem.
     func signIn(
         by credentials: Credentials,
         from origin: PeerAddress?,
@@ -157,7 +166,7 @@ package final class Authenticator: Sendable {
             basic.password,
             of: basic.username,
             by: hash,
-            // An unknown or disabled user takes as long as a wrong password.
+            // The check of an unknown or disabled user takes as long as that of a wrong password.
             maySignIn: user?.isDisabled == false,
             from: origin,
             now: now
@@ -169,10 +178,10 @@ package final class Authenticator: Sendable {
         return caller
     }
 
-    /// Whether the credentials of an admitted caller are still valid, for event streams, which
-    /// outlive the first check.
+    /// Whether the credentials of an admitted caller are still valid. Event streams need this,
+    /// because they last long after the first check.
     ///
-    /// Does not hash an unchanged password again. Ignores the cache.
+    /// If the user's password is unchanged, it is not hashed again. The check ignores the cache.
     func isStillGood(
         _ caller: Caller,
         by credentials: Credentials,
@@ -185,7 +194,7 @@ package final class Authenticator: Sendable {
         }
         let user = try await reader.user(named: caller.user.name)
         guard let user, user.id == caller.user.id, !user.isDisabled else { return false }
-        // The user may have lost rights that the claims gave.
+        // A later token may have taken away rights that the claims of this token gave.
         if let issued = caller.issued {
             let newest = try await reader.issuedAccount(of: user)
             return user.role.includes(caller.user.role) && caller.user.apps.isSubset(of: user.apps)
@@ -195,13 +204,13 @@ package final class Authenticator: Sendable {
         return user.passwordNumber == caller.user.passwordNumber
     }
 
-    /// Whether other servers end credentials, too.
+    /// Whether other servers can end credentials, too.
     var receivesEnds: Bool { self.lease != nil }
 
     /// Whether this server learns in time of all credentials that other servers end.
     var isReceivingEnds: Bool { self.lease == nil || self.lease?.term != nil }
 
-    /// Returns the caller. Without one, throws and counts a refusal.
+    /// Returns `caller`. If it is `nil`, counts a refusal and throws.
     private func admit(
         _ caller: Caller?,
         by credentials: Credentials,
@@ -213,17 +222,17 @@ package final class Authenticator: Sendable {
         return caller
     }
 
-    /// The user that a certificate or a trusted proxy names; `nil` if there is none, or it is
-    /// disabled.
+    /// The caller whose user a certificate or a trusted proxy names; `nil` if there is no such
+    /// user, or the user is disabled.
     ///
-    /// Also `nil` for a name in another case: other systems may have two users whose names differ
-    /// in case only.
+    /// Also `nil` if the name differs from the user's in upper or lower case: other systems may
+    /// have two users whose names differ only in that.
     private func caller(vouchedFor user: User?, as name: Username?, now: Date) -> Caller? {
         guard let user, let name, name.isSpelled(like: user.name), !user.isDisabled else { return nil }
         return self.caller(user, isVouched: true, now: now)
     }
 
-    /// A caller with the quota of the user's role and the identifier of the account.
+    /// Makes a caller, with the quota of the user's role and the identifier of the user's account.
     func caller(
         _ user: User,
         token: TokenGrant? = nil,
@@ -242,7 +251,7 @@ package final class Authenticator: Sendable {
         )
     }
 
-    /// A time at which a caller was read from the database, or shortly before.
+    /// The moment at which a caller was read from the database, or a moment shortly before.
     struct Moment {
         let epoch: Int
         let term: CredentialLease.Term?
@@ -252,8 +261,8 @@ package final class Authenticator: Sendable {
         Moment(epoch: self.cache.epoch(of: key), term: self.lease?.term)
     }
 
-    /// Caches a caller, unless its data may have changed since `start` without this server's
-    /// knowledge.
+    /// Caches a caller, unless the caller's data may have changed since `start` without this
+    /// server's knowledge.
     func remember(_ caller: Caller, for key: CredentialCache.Key, since start: Moment, now: Date) {
         if let lease { guard let term = start.term, lease.holds(term) else { return } }
         self.cache.remember(caller, for: key, since: start.epoch, now: now)
@@ -273,7 +282,8 @@ package final class Authenticator: Sendable {
         return caller
     }
 
-    /// Replaces the quotas, also for cached callers. Users keep what they have used.
+    /// Replaces the quotas of all roles, also for cached callers. The part of the quota that a
+    /// user has used stays used.
     package func replaceQuotas(_ quotas: [Role: Quota]) {
         self.quotas.replaceQuotas(quotas)
         self.changes.replaceQuotas(quotas)

@@ -7,9 +7,9 @@ struct BasicCredentials: Sendable {
     let username: Username
     let password: Secret<String>
 
-    /// Reads the field; `nil` for a wrong scheme or base64, a missing colon, text that is not
-    /// UTF-8, control characters, or a name that is not a `Username`. The first colon divides; a
-    /// password may contain more.
+    /// Reads the field. Returns `nil` for another scheme, wrong base64, a missing colon, text that
+    /// is not UTF-8, control characters, or a name that is not a `Username`. The first colon ends
+    /// the name; the password may contain further colons.
     init?(field: String) {
         let words = field.split(separator: " ", maxSplits: 1)
         guard

@@ -3,22 +3,24 @@ internal import PushAPI
 internal import PushCore
 internal import PushStore
 
-/// The user who calls, and the rights of the credentials. It is a class, so that caching one does
-/// not copy its parts.
+/// The user who sends a request, and the rights of the user's credentials. It is a class, so that
+/// the cache copies only a reference.
 final class Caller: Sendable {
     let user: User
-    /// `nil`: the caller is a process at the local admin socket, which has no account.
+    /// The identifier of the user's account; `nil` if the caller is a process at the local admin
+    /// socket, which has no account.
     let account: AccountID?
     /// The token of the request; `nil` if the user signed in with a password or in another way
     /// without a token of the server.
     let token: TokenGrant?
-    /// The rights that the issuer's token of the request gives; `nil` if it has none.
+    /// The rights that the token of an issuer in the request gives; `nil` if the request has no
+    /// such token.
     let issued: IssuedGrant?
     /// Whether a certificate or a trusted proxy has identified the user.
     let isVouched: Bool
-    /// `nil`: no limit.
+    /// The quota of all requests; `nil` if they have no limit.
     let quota: CallerQuota?
-    /// The quota of requests that store something; `nil`: no limit.
+    /// The quota of requests that store something; `nil` if they have no limit.
     let changes: CallerQuota?
 
     init(
@@ -39,13 +41,13 @@ final class Caller: Sendable {
         self.changes = changes
     }
 
-    /// The scopes of the token; `nil` without a token: all scopes of the role.
+    /// The scopes of the token; `nil` without a token: the caller then has all scopes of the role.
     var scopes: Scopes? { self.token?.scopes ?? self.issued?.scopes }
 
     /// The time at which the token expires, if there is one.
     var expiresAt: Date? { self.token?.expiresAt ?? self.issued?.expiresAt }
 
-    /// Whether the token, if there is one, is valid at that time.
+    /// Whether the token, if there is one, has not expired at that time.
     func isValid(at now: Date) -> Bool {
         self.expiresAt.map { now < $0 } ?? true
     }
@@ -53,13 +55,13 @@ final class Caller: Sendable {
     /// Whether the caller may manage all users.
     var isManaging: Bool { self.user.role == .admin && self.scopes?.contains(.manage) ?? true }
 
-    /// Throws a `forbidden` problem if the role is too low, and `InsufficientScope` if only the
-    /// token lacks a scope.
+    /// Throws a `forbidden` problem if the role is too low, and `InsufficientScope` if the role
+    /// suffices but the token lacks a scope.
     func check(for access: Access) throws {
         guard case .atLeast(let role, let scopes, let seeing) = access else { return }
         let maySee = self.user.role.seesAll && !seeing.isEmpty
         if maySee, self.scopes?.isSuperset(of: seeing) ?? true { return }
-        // A viewer needs another scope than a role that changes something.
+        // A viewer needs the scopes `seeing`; a caller with the required role needs the others.
         let required = self.user.role.includes(role) ? scopes : seeing
         guard maySee || self.user.role.includes(role) else { throw Problem(.forbidden) }
         guard let own = self.scopes, !own.isSuperset(of: required) else { return }
@@ -67,7 +69,7 @@ final class Caller: Sendable {
     }
 }
 
-/// A caller whose role suffices, with a token that lacks a scope.
+/// The error for a caller whose role suffices, but whose token lacks a scope.
 struct InsufficientScope: Error {
     /// All scopes that the route requires.
     let required: Scopes

@@ -8,16 +8,17 @@ internal import Synchronization
 /// Caches for some minutes which credentials were right, so that a burst of fetches neither hashes
 /// passwords nor looks up tokens.
 ///
-/// All loops share it; it is divided into shards with a lock each, so that two loops seldom wait
-/// for each other. An entry lives for one to two half-lives, and no longer than its token. When a
-/// token ends or a user changes, the cache evicts those entries at once, and no others.
+/// All event loops share the cache. It is divided into shards with a lock each, so that two loops
+/// seldom wait for each other. An entry stays for one to two half-lives, and no longer than its
+/// token is valid. When a token ends or a user changes, the cache evicts the entries of that token
+/// or user at once, and no others.
 final class CredentialCache: Sendable {
     /// The key of an entry.
     struct Key: Sendable, Hashable {
         let credentials: Fingerprint
-        /// The address from which a password was right. From any other address it is checked, so
-        /// that nobody can try passwords against the cache, which no limiter protects. `nil` for a
-        /// token, which cannot be guessed.
+        /// The address from which a password was right. From any other address the password is
+        /// checked again: no limiter protects the cache, so nobody may try passwords against it.
+        /// `nil` for a token, which cannot be guessed.
         let origin: PeerAddress?
     }
 
@@ -25,8 +26,8 @@ final class CredentialCache: Sendable {
 
     private static let halfLife: TimeInterval = 150
     private let shards = (0..<shardCount).map { _ in Shard() }
-    /// The hash with a random key of its own, so that memory holds no hash from which somebody
-    /// could guess a password.
+    /// Hashes credentials with a random key that has no other use, so that the memory contains no
+    /// hash against which somebody could try passwords.
     private let code = KeyedHash(key: SymmetricKey(size: .bits256))
 
     /// The key of a name and a password from an address; valid for the lifetime of the process.
@@ -49,13 +50,14 @@ final class CredentialCache: Sendable {
         }
     }
 
-    /// The epoch for `remember`. The caller must read it before the database.
+    /// The epoch that `remember` needs. It must be read before the caller is read from the
+    /// database.
     func epoch(of key: Key) -> Int {
         self.shard(of: key.credentials).state.withLock { $0.epoch }
     }
 
-    /// Caches a caller, unless the user or the token was evicted since `epoch`: the caller may
-    /// have been read before the change.
+    /// Caches a caller, unless the user or the token was evicted since `epoch`: in that case, the
+    /// caller may have been read before the change that caused the eviction.
     func remember(_ caller: Caller, for key: Key, since epoch: Int, now: Date) {
         self.shard(of: key.credentials).state.withLock { state in
             guard !state.isForgotten(caller, key, since: epoch) else { return }
@@ -86,7 +88,8 @@ final class CredentialCache: Sendable {
     }
 
     private func shard(of credentials: Fingerprint) -> Shard {
-        // The fingerprint is a hash of the credentials: any of its bytes spreads evenly.
+        // The fingerprint is a hash of the credentials, so any of its bytes spreads the
+        // credentials evenly over the shards.
         self.shards[credentials.withUnsafeBytes { Int($0[0]) } % Self.shardCount]
     }
 }
@@ -95,7 +98,8 @@ private final class Shard: Sendable {
     let state = Mutex(ShardState())
 }
 
-/// A shard's entries, and the evicted subjects for as long as older entries may exist.
+/// The entries of a shard, and the tokens and users that were evicted; those are kept for as long
+/// as older entries may exist.
 private struct ShardState {
     enum Forgotten: Hashable {
         case user(Username)
@@ -110,14 +114,15 @@ private struct ShardState {
         let epoch: Int
     }
 
-    /// 400,000 entries in all shards. The newer half has room for twice the phones of a burst, and
-    /// is evicted only by age.
+    /// The limit for one shard; all shards together have 400,000 entries. The newer half has room
+    /// for twice as many phones as fetch in a burst, and its entries are evicted only because of
+    /// their age.
     private static let maximumEntries = 25_000
     private static let maximumForgotten = 4096
 
     var entries = BoundedTable<CredentialCache.Key, Entry>(limit: Self.maximumEntries)
-    /// The epochs that began with an eviction. Each stays at least as long as the entries that are
-    /// older than it.
+    /// The epoch that began with the eviction of each token or user. It stays at least as long as
+    /// entries that are older than the eviction.
     private var forgotten = BoundedTable<Forgotten, Int>(limit: Self.maximumForgotten * 2)
     private var turnsAt = Date.distantPast
     /// Callers that were read before this epoch are not cached.
@@ -127,7 +132,7 @@ private struct ShardState {
 
     mutating func turn(now: Date, halfLife: TimeInterval) {
         guard now >= self.turnsAt else { return }
-        // After a long silence the young entries are too old as well.
+        // If no request came for a long time, the newer half of the entries is too old, too.
         let turns = now >= self.turnsAt + halfLife ? 2 : 1
         for _ in 0..<turns {
             self.entries.turn()
@@ -139,7 +144,7 @@ private struct ShardState {
     mutating func forget(_ subject: Forgotten) {
         self.epoch += 1
         self.forgotten[subject] = self.epoch
-        // Beyond the limit, all entries are evicted instead.
+        // If too many tokens and users were evicted one by one, all entries are evicted instead.
         if self.forgotten.count >= Self.maximumForgotten { self.forgetAll() }
     }
 
@@ -152,7 +157,7 @@ private struct ShardState {
 
     func isForgotten(_ caller: Caller, _ key: CredentialCache.Key, since epoch: Int) -> Bool {
         if epoch < self.floor { return true }
-        // This is a fast path for every request, since recent evictions are rare.
+        // This is a fast path for nearly every request, since evictions are rare.
         guard self.forgotten.count > 0 else { return false }
         return self.lastForgotten(.user(caller.user.name)) > epoch
             || self.lastForgotten(.account(caller.user.id)) > epoch

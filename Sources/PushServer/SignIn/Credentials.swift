@@ -3,25 +3,26 @@ internal import PushAPI
 internal import PushCore
 internal import SocketHTTP
 
-/// The credentials of a request, not checked yet.
+/// The credentials of a request, which are not checked yet.
 enum Credentials: Sendable {
-    /// The whole `Authorization` field; it is parsed as Basic only if it is not cached.
+    /// The whole `Authorization` field; it is parsed only if the cache does not contain it.
     case basic(field: String)
-    /// The token after the scheme, RFC 6750 section 2.1.
+    /// The token that follows the scheme `Bearer` (RFC 6750 section 2.1).
     case bearer(Substring)
     /// The name in the client's TLS certificate.
     case certificate(name: String)
-    /// The name from a trusted proxy, at which the client has signed in.
+    /// The user's name, from a trusted proxy at which the client has signed in.
     case identity(name: String)
 
     private static let bearerScheme = Array("bearer".utf8)
 
     /// Selects the credentials of a request.
     ///
-    /// If a trusted proxy names the user, an `Authorization` field counts only if it has one of
-    /// the server's own tokens. Other fields were often meant for the proxy. Without a token the
-    /// name counts. If no proxy names a user, an `Authorization` field precedes the session of the
-    /// console's page, and the session precedes a certificate.
+    /// If a trusted proxy names the user, an `Authorization` field counts only if it contains one
+    /// of the server's own tokens: other values are often meant for the proxy. Without such a
+    /// token, the name from the proxy counts. If no proxy names a user, an `Authorization` field
+    /// takes precedence over the session of the console's page, and the session over a
+    /// certificate.
     ///
     /// For `isRestored`, see `PageSessions.token`, whose problems this throws, too. Throws an
     /// `unauthorized` problem if there are no credentials, or more than one `Authorization` field.
@@ -50,7 +51,7 @@ enum Credentials: Sendable {
         }
     }
 
-    /// The bearer token of a request, if it has the form of the server's tokens.
+    /// The bearer token of a request, if the token has the form of the server's own tokens.
     private static func token(of request: Request) -> Credentials? {
         guard
             request.head.count(of: .authorization) == 1,
@@ -65,7 +66,7 @@ enum Credentials: Sendable {
         let length = Self.bearerScheme.count
         var field = field
         let isBearer = field.withUTF8 { bytes in
-            // The two cases of a letter differ only in this bit.
+            // The upper and the lower case of a letter differ only in the bit 0x20.
             bytes.prefix(length).elementsEqual(Self.bearerScheme, by: { $0 | 0x20 == $1 })
                 && (bytes.count == length || bytes[length] == UInt8(ascii: " "))
         }

@@ -2,25 +2,25 @@ internal import Foundation
 
 /// A count of recent failures, and the wait until the next attempt.
 ///
-/// The first failures cause no wait; each further one doubles the wait. Failures are forgiven one
-/// by one over time.
+/// The first failures cause no wait; each further failure doubles the wait. Failures are forgiven
+/// one by one over time.
 struct FailureCount: Sendable {
     struct Rule: Sendable {
         /// The number of failures that cause no wait.
         let free: Int
         /// The wait after the first failure that is not free, and the longest wait, in seconds.
         let waits: ClosedRange<TimeInterval>
-        /// The seconds until one failure is forgiven.
+        /// The number of seconds until one failure is forgiven.
         let forgiveness: TimeInterval
 
-        /// The seconds to wait after `count` failures.
+        /// The number of seconds to wait after `count` failures.
         func wait(after count: Int) -> TimeInterval {
             guard count > self.free else { return 0 }
             return min(self.waits.upperBound, self.waits.lowerBound * exp2(Double(count - self.free - 1)))
         }
 
-        /// The highest count: beyond it the wait does not grow, and forgiveness would take too
-        /// long.
+        /// The highest count of failures. A higher count would not make the wait longer, and would
+        /// take too long to be forgiven.
         fileprivate var most: Double {
             Double(self.free) + log2(self.waits.upperBound / self.waits.lowerBound).rounded(.up) + 1
         }
@@ -39,7 +39,8 @@ struct FailureCount: Sendable {
         Int(self.remaining(at: now, rule).rounded(.up))
     }
 
-    /// The seconds left to wait. If the clock is set back, the wait does not grow.
+    /// The number of seconds left to wait. If the clock is set back, this number does not get
+    /// greater than the whole wait.
     func remaining(at now: Date) -> TimeInterval {
         max(0, min(self.wait, self.countedAt + self.wait - now.timeIntervalSinceReferenceDate))
     }
@@ -64,35 +65,38 @@ struct FailureCount: Sendable {
 }
 
 extension FailureCount.Rule {
-    /// For an account and one address: a guesser gets a few hundred guesses a day.
+    /// For the failures of one address on one account. A guesser gets a few hundred guesses a day.
     static let pair = Self(free: 5, waits: 1...900, forgiveness: 1800)
-    /// For an account under attack, and one address that has never signed in to it: one guess, and
-    /// long waits.
+    /// For the failures, on an account under attack, of one address that has never signed in to
+    /// the account: one guess is free, and the waits are long.
     static let stranger = Self(free: 0, waits: 60...900, forgiveness: 1800)
-    /// For an account if the client's address is unknown. Its owner waits with everybody else, so
-    /// the waits are short.
+    /// For the failures on an account if the addresses of clients are unknown. The account's owner
+    /// then waits with everybody else, so the waits are short.
     static let nowhere = Self(free: 5, waits: 1...60, forgiveness: 1800)
-    /// For an account and a site, a /56: most providers give one customer a /56, which has 256
-    /// networks of /64.
+    /// For the failures of one site on one account. A site is an IPv6 network of /56: most
+    /// providers give one customer a /56, which contains 256 networks of /64.
     static let sitePair = Self(free: 10, waits: 1...900, forgiveness: 900)
-    /// For an account and an organisation, a /48, which companies get, and at some providers any
-    /// customer.
+    /// For the failures of one organisation on one account. An organisation is an IPv6 network of
+    /// /48: companies get a /48, and at some providers any customer.
     static let organisationPair = Self(free: 20, waits: 1...900, forgiveness: 450)
-    /// For the refused attempts during a wait, from an address that has signed in to the account
-    /// before. Up to the free number, the right password is not locked out.
+    /// For attempts that were refused during a wait, from an address that has signed in to the
+    /// account before. As long as they are no more than `free`, the right password is still
+    /// accepted.
     static let refused = Self(free: 100, waits: 900...900, forgiveness: 864)
-    /// For an address: the accounts that it has failed on and never signed in to.
+    /// For one address: its failures are the accounts on which it has failed and to which it has
+    /// never signed in.
     static let address = Self(free: 20, waits: 1...900, forgiveness: 300)
-    /// For the addresses of a /56, as for one address.
+    /// For all addresses of a site (/56) together, as `address` for one address.
     static let site = Self(free: 60, waits: 1...900, forgiveness: 100)
-    /// For the addresses of a /48, as for one address. A carrier may share one among thousands of
-    /// phones: more than may wait for a hash at a time.
+    /// For all addresses of an organisation (/48) together, as `address` for one address.
+    /// Thousands of a carrier's phones may share a /48. That is more than may wait for a hash at
+    /// the same time.
     static let organisation = Self(free: 300, waits: 1...900, forgiveness: 20)
     /// Invalid credentials from an address that name no account: unknown tokens, certificates of
-    /// unknown users. They cannot be guessed, and those of a whole office may expire on the same
-    /// day.
+    /// unknown users. Such credentials cannot be guessed, and the credentials of a whole office
+    /// may expire on the same day, so many failures are free.
     static let credentials = Self(free: 50, waits: 1...60, forgiveness: 10)
     /// The failures on an account from addresses that have never signed in to it. They cause no
-    /// wait.
+    /// wait; they only show that the account is under attack.
     static let account = Self(free: 100, waits: 1...1, forgiveness: 180)
 }

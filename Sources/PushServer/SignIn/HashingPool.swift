@@ -3,19 +3,19 @@ internal import Glibc
 internal import PushAPI
 internal import Synchronization
 
-/// A few threads that hash passwords, so that sign-ins never use all cores, nor more memory than
-/// the pool's share.
+/// A few threads that hash passwords, so that sign-ins never use all cores, and need memory only
+/// for as many hashes as there are threads.
 ///
-/// A thread ends when no work waits. All threads have a lower priority than the event loops, whose
-/// fetches go first.
+/// A thread ends when no work waits. All threads have a lower priority than the event loops, so
+/// that fetches go first.
 final class HashingPool: Sendable {
     struct Job: Sendable {
         let run: @Sendable () -> Void
         let refuse: @Sendable () -> Void
     }
 
-    /// The nice value of `setpriority(2)`: the thread gets a tenth of the time of a loop that
-    /// needs the same core.
+    /// The nice value for `setpriority(2)`. If an event loop needs the same core, the thread gets
+    /// a tenth of the loop's time.
     private static let niceness: Int32 = 10
 
     private let queue: Mutex<HashingQueue<Job>>
@@ -24,7 +24,7 @@ final class HashingPool: Sendable {
         self.queue = Mutex(HashingQueue(workers: workers))
     }
 
-    /// Runs slow work off the event loop. Throws a `busy` problem if too much waits already.
+    /// Runs slow work off the event loop. Throws a `busy` problem if too much work waits already.
     func run<Value: Sendable>(
         for requester: HashingRequester,
         _ work: @escaping @Sendable () -> Value
@@ -45,8 +45,8 @@ final class HashingPool: Sendable {
     }
 
     private func work(beginningWith first: Job) {
-        // On Linux this changes the priority of this thread alone. A refusal is ignored: the
-        // thread then keeps its priority.
+        // On Linux, this call changes the priority of the calling thread only. If the system
+        // refuses the change, the thread keeps its priority, which does no harm.
         _ = setpriority(Int32(PRIO_PROCESS.rawValue), 0, Self.niceness)
         var next: Job? = first
         while let job = next {

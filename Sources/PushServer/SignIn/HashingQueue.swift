@@ -1,21 +1,23 @@
-/// The requester of a password hash, which determines its place in the queue.
+/// The requester of a password hash; it determines the place of the hash in the queue.
 struct HashingRequester: Sendable, Hashable {
-    /// `nil`: the job counts only for the total limit.
+    /// The account and the address of the requester, as hashes. If both are `nil`, the job counts
+    /// only for the limit of all jobs.
     let account: UInt64?
     let address: UInt64?
-    /// The lowest rank goes first. It is 0 for a new password, and for an address that has signed
-    /// in to the account before. Then the job does not count for the limit of its address.
+    /// Jobs of the lowest rank go first. The rank is 0 for a new password, and for an address that
+    /// has signed in to the account before. A job of rank 0 does not count for the limit of its
+    /// address.
     let rank: Int
 }
 
-/// The queue of passwords to hash: its order, and its limits per account, per address and in
-/// total.
+/// The queue of passwords to hash: its order, and its limits for each account, for each address
+/// and in total.
 struct HashingQueue<Job: Sendable>: Sendable {
     enum Admission {
         /// The job runs at once, on one more worker.
         case starts
-        /// The job waits. `instead` is the job that was dropped to make room, if any; the caller
-        /// must refuse it.
+        /// The job waits. `instead` is the job that was dropped to make room, or `nil`; the caller
+        /// must refuse this job.
         case waits(instead: Job?)
         case full
     }
@@ -25,7 +27,7 @@ struct HashingQueue<Job: Sendable>: Sendable {
         let job: Job
     }
 
-    /// The largest number of waiting jobs.
+    /// The largest numbers of waiting jobs: in total, of one account, and of one address.
     static var limit: Int { 256 }
     static var limitPerAccount: Int { 8 }
     static var limitPerAddress: Int { 32 }
@@ -40,8 +42,8 @@ struct HashingQueue<Job: Sendable>: Sendable {
 
     var count: Int { self.waiting.count }
 
-    /// Adds a job. Beyond a limit, it drops the last job, in the queue's order, that counts for
-    /// that limit.
+    /// Adds a job. If a limit is reached, the job that goes last is dropped among the new job and
+    /// all jobs that count for this limit.
     mutating func add(_ job: Job, _ requester: HashingRequester) -> Admission {
         if self.running < self.workers {
             self.running += 1
@@ -57,7 +59,8 @@ struct HashingQueue<Job: Sendable>: Sendable {
         return .waits(instead: loser.job)
     }
 
-    /// The next job of a worker that has finished one; `nil` if the worker ends.
+    /// The next job for a worker that has finished a job; `nil` if no job waits, so that the
+    /// worker ends.
     mutating func next() -> Job? {
         guard let index = self.waiting.indices.min(by: self.goesBefore) else {
             self.running -= 1
@@ -66,8 +69,9 @@ struct HashingQueue<Job: Sendable>: Sendable {
         return self.waiting.remove(at: index).job
     }
 
-    /// The waiting job that a new one competes with for a place: the last one of its account, of
-    /// its address or of all, by the first limit that is reached; `nil` if there is room.
+    /// The waiting job that a new job competes with for a place; `nil` if there is room. If the
+    /// limit of the requester's account is reached, it is the last job of this account; else, of
+    /// the requester's address; else, of all.
     private func rival(of requester: HashingRequester) -> Int? {
         if requester.account != nil,
             let rival = self.lastIfFull(of: Self.limitPerAccount, { $0.account == requester.account })
@@ -82,8 +86,8 @@ struct HashingQueue<Job: Sendable>: Sendable {
         return self.lastIfFull(of: Self.limit) { _ in true }
     }
 
-    /// The job that goes last among those that `isOne` selects, if there are at least `limit` of
-    /// them.
+    /// The job that goes last among those that `isOne` selects; `nil` if `isOne` selects fewer
+    /// than `limit` jobs.
     private func lastIfFull(of limit: Int, _ isOne: (HashingRequester) -> Bool) -> Int? {
         let ones = self.waiting.indices.filter { isOne(self.waiting[$0].requester) }
         guard ones.count >= limit else { return nil }
@@ -94,11 +98,12 @@ struct HashingQueue<Job: Sendable>: Sendable {
         Self.isBefore(self.waiting[one].requester.rank, self.waiting[other].requester.rank, isEarlier: one < other)
     }
 
-    /// Whether a job goes before another one. `isEarlier`: it was added before that one.
+    /// Whether a job of the rank `rank` goes before a job of the rank `other`. `isEarlier` says
+    /// whether the first of these jobs was added before the second.
     ///
-    /// The lower rank goes first. Among known requesters, of rank 0, the earliest goes first.
-    /// Among strangers of the same rank, the latest goes first, so that a newcomer does not wait
-    /// behind a burst of others.
+    /// A lower rank goes first. Among jobs of rank 0, whose requesters are known, the earliest
+    /// goes first. Among strangers' jobs of the same rank, the latest goes first, so that a
+    /// newcomer does not wait behind a burst of others.
     private static func isBefore(_ rank: Int, _ other: Int, isEarlier: Bool) -> Bool {
         if rank != other { return rank < other }
         return rank == 0 ? isEarlier : !isEarlier

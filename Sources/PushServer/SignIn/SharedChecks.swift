@@ -5,8 +5,8 @@ internal import Synchronization
 /// Checks a password once for many requests that send it at the same moment, as the fetches of one
 /// phone do.
 final class SharedChecks: Sendable {
-    /// The subject of a check. Requests with equal subjects share a check: that of the same
-    /// credentials from the same address against the same hash.
+    /// What a check is about: the same credentials, from the same address, against the same hash.
+    /// Requests with equal subjects share one check.
     struct Subject: Sendable, Hashable {
         let credentials: Fingerprint
         let hash: PasswordHash
@@ -19,8 +19,8 @@ final class SharedChecks: Sendable {
 
     private let running = Mutex<[Subject: [CheckedContinuation<Outcome?, Never>]]>([:])
 
-    /// Waits for the outcome of the same check, if it is running. Otherwise it returns `nil`; then
-    /// the caller must make the check, and end it with `finish`.
+    /// If a check of the same subject is running, waits for its outcome and returns it. Otherwise
+    /// returns `nil`: the caller must then make the check, and end it with `finish`.
     func join(_ subject: Subject) async -> Outcome? {
         await withCheckedContinuation { (continuation: CheckedContinuation<Outcome?, Never>) in
             let isFirst = self.running.withLock { running in

@@ -1,9 +1,10 @@
-/// An attempt to sign in with a password. Its parts are keys, which are hashes of the texts.
+/// An attempt to sign in with a password. It contains hashes (keys) in place of the account's name
+/// and the address.
 struct SignInAttempt: Sendable, Hashable {
     typealias Key = SignInFailures.Key
 
-    /// A network around an IPv6 address. A host chooses any address of its /64, and a customer any
-    /// /64 of a wider network.
+    /// A network that contains an IPv6 address. Failures also count for networks, because a host
+    /// can choose any address of its /64, and a provider's customer any /64 of a wider network.
     struct Network: Sendable, Hashable {
         enum Width: Int, Sendable, CaseIterable {
             case site = 56
@@ -28,27 +29,28 @@ struct SignInAttempt: Sendable, Hashable {
 
         let width: Width
         let address: Key
-        /// The account and the network.
+        /// The key of the account and the network together.
         let pair: Key
     }
 
     let account: Key
     let password: Key
-    /// `nil`: the address is unknown.
+    /// The key of the client's address; `nil` if the address is unknown.
     let address: Key?
-    /// The account and the address.
+    /// The key of the account and the address together.
     let pair: Key
-    /// Empty for an IPv4 address, and without an address.
+    /// The networks that contain the address; empty for an IPv4 address, and if the address is
+    /// unknown.
     let networks: [Network]
-    /// Whether the address has signed in to the account before.
+    /// Whether somebody has signed in to the account from this address before.
     var isKnown = false
-    /// Whether the address has no recent failure on the account, so that the attempt counts for
-    /// its networks.
+    /// Whether the address has no recent failure on the account, so that the attempt also counts
+    /// for the address's networks.
     var isNew = false
     /// Whether the account has had many failures from strangers.
     var isUnderAttack = false
-    /// The rank in the queue of hashes: 0 for a known address; for others it grows with the recent
-    /// failures of the address.
+    /// The rank in the queue of hashes: 0 for a known address. For other addresses, the rank grows
+    /// with the number of recent failures of the address.
     var rank = 0
 
     init(account: Key, password: Key, address: Key?, pair: Key, networks: [Network] = []) {

@@ -3,8 +3,9 @@ internal import Logging
 internal import SocketHTTP
 internal import Synchronization
 
-/// Counts the outcomes of sign-ins with credentials that were not cached, for the metrics and for
-/// one log line at intervals: ten thousand guesses must not make ten thousand lines.
+/// Counts the outcomes of sign-ins with credentials that were not cached. The metrics show the
+/// counts. The log gets one line with the counts at intervals: ten thousand guesses must not make
+/// ten thousand lines.
 final class SignInCounts: Sendable {
     enum Outcome: String, Sendable, CaseIterable {
         case right, wrong, throttled, busy
@@ -14,14 +15,16 @@ final class SignInCounts: Sendable {
         var counts: [Outcome: Int] = [:]
         var logged: [Outcome: Int] = [:]
         var loggedAt = Date.distantPast
-        /// For each kind, the number of faults since the last line about that kind.
+        /// For each kind of fault, the number of faults since the last line of the log about this
+        /// kind, and the time of that line.
         var faults: [TokenFault.Kind: (count: Int, loggedAt: Date)] = [:]
     }
 
-    /// The number of seconds between two lines of the log.
+    /// The smallest number of seconds between two lines of the log.
     private static let interval: TimeInterval = 10
-    /// The number of seconds by which a time may precede that of the last line, since a request
-    /// that has waited has an earlier time. A larger difference means that the clock was set back.
+    /// The number of seconds by which the time of a request may precede the time of the last line,
+    /// because a request that has waited has an earlier time. A larger difference means that the
+    /// clock was set back.
     private static let slack: TimeInterval = 3600
 
     private let logger: Logger
@@ -31,8 +34,8 @@ final class SignInCounts: Sendable {
         self.logger = logger
     }
 
-    /// Counts an outcome, and logs the failures since the last line. Does not log names: some are
-    /// passwords in the wrong place.
+    /// Counts an outcome. If a line of the log is due, logs the number of failures since the last
+    /// line. Does not log names: some users type their password in place of the name.
     func record(_ outcome: Outcome, from origin: PeerAddress?, now: Date) {
         let news: [Outcome: Int]? = self.state.withLock { state in
             state.counts[outcome, default: 0] += 1
@@ -51,8 +54,9 @@ final class SignInCounts: Sendable {
         )
     }
 
-    /// Logs what does not match in a refused token of the issuer, with the number of tokens since
-    /// the last line of that kind. The line has neither the token nor its subject and name.
+    /// Logs what does not match in a refused token of the issuer, with the number of tokens that
+    /// were refused for the same kind of fault since the last line. The line contains neither the
+    /// token nor the subject and the name in it.
     func record(_ fault: TokenFault, from origin: PeerAddress?, now: Date) {
         let count: Int? = self.state.withLock { state in
             var (count, loggedAt) = state.faults[fault.kind] ?? (0, .distantPast)
@@ -71,7 +75,7 @@ final class SignInCounts: Sendable {
         self.logger.notice("issuer's token refused", metadata: fields)
     }
 
-    /// Whether the next line may follow one of that time.
+    /// Whether the next line of the log may follow a line that was written at `loggedAt`.
     private static func isDue(after loggedAt: Date, now: Date) -> Bool {
         let elapsed = now.timeIntervalSince(loggedAt)
         return elapsed >= self.interval || elapsed < -self.slack

@@ -1,19 +1,20 @@
 internal import Foundation
 
-/// The recent failed sign-ins, and the rules for the next attempts: `SignInLimiter` without its
-/// lock and its hashes.
+/// The recent failed sign-ins, and the rules for the next attempts. `SignInLimiter` adds a lock
+/// and computes the hashes.
 ///
-/// A pair is an account and an address; an account is a name that was tried, whether such a user
-/// exists or not. An attempt counts as failed from its beginning, so that a thousand concurrent
-/// attempts are not a thousand free ones.
+/// A pair is an account and an address. An account is a name that was tried, whether a user of
+/// this name exists or not. An attempt counts as failed from its beginning, so that a thousand
+/// concurrent attempts are not a thousand free ones.
 struct SignInFailures: Sendable {
     /// The hash of a name, an address, a password or several of them.
     typealias Key = UInt64
 
     enum Verdict: Sendable, Hashable {
         case mayTry(SignInAttempt)
-        /// `isGuessing`: so many attempts were refused that even the right password no longer
-        /// passes.
+        /// The attempt is refused, and its sender must wait for this number of seconds.
+        /// `isGuessing` says that so many attempts were refused that even the right password is
+        /// refused.
         case mustWait(TimeInterval, isGuessing: Bool = false)
     }
 
@@ -25,14 +26,17 @@ struct SignInFailures: Sendable {
     private var pairs = BoundedTable<Key, FailureCount>(limit: Self.limit)
     private var accounts = BoundedTable<Key, FailureCount>(limit: Self.limit / 2)
     private var addresses = BoundedTable<Key, FailureCount>(limit: Self.limit / 2)
-    /// The pairs and the addresses of the networks around IPv6 addresses. They have their own
-    /// tables, so that an attacker with many addresses does not evict other clients' failures.
+    /// The failures of the networks that contain IPv6 addresses: for each network and account, and
+    /// for each network. They have tables of their own, so that an attacker with many addresses
+    /// does not evict the failures of other clients.
     private var widePairs = BoundedTable<Key, FailureCount>(limit: Self.limit / 2)
     private var wideAddresses = BoundedTable<Key, FailureCount>(limit: Self.limit / 2)
-    /// Invalid credentials that name no account, by address. They have their own table, because
-    /// such a failure costs no hash: a flood of them must not evict the other entries.
+    /// For each address, its failures with invalid credentials that name no account. They have a
+    /// table of their own, because such a failure costs no hash: a flood of such failures must not
+    /// evict the other entries.
     private var invalidCredentials = BoundedTable<Key, FailureCount>(limit: Self.limit / 2)
-    /// The pairs that have signed in, with the password that was right.
+    /// The pairs of an account and an address that have signed in, each with the key of the
+    /// password that was right.
     private var known = BoundedTable<Key, Key>(limit: Self.limit)
     /// The number of attempts of each known pair that were refused during a wait.
     private var refused = BoundedTable<Key, FailureCount>(limit: Self.limit / 8)
@@ -44,33 +48,36 @@ struct SignInFailures: Sendable {
 
     /// The relation of an address to an account that it tries.
     private enum Standing {
-        /// The address has signed in to the account before. `isRight`: the password is the same as
-        /// then.
+        /// The address has signed in to the account before. `isRight` says whether the password is
+        /// the one that was right then.
         case known(isRight: Bool)
-        /// The address has not signed in to it. `isNew`: it has no recent failure on the account
-        /// either.
+        /// The address has not signed in to the account. `isNew` says whether the address has no
+        /// recent failure on the account either.
         case stranger(isNew: Bool)
     }
 
-    /// Begins an attempt that costs a hash, and counts it as failed, or returns how long it must
-    /// wait. A refused attempt does not prolong the wait.
+    /// Begins an attempt to sign in, which costs a hash, and counts it as failed; or returns how
+    /// long its sender must wait. A refused attempt does not prolong the wait.
     ///
-    /// - A known address with the right password has no wait, except as below.
+    /// - A known address (which has signed in to the account before) with the right password has
+    ///   no wait, except as described below.
     /// - A known address with another password waits for failures of the pair. An attempt of a
     ///   known address has rank 0, and its failure counts for the pair.
-    /// - A new stranger waits for failures of the pair, the address and both networks around it.
-    ///   Its rank is 1 plus the failures of pair and address. A failure counts for the pair, the
-    ///   account, the address and both networks.
-    /// - A stranger that tries again has the same waits and rank. A failure counts for the pair,
-    ///   the account and the pairs of the networks.
+    /// - A stranger (an address that has not signed in to the account) that tries the account for
+    ///   the first time waits for failures of the pair, of the address and of both networks around
+    ///   the address. The rank of the attempt is 1 plus the failures of pair and address. A
+    ///   failure counts for the pair, the account, the address and both networks.
+    /// - A stranger that tries again has the same waits and the same rank. A failure counts for
+    ///   the pair, the account, and the pairs of the account and each network.
     ///
-    /// Only the first failure on an account counts for the address, so that it is throttled for
+    /// Only the first failure on an account counts for the address: the address is throttled for
     /// trying many accounts.
     ///
-    /// The owner of an account may share an address with others, in an office or behind a
-    /// provider's NAT. Their wrong attempts make the pair wait, except with the password that was
-    /// right there before. So a refused attempt tells its sender that the password is wrong. Only
-    /// a few hundred such attempts a day are free: beyond that, the right password waits, too.
+    /// The owner of an account may share an address with other people, in an office or behind a
+    /// provider's NAT. Wrong attempts of these people make the pair wait, but not with the
+    /// password that was right at this address before. So a refused attempt reveals to its sender
+    /// that the password is wrong. Only a few hundred such attempts a day are free; after that,
+    /// the right password waits, too.
     mutating func begin(_ attempt: SignInAttempt, now: Date) -> Verdict {
         let failures = self.level(self.pairs[attempt.pair], now, .pair)
         let standing = self.standing(of: attempt, failures: failures)
@@ -89,7 +96,7 @@ struct SignInFailures: Sendable {
         return .mayTry(attempt)
     }
 
-    /// Counts an attempt as failed.
+    /// Counts an attempt as failed, for all that it concerns.
     private mutating func count(_ attempt: SignInAttempt, now: Date) {
         if !attempt.isKnown {
             self.accounts.add(attempt.account, now, .account)
@@ -106,7 +113,7 @@ struct SignInFailures: Sendable {
         self.known[attempt.pair].map { .known(isRight: $0 == attempt.password) } ?? .stranger(isNew: failures == 0)
     }
 
-    /// The wait in seconds; 0 or less means none.
+    /// How many seconds the attempt's sender must wait; 0 or less means that there is no wait.
     private func wait(of attempt: SignInAttempt, _ standing: Standing, now: Date) -> TimeInterval {
         let own = self.pairs[attempt.pair]?.remaining(at: now) ?? 0
         switch standing {
@@ -138,7 +145,8 @@ struct SignInFailures: Sendable {
         (self.refused[attempt.pair]?.remaining(at: now) ?? 0) > 0
     }
 
-    /// Ends an attempt whose password was right. The address's failures on other accounts stay.
+    /// Ends an attempt whose password was right. The failures of the address on other accounts
+    /// stay counted.
     mutating func succeed(_ attempt: SignInAttempt, now: Date) {
         if !attempt.isKnown { self.takeBackStranger(attempt, now: now) }
         self.pairs[attempt.pair] = nil
@@ -151,14 +159,14 @@ struct SignInFailures: Sendable {
         self.takeBackNetworks(of: attempt, now)
     }
 
-    /// Ends an attempt whose password was not checked for lack of time. It still counts for the
-    /// address: repeated attempts rank behind those of newcomers.
+    /// Ends an attempt whose password was not checked for lack of time. The attempt still counts
+    /// for the address: so repeated attempts go behind those of newcomers in the queue of hashes.
     mutating func cancel(_ attempt: SignInAttempt, now: Date) {
         self.pairs.takeBack(attempt.pair, now, attempt.rule)
         guard !attempt.isKnown else { return }
         self.accounts.takeBack(attempt.account, now, .account)
         // The attempt does not count for the networks: after a restart all phones of a carrier
-        // sign in at once, and there is no time for most of them.
+        // sign in at once, and the server has no time for most of these attempts.
         self.takeBackNetworks(of: attempt, now)
     }
 
@@ -169,8 +177,8 @@ struct SignInFailures: Sendable {
         }
     }
 
-    /// Counts invalid credentials that name no account; returns the seconds to wait if there were
-    /// too many before.
+    /// Counts invalid credentials that name no account. If the address has sent too many before,
+    /// returns instead how many seconds it must wait.
     mutating func countInvalidCredentials(of address: Key, now: Date) -> TimeInterval? {
         if let wait = self.invalidCredentials[address]?.remaining(at: now), wait > 0 { return wait }
         self.invalidCredentials.add(address, now, .credentials)
@@ -189,7 +197,7 @@ extension BoundedTable<SignInFailures.Key, FailureCount> {
         self[key] = failures
     }
 
-    /// Removes one failure, and deletes the entry if no other is left.
+    /// Removes one failure of an entry, and deletes the entry if no failure is left.
     fileprivate mutating func takeBack(_ key: Key, _ now: Date, _ rule: FailureCount.Rule) {
         guard var failures = self[key] else { return }
         failures.takeBack(at: now, rule)

@@ -6,15 +6,16 @@ internal import PushCore
 internal import SocketHTTP
 
 /// Guards every check of credentials that are not cached. Only this type compares passwords, and
-/// only it refuses other credentials.
+/// only this type counts and refuses invalid credentials of other kinds.
 ///
-/// It treats existing and unknown names alike.
+/// The guard treats existing and unknown names alike.
 final class SignInGuard: Sendable {
     private let pool: HashingPool
     let limiter: SignInLimiter
     private let checks = SharedChecks()
     private let counts: SignInCounts
-    /// A key of this process: memory holds no plain hash of a password.
+    /// A keyed hash with a random key of this process, so that the memory contains no plain hash
+    /// of a password.
     private let code = KeyedHash(key: SymmetricKey(size: .bits256))
 
     init(pool: HashingPool, limiter: SignInLimiter, logger: Logger) {
@@ -25,14 +26,15 @@ final class SignInGuard: Sendable {
 
     var samples: [MetricSample] { self.counts.samples }
 
-    /// Whether the password matches `hash` and its user may sign in; hashed off the event loop.
-    /// The check takes as long if the user may not sign in.
+    /// Whether the password matches `hash`, and the user may sign in. The password is hashed off
+    /// the event loop. The check takes as long if the user may not sign in.
     ///
-    /// If the same password arrives many times at once, as by the fetches of one phone, it is one
-    /// attempt. A wrong password counts against the address `origin`, which is `nil` if all
-    /// clients would share the address.
+    /// If the same password arrives many times at once, as in the fetches of one phone, all of
+    /// these requests are one attempt. A wrong password counts against the address `origin`, which
+    /// is `nil` if all clients have the same address, for example behind a proxy.
     ///
-    /// Throws `TryLater` after too many wrong passwords, and a `busy` problem.
+    /// Throws `TryLater` after too many wrong passwords, and a `busy` problem if too many hashes
+    /// wait.
     func isRight(
         _ password: Secret<String>,
         of name: Username,
@@ -49,13 +51,13 @@ final class SignInGuard: Sendable {
         return try outcome.get()
     }
 
-    /// The error for wrong credentials that name no account whose password somebody could guess: a
-    /// problem of that code, or `TryLater`.
+    /// Counts wrong credentials that name no account whose password somebody could guess. Returns
+    /// the error for them: a problem with that code, or `TryLater` after too many.
     func refusal(_ code: ProblemCode, from origin: PeerAddress?, now: Date) -> any Error {
         self.refusal(Problem(code), from: origin, now: now)
     }
 
-    /// The same error for a problem with more detail.
+    /// The same, for a problem that has a detail or members.
     func refusal(_ problem: Problem, from origin: PeerAddress?, now: Date) -> any Error {
         do {
             try self.limiter.countInvalidCredentials(from: origin, now: now)
@@ -67,17 +69,18 @@ final class SignInGuard: Sendable {
         }
     }
 
-    /// The requester of a hash that is not part of a sign-in.
+    /// The requester of a password hash that is not part of a sign-in, such as the hash of a new
+    /// password.
     func requester(_ account: Username, from origin: PeerAddress?) -> HashingRequester {
         self.limiter.requester(account, from: origin)
     }
 
-    /// Counts valid credentials other than a password.
+    /// Counts a sign-in with valid credentials other than a password.
     func recordRight(now: Date) {
         self.counts.record(.right, from: nil, now: now)
     }
 
-    /// Counts credentials that are not a guess and do not sign in.
+    /// Counts credentials that are refused, but that cannot be a guess.
     func recordWrong(from origin: PeerAddress?, now: Date) {
         self.counts.record(.wrong, from: origin, now: now)
     }

@@ -6,21 +6,22 @@ internal import PushStore
 internal import SocketHTTP
 internal import Synchronization
 
-/// Throttles guessers before their credentials are checked. Credentials in the cache are not
-/// throttled.
+/// Throttles guessers before their credentials are checked. Requests with credentials that are in
+/// the cache are not throttled.
 ///
-/// Its state is in memory only, 20 MB when it is full. Each server of a shared store has its own
-/// limiter, whose time passes more slowly the more servers there are. A limiter holds keyed hashes
-/// instead of names, passwords and addresses, and treats existing and unknown names alike.
+/// The limiter's state is in memory only, and has 20 MB when it is full. If several servers share
+/// a database, each has its own limiter; the more servers there are, the more slowly the limiters'
+/// time passes. A limiter contains keyed hashes instead of names, passwords and addresses. It
+/// treats existing and unknown names alike.
 final class SignInLimiter: Sendable {
     private struct State {
         var failures = SignInFailures()
         var clock = DividedClock()
     }
 
-    /// Never locked for credentials that are in the cache.
+    /// This lock is never taken for a request whose credentials are in the cache.
     private let state = Mutex(State())
-    /// Hashes the parts of attempts.
+    /// Hashes the names, passwords and addresses of attempts.
     private let code = KeyedHash(key: SymmetricKey(size: .bits256))
     private let servers: ServerCount
 
@@ -29,10 +30,11 @@ final class SignInLimiter: Sendable {
         self.servers = servers
     }
 
-    /// Begins an attempt. The caller must end it by `succeed` or `cancel`, or else it has
-    /// failed.
+    /// Begins an attempt. The caller must end the attempt by `succeed` or `cancel`; otherwise the
+    /// attempt counts as failed.
     ///
-    /// `origin` is `nil` if all clients would share the address. Throws `TryLater`.
+    /// `origin` is `nil` if all clients have the same address, for example behind a proxy. Throws
+    /// `TryLater` if the client must wait.
     func begin(
         _ account: Username,
         password: Secret<String>,
@@ -57,7 +59,8 @@ final class SignInLimiter: Sendable {
         }
     }
 
-    /// The requester of a hash that is not part of an attempt, such as that of a new password.
+    /// The requester of a password hash that is not part of an attempt to sign in, such as the
+    /// hash of a new password.
     func requester(_ account: Username, from origin: PeerAddress?) -> HashingRequester {
         HashingRequester(
             account: self.key(account.key),
@@ -72,15 +75,15 @@ final class SignInLimiter: Sendable {
         }
     }
 
-    /// Ends an attempt that was not checked for lack of time.
+    /// Ends an attempt whose password was not checked for lack of time.
     func cancel(_ attempt: SignInAttempt, now: Date) {
         self.state.withLock { state in
             state.failures.cancel(attempt, now: state.clock.time(now, self.servers))
         }
     }
 
-    /// Counts invalid credentials that name no account. Throws `TryLater` instead if there were
-    /// too many before.
+    /// Counts invalid credentials that name no account. Throws `TryLater` instead if the address
+    /// has sent too many before.
     func countInvalidCredentials(from origin: PeerAddress?, now: Date) throws(TryLater) {
         guard let origin else { return }
         let key = self.key(origin.description)
@@ -100,12 +103,12 @@ final class SignInLimiter: Sendable {
         }
     }
 
-    /// A keyed hash of the parts.
+    /// A keyed hash of all parts together.
     private func key(_ parts: String?...) -> SignInFailures.Key {
         self.code.code { hash in
             for part in parts {
-                // The length separates the parts, and distinguishes a missing part from an empty
-                // one.
+                // The length before each part separates the parts, and distinguishes a missing
+                // part (length -1) from an empty one.
                 withUnsafeBytes(of: Int64(part?.utf8.count ?? -1)) { hash.update(bufferPointer: $0) }
                 if let part { hash.update(data: Array(part.utf8)) }
             }
@@ -114,9 +117,10 @@ final class SignInLimiter: Sendable {
     }
 }
 
-/// A clock whose time is divided by the number of servers. So each of three servers admits a third
-/// of the attempts, and together they admit as many as one server would. If the system's clock is
-/// set back, this clock continues from its last time.
+/// A clock that runs more slowly the more servers share the database: elapsed time is divided by
+/// the number of servers. With three servers, each admits a third of the attempts, and all
+/// together admit as many as one server would. If the system's clock is set back, this clock
+/// continues from its last time.
 private struct DividedClock {
     private var last: Date?
     private var elapsed: TimeInterval = 0
@@ -128,17 +132,18 @@ private struct DividedClock {
     }
 }
 
-/// A refusal that says when to try again.
+/// A refusal that tells the client when to try again.
 struct TryLater: Error, Hashable {
     let code: ProblemCode
-    /// Whole seconds, after which the wait has ended.
+    /// The number of seconds until the wait has ended.
     let seconds: Int
-    /// Whether so many sign-ins were refused that even cached credentials must not pass.
+    /// Whether so many sign-ins were refused that even cached credentials of the account must not
+    /// be accepted.
     let isGuessing: Bool
-    /// The detail of the problem; `nil`: it has none.
+    /// The detail of the problem; `nil` if the problem has none.
     let detail: String?
 
-    /// Rounds up. `seconds` is at most a few thousand years.
+    /// Rounds `seconds` up. `seconds` must not be more than a few thousand years.
     init(_ code: ProblemCode, seconds: TimeInterval, isGuessing: Bool = false, detail: String? = nil) {
         self.code = code
         self.detail = detail

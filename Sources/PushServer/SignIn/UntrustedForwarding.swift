@@ -2,11 +2,12 @@ internal import Logging
 internal import SocketHTTP
 internal import Synchronization
 
-/// Counts requests in which an untrusted peer names a client, and logs the first one.
+/// Counts requests in which a peer that is not a trusted proxy names the address of a client (as
+/// in `X-Forwarded-For`), and logs the first of these requests.
 ///
-/// Such a peer is mostly a reverse proxy with another address than the operator thinks, such as
-/// `::1`. All clients behind it then share one address in limits and in the audit. Anybody may
-/// send the field, so only one line is logged.
+/// The peer is mostly a reverse proxy whose address differs from the configured one, such as
+/// `::1`. All clients behind this proxy then share one address in limits and in the audit. Anybody
+/// may send such a field, so only one line is logged.
 final class UntrustedForwarding: Sendable {
     private let ignored = Atomic<Int>(0)
     private let logger: Logger
@@ -15,7 +16,7 @@ final class UntrustedForwarding: Sendable {
         self.logger = logger
     }
 
-    /// Call it once for each request.
+    /// Counts the request if it has such a field. Call this method once for each request.
     func check(_ request: Request) {
         guard let field = request.ignoredForwardedField else { return }
         guard self.ignored.wrappingAdd(1, ordering: .relaxed).oldValue == 0 else { return }

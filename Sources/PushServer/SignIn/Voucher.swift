@@ -3,13 +3,14 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// The user that a third party has identified for a request: a trusted proxy, or the authority
-/// that has issued the client's certificate.
+/// The name of the user whom a third party has identified for a request: a trusted proxy, or the
+/// authority that has issued the client's certificate.
 ///
-/// RFC 8705 binds tokens to the bytes of a certificate. A voucher binds them to the name, so that
-/// a renewed certificate continues a session.
+/// RFC 8705 binds tokens to the bytes of a certificate. A voucher binds tokens to the name in the
+/// certificate instead, so that a session continues after the certificate was renewed.
 struct Voucher {
-    /// The name from a proxy, which counts for every caller of its requests; `nil` without one.
+    /// The name from a trusted proxy, which must match the user of every token in requests of that
+    /// proxy; `nil` if no proxy names a user.
     private let proxied: String?
     private let certified: String?
 
@@ -18,9 +19,9 @@ struct Voucher {
         self.certified = request.certificateName
     }
 
-    /// Throws an `invalid-token` problem for a token that its user may no longer use. Either the
-    /// proxy names another user, or the session began by a certificate or a proxy and neither
-    /// names the user now.
+    /// Throws an `invalid-token` problem for a token that its user may no longer use. There are
+    /// two cases. The proxy names another user; or the session began with a certificate or a
+    /// proxy, and neither names the user in this request.
     func check(_ caller: Caller) throws(Problem) {
         guard let token = caller.token else { return }
         if let proxied {

@@ -5,10 +5,10 @@ internal import Logging
 internal import PushAPI
 internal import SocketHTTP
 
-/// Signs answers for clients that ask for it (RFC 9421). The signature covers status, content and
-/// the request's own `MyToken`. If the client asks for it, the signature also covers the request's
-/// method, path and query, and the caller's account. The signature has the nonce that the client
-/// asks for.
+/// Signs answers for clients that request signatures (RFC 9421). The signature covers the answer's
+/// status and content, and the `MyToken` of the request. If the client requests that, the
+/// signature also covers the request's method, path and query, and the caller's account. The
+/// signature contains the nonce that the client has sent.
 struct AnswerSigner: Sendable {
     /// The value of `Sealpost-Account` if the server does not know the caller.
     private static let nobody = "none"
@@ -18,7 +18,7 @@ struct AnswerSigner: Sendable {
     let now: @Sendable () -> Date
 
     /// Throws an `unsupported-signature` problem if the server cannot make the signature that the
-    /// request's `Accept-Signature` asks for. The server calls this before any work, so that a
+    /// request's `Accept-Signature` describes. The server calls this before any work, so that a
     /// request whose answer it cannot sign changes nothing.
     @inline(never)
     func check(_ head: RequestHead) throws(Problem) {
@@ -32,24 +32,25 @@ struct AnswerSigner: Sendable {
         }
     }
 
-    /// Adds the digest of an answer before it is signed. The pool for long bodies calls it, so
-    /// that no event loop is blocked.
+    /// Adds the digest of an answer's content before the answer is signed. The pool for long
+    /// bodies calls this method, so that no event loop is blocked.
     func addDigest(to response: inout Response, for head: RequestHead) {
         guard head.count(of: .acceptSignature) > 0, head.method == .get, response.status == .ok else { return }
         response.fields.append(.contentDigest, ContentDigest.field(of: response.body))
     }
 
-    /// The signed answer to a request that asks for a signature. Signed parts may not change after
-    /// this.
+    /// The signed answer to a request that asks for a signature. The parts of the answer that are
+    /// signed may not change after this call.
     ///
-    /// The answer to an invalid request for a signature stays unsigned, and so does a streaming
-    /// body, such as an event stream's.
+    /// An answer stays unsigned if the request for a signature is invalid, or if the answer has a
+    /// streaming body, such as an event stream.
     @inline(never)
     func signed(_ response: Response, for head: RequestHead) -> Response {
         let tokens = head.values(.myToken)
         guard
             response.streamingBody == nil, tokens.count == 1,
-            // An invalid field throws here; the server has answered it with a problem.
+            // The parser throws if the field is invalid; in that case `response` is already the
+            // problem about the field.
             let request = try? SignatureRequest(acceptSignature: head.values(.acceptSignature))
         else { return response }
         let account = request.coverage.coversAccount ? response.fields[.account] ?? Self.nobody : nil
@@ -79,14 +80,15 @@ struct AnswerSigner: Sendable {
             if account == Self.nobody { response.fields.append(.account, Self.nobody) }
             response.fields.append(.signatureInput, signature.input)
             response.fields.append(.signature, signature.signature)
-            // The signature belongs to this one request: a client that got it from a cache could
-            // not verify it.
+            // No cache may keep the answer: its signature belongs to this one request, and a
+            // client that got the answer from a cache could not verify it.
             response.fields.remove(.cacheControl)
             response.fields.remove(.expires)
             response.fields.append(.cacheControl, "no-store")
             return response
         } catch is SignatureFailure {
-            // The token is not ASCII; the server has answered it with a problem, too.
+            // The request's `MyToken` is not ASCII; in that case, too, `response` is already a
+            // problem.
             return response
         } catch {
             self.logger.error("answer signing failed; the answer was sent unsigned", metadata: ["error": "\(error)"])
@@ -96,7 +98,7 @@ struct AnswerSigner: Sendable {
 }
 
 extension SignedRequest {
-    /// The request as the server has received it: a proxy may have changed its path.
+    /// The parts of the request as the server has received it; a proxy may have changed the path.
     fileprivate init(_ head: RequestHead, token: String, nonce: String?) {
         self.init(method: head.method.rawValue, path: head.path, query: head.query, token: token, nonce: nonce)
     }

@@ -2,7 +2,7 @@ internal import HTTPTypes
 internal import PushAPI
 internal import SocketHTTP
 
-/// Publishes the keys that verify signed answers.
+/// Publishes the public keys that clients use to verify signed answers.
 struct SigningKeyHandler: Handler {
     let keys: SigningKeys
 
@@ -11,7 +11,7 @@ struct SigningKeyHandler: Handler {
     }
 
     private func showKeys(_ context: RequestContext) -> Response {
-        // A cached answer would echo the token of another request.
+        // No cache may keep the answer, because it would contain the `MyToken` of another request.
         Response(
             status: .ok,
             fields: [.contentType: "application/json; charset=utf-8", .cacheControl: "no-store"],

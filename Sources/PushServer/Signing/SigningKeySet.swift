@@ -2,9 +2,9 @@ package import HTTPSignatures
 internal import PushAPI
 package import PushCore
 
-/// The keys that sign answers. The first one signs, unless the client asks for another.
+/// The keys that sign answers. The first key signs, unless the client requests another one.
 ///
-/// The text form is a `KeyText` of the seeds.
+/// The text form of the set is a `KeyText` with the seeds of the keys.
 package struct SigningKeySet: NumberedKeys {
     /// A key with its number in the file.
     package struct Numbered: Sendable {
@@ -12,9 +12,9 @@ package struct SigningKeySet: NumberedKeys {
         package let key: SigningKey
     }
 
-    /// The keys in their order; there is at least one.
+    /// The keys, in the order of the file. There is at least one key.
     package let keys: [Numbered]
-    /// All public halves as a JSON Web Key Set (RFC 7517, RFC 8037).
+    /// The public halves of all keys, as a JSON Web Key Set (RFC 7517, RFC 8037).
     let published: [UInt8]
 
     package static let comment =
@@ -22,12 +22,12 @@ package struct SigningKeySet: NumberedKeys {
 
     package static func inUse(_ number: UInt32) -> KeyTextError { .signing(number) }
 
-    /// One new random key, which no app can have pinned.
+    /// A set of one new random key, which no app can have pinned.
     package static func random() -> SigningKeySet {
         SigningKeySet([Numbered(number: 1, key: SigningKey())])
     }
 
-    /// Reads the text form. Throws `KeyTextError` if it is invalid.
+    /// Reads the text form of a set. Throws `KeyTextError` if the text is invalid.
     package init(text: String) throws(KeyTextError) {
         var keys: [Numbered] = []
         for entry in try KeyText.keys(in: text) {
@@ -48,7 +48,7 @@ package struct SigningKeySet: NumberedKeys {
         self.published = published.bytes
     }
 
-    /// The key with that id, or else the first.
+    /// The key with that id; if there is none, the first key.
     func key(_ id: String?) -> SigningKey {
         (self.keys.first { $0.key.id == id } ?? self.keys[0]).key
     }

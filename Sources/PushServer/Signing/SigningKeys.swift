@@ -1,8 +1,8 @@
 internal import Synchronization
 
-/// The current set of keys; an answer reads it once.
+/// Holds the current set of keys that sign answers. Each answer reads the set once.
 package final class SigningKeys: Sendable {
-    // Locked only to copy a reference, and only by requests that ask for a signature.
+    // This lock is held only to copy a reference, and only by requests for a signature.
     private let set: Mutex<SigningKeySet>
 
     package init(_ set: SigningKeySet) {

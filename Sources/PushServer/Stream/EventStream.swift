@@ -5,33 +5,34 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// One answer to `GET /api/stream`: the server's side of WHATWG HTML §9.2, server-sent events.
+/// The answer to one `GET /api/stream`: a stream of server-sent events (WHATWG HTML §9.2).
 ///
 /// The stream ends when the client leaves or the server stops. It also ends if the credentials are
-/// no longer valid or the devices have changed since its start. It checks both at each heartbeat,
-/// and at once when another server has ended credentials of the user. The client then connects
-/// again. If the server refuses the new stream, its answer says why.
+/// no longer valid or if the user's devices have changed since the start of the stream. It checks
+/// the credentials and the devices at each heartbeat, and at once when another server has ended
+/// credentials of the user. After the end of a stream, the client connects again. If the server
+/// refuses the new stream, the answer says why.
 struct EventStream: Sendable {
     let handler: StreamHandler
     let caller: Caller
     let credentials: Credentials
     /// The reader of the connection's loop.
     let reader: any StoreReader
-    /// The requested device; `nil`: all of the user's.
+    /// The device that the request names; `nil` for all devices of the user.
     let device: String?
     let devices: [RegistrationID]
-    /// The last event that the client received on its last stream.
+    /// The last event that the client has received on its previous stream.
     let last: NotificationID?
     let subscription: StreamSubscription
 
     /// The delay before a client connects again, in milliseconds.
     private static let greeting = Array("retry: 2000\n\n".utf8)
     private static let heartbeat = Array(":\n\n".utf8)
-    /// The delay before a second search for pushes that the delivery set aside while the stream
-    /// opened.
+    /// The delay before a second search for pushes to this stream. The delivery may have set a
+    /// push aside, because the stream was not open yet.
     private static let missedCheckDelay = Duration.seconds(1)
-    /// The number of sent events that a stream remembers in order to send each once: all devices
-    /// of a user get the same events.
+    /// The number of sent events that a stream remembers, in order to send each event only once:
+    /// the stream carries the same event for each of the user's devices.
     private static let memory = 100
 
     /// Writes events until the stream ends.
@@ -71,8 +72,8 @@ struct EventStream: Sendable {
     ) async throws {
         var text: [UInt8] = []
         for event in events where !sent.contains(event.id) {
-            // A look, which only makes the client sync, has a comment in place of the id. So
-            // `Last-Event-ID` stays the id of a notification.
+            // A look is an event that only makes the client fetch changes. Its first line is a
+            // comment in place of the id, so that `Last-Event-ID` stays the id of a notification.
             let name = event.isLook ? ":  " : "id:"
             text.append(contentsOf: "\(name) \(event.id)\ndata: {\"secureId\":\"\(event.id)\"}\n\n".utf8)
             sent.append(event.id)
@@ -87,8 +88,8 @@ struct EventStream: Sendable {
         sent.removeFirst(max(0, sent.count - Self.memory))
     }
 
-    /// Whether events may be sent. Checks the credentials first if they may have ended; if they
-    /// have, the events fail.
+    /// Whether events may be sent. If the caller's credentials may have ended, checks them first;
+    /// if they have ended, settles the events as failed.
     private func mayDeliver(_ events: [PendingEvent], _ needsRevalidation: Bool) async throws -> Bool {
         guard needsRevalidation || !self.handler.authenticator.isReceivingEnds else { return true }
         var isAllowed = false
@@ -110,16 +111,16 @@ struct EventStream: Sendable {
         return devices.map(\.id) == self.devices
     }
 
-    /// Tells the store that this stream is open. The store then makes due the devices' pushes that
-    /// waited for a stream, and once more those that the last stream may have lost. Returns
-    /// `false` if the store fails.
+    /// Tells the store that this stream is open. The store then makes two kinds of pushes to the
+    /// devices due: those that have waited for a stream, and once more those that the previous
+    /// stream may have lost. Returns `false` if the store fails.
     private func open() async -> Bool {
         await self.makeDue { store, devices, user, now in
             try await store.streamOpened(for: devices, ofUser: user, after: self.last, now: now)
         }
     }
 
-    /// Makes pushes due; `false` if the store fails.
+    /// Makes pushes due by calling `body`. Returns `false` if the store fails.
     private func makeDue(
         _ body: (any DeviceStore, [RegistrationID], Int64, Date) async throws -> Int
     ) async -> Bool {
@@ -142,8 +143,8 @@ struct EventStream: Sendable {
         }
     }
 
-    /// Searches for pushes that wait for a stream. The delivery may have begun to send one just
-    /// before the stream opened, and set it aside just after.
+    /// Searches for pushes that wait for a stream. The delivery may have begun to send a push just
+    /// before the stream opened, and may have set this push aside just after.
     private func checkForMissed(_ isOwed: inout Bool) async throws {
         if isOwed { isOwed = await !self.open() }
         guard try await self.reader.isAnythingWaiting(for: self.devices, now: self.handler.now()) else { return }

@@ -26,7 +26,8 @@ struct StreamHandler: Handler {
 
     private static let streamFields: ResponseFields = [
         .contentType: "text/event-stream", .cacheControl: "no-store",
-        // This field is for nginx: an event is useless in a proxy's buffer.
+        // This field tells nginx not to buffer the answer: an event would not reach the client
+        // while it is in a buffer.
         .accelBuffering: "no",
     ]
 
@@ -51,8 +52,8 @@ struct StreamHandler: Handler {
                 "a user may have at most \(StreamHub.maximumPerUser) event streams; close one first"
             )
         }
-        // The stream was not informed of credentials that ended after the check of the caller and
-        // before the opening of the stream.
+        // Credentials may have ended after the check of the caller and before the stream was
+        // opened. The stream was not informed of that, so it checks the credentials again.
         if self.authenticator.receivesEnds { subscription.mailbox.revalidate() }
         let stream = EventStream(
             handler: self,
@@ -65,7 +66,8 @@ struct StreamHandler: Handler {
             reader: context.reader,
             device: device,
             devices: devices.map(\.id),
-            // WHATWG HTML §9.2.4. A value that is not one of our ids is ignored.
+            // WHATWG HTML §9.2.4. The field is ignored if its value is not the id of a
+            // notification.
             last: context.request.head[.lastEventID].flatMap { NotificationID($0) },
             subscription: subscription
         )
@@ -73,7 +75,8 @@ struct StreamHandler: Handler {
         return response
     }
 
-    /// The registered devices of a user that have an event stream: the one of that id, or all.
+    /// The user's registered devices on platforms of the type `stream`: the device with the given
+    /// id, or all if the id is `nil`.
     func streamDevices(_ id: String?, of user: User, _ reader: any DeviceReader) async throws -> [RegisteredDevice] {
         try await reader.devices(ofUser: user.id).filter { device in
             self.settings.platforms[device.platform]?.isStream == true

@@ -2,8 +2,8 @@ internal import PushCore
 internal import PushStore
 
 extension StreamHub {
-    /// Makes the streams of users whose credentials another server has ended check again whether
-    /// they may continue.
+    /// Informs the event streams of users whose credentials another server has ended. These
+    /// streams then check again whether they may continue.
     func revalidate(about ends: [CredentialLease.End]) {
         if ends.contains(.everything) { return self.revalidate(user: nil) }
         for end in ends {

@@ -8,8 +8,8 @@ package enum APNsEnvironment: Sendable {
 /// The devices that Apple knows: the environment and the app of each token. The simulators of both
 /// environments share them.
 ///
-/// A token that nobody has issued is valid in every environment and app, so that tests may invent
-/// tokens.
+/// A token for which `issue` was not called is valid in every environment and for every app, so
+/// that tests may invent tokens.
 package final class APNsDevices: Sendable {
     private struct Origin {
         let environment: APNsEnvironment
@@ -31,13 +31,13 @@ package final class APNsDevices: Sendable {
 
     package init() {}
 
-    /// Restricts the token to this environment and topic from now on.
+    /// Makes the token valid only in this environment and for this topic.
     package func issue(_ token: String, in environment: APNsEnvironment, topic: String) {
         self.state.withLock { $0.origins[token.lowercased()] = Origin(environment: environment, topic: topic) }
     }
 
-    /// Restricts all tokens with this prefix. Earlier prefixes, and tokens that are issued
-    /// individually, have precedence.
+    /// Makes all tokens with this prefix valid only in this environment and for this topic. Tokens
+    /// that are issued individually, and prefixes of earlier calls, have precedence.
     package func issue(beginningWith text: String, in environment: APNsEnvironment, topic: String) {
         let origin = Origin(environment: environment, topic: topic)
         self.state.withLock { $0.beginnings.append((text.lowercased(), origin)) }
@@ -47,7 +47,7 @@ package final class APNsDevices: Sendable {
     /// app.
     func check(_ token: String, in environment: APNsEnvironment, topic: String) throws(APNsRefusal) {
         guard let origin = self.state.withLock({ $0.origin(of: token) }) else { return }
-        // For a token of the other environment, Apple gives the same answer as for an invented
+        // Apple answers in the same way for a token of the other environment and for an invented
         // token.
         guard origin.environment == environment else { throw APNsRefusal(.badDeviceToken) }
         guard origin.topic == topic else { throw APNsRefusal(.deviceTokenNotForTopic) }

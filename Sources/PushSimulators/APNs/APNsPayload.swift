@@ -1,7 +1,7 @@
 /// The member `aps` of a payload, as Apple's "Generating a remote notification" lists it.
 ///
-/// Apple ignores or drops members that do not fit; the simulators refuse them, so that a test
-/// notices.
+/// Apple ignores or drops members with wrong types; the simulators refuse such members, so that a
+/// test notices them.
 struct APNsPayload {
     let aps: [String: Any]
 
@@ -14,8 +14,8 @@ struct APNsPayload {
     /// Whether the device shows, plays or counts something.
     var isVisible: Bool { ["alert", "sound", "badge"].contains { self.aps[$0] != nil } }
 
-    /// Whether all members have their types, and `mutable-content` comes with an alert for the
-    /// extension to change.
+    /// Whether all members have the right types, and a payload with `mutable-content` has an
+    /// alert, which the app's extension can change.
     var isWellFormed: Bool {
         self.hasTexts && self.isAlert(self.aps["alert"]) && Self.isBadge(self.aps["badge"])
             && Self.isSound(self.aps["sound"])
@@ -54,7 +54,7 @@ struct APNsPayload {
         }
     }
 
-    /// The members of the sound of a critical alert.
+    /// Whether a member with this name and value may be part of a critical alert's sound.
     private static func isPartOfSound(_ name: String, _ value: Any) -> Bool {
         switch name {
         case "critical": value as? Int == 0 || value as? Int == 1

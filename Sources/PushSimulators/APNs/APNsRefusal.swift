@@ -29,16 +29,16 @@ package struct APNsRefusal: Error, Hashable {
         case tooManyRequests = "TooManyRequests"
         case topicDisallowed = "TopicDisallowed"
         case unregistered = "Unregistered"
-        /// The payload is not a JSON object. Apple documents no reason for that, so the simulator
-        /// has this one of its own.
+        /// The payload is not a JSON object. Apple documents no reason for this case, so this
+        /// reason exists only in the simulator.
         case payloadNotJSON = "SimulatorPayloadNotJSON"
-        /// A member of `aps` has another type than Apple documents. This is also a reason of the
-        /// simulator's own.
+        /// A member of `aps` has another type than Apple documents. This reason, too, exists only
+        /// in the simulator.
         case payloadInvalid = "SimulatorPayloadInvalid"
     }
 
     package let reason: Reason
-    /// The time at which the token became invalid; with `unregistered` and `expiredToken` only.
+    /// The time at which the token became invalid; only `unregistered` and `expiredToken` have it.
     package let retiredAt: Date?
 
     package init(_ reason: Reason, retiredAt: Date? = nil) {

@@ -1,11 +1,13 @@
 internal import Bytes
 package import Foundation
 
-/// The rules of APNs for a request, without connection and clock.
+/// The rules by which APNs accepts or refuses a request, apart from those that depend on the
+/// connection.
 ///
-/// They are stricter than Apple's in four ways, to avoid surprises. The push type is required; the
-/// payload must be a JSON object; an alert or a background push must have the payload of its type;
-/// the members of `aps` must have their types. Apple may silently drop members with other types.
+/// They are stricter than Apple's in four ways, so that tests find mistakes. The push type is
+/// required; the payload must be a JSON object; an alert or a background push must have the
+/// payload of its type; the members of `aps` must have their types. Apple may silently drop
+/// members with other types.
 package struct APNsRules: Sendable {
     /// Returns the time at which a provider token was issued. Throws if the token is not signed by
     /// the provider that the simulator knows.
@@ -35,7 +37,7 @@ package struct APNsRules: Sendable {
         self.tokenCheck = tokenCheck
     }
 
-    /// Checks a push; throws the refusal that APNs answers.
+    /// Checks a push; throws the refusal with which APNs answers.
     package func check(_ request: SimulatedRequest, now: Date) throws(APNsRefusal) {
         guard request.method == "POST" else { throw APNsRefusal(.methodNotAllowed) }
         guard request.path.hasPrefix("/3/device/") else { throw APNsRefusal(.badPath) }
@@ -52,7 +54,7 @@ package struct APNsRules: Sendable {
             throw APNsRefusal(.badCollapseID)
         }
         try Self.checkPayload(request.body, of: type)
-        // PushKit gives an app tokens of its own, which are not those for alerts.
+        // For calls, an app has other tokens than for alerts, because PushKit issues them.
         try self.devices.check(device, in: self.environment, topic: self.topic + (type.topicSuffix ?? ""))
         if let date = self.expired[device] { throw APNsRefusal(.expiredToken, retiredAt: date) }
         if let date = self.retired[device] { throw APNsRefusal(.unregistered, retiredAt: date) }
@@ -102,7 +104,7 @@ package struct APNsRules: Sendable {
     private static func checkPayload(_ body: [UInt8], of type: APNsPushType) throws(APNsRefusal) {
         guard !body.isEmpty else { throw APNsRefusal(.payloadEmpty) }
         guard body.count <= type.payloadLimit else { throw APNsRefusal(.payloadTooLarge) }
-        // The answer does not depend on the position of the JSON error.
+        // The parser's error is ignored: the answer does not say where the JSON error is.
         guard let payload = (try? JSONSerialization.jsonObject(with: Data(body))) as? [String: Any] else {
             throw APNsRefusal(.payloadNotJSON)
         }
@@ -119,7 +121,8 @@ package struct APNsRules: Sendable {
         return String(parts[1])
     }
 
-    /// Apple advises against assuming a length; the upper limit excludes nonsense.
+    /// Apple does not specify the length of a token; the upper limit only excludes texts that
+    /// cannot be tokens.
     private static func isDeviceToken(_ token: String) -> Bool {
         (2...400).contains(token.utf8.count) && token.utf8.count.isMultiple(of: 2)
             && token.utf8.allSatisfy(Self.isLowercaseHexDigit)
@@ -155,7 +158,7 @@ enum APNsPushType: String {
         }
     }
 
-    /// Whether a payload's member `aps` suits this type.
+    /// Whether the member `aps` of the payload suits this type of push.
     func agrees(with payload: APNsPayload) -> Bool {
         switch self {
         case .alert: payload.isVisible

@@ -32,7 +32,7 @@ package final class APNsSimulator: PushSimulator {
 
     /// The key of the credentials.
     package let key: SigningKey
-    // A lock protects `rules`: `retire` may be called from any thread, and each read is short.
+    // A lock protects the rules: any thread may call `retire`, and each read is short.
     private let rules: Mutex<APNsRules>
     private let tokenUpdates = ProviderTokenUpdates()
     private let pace = RateLimit(window: 1)
@@ -57,7 +57,8 @@ package final class APNsSimulator: PushSimulator {
         try self.init(.production, key, credentials, APNsDevices(), authority, options)
     }
 
-    /// The sandbox that belongs to a simulator of production: it knows the same key and devices.
+    /// Creates the simulator of Apple's sandbox that belongs to a simulator of production. Both
+    /// know the same key and devices.
     package convenience init(
         sandboxOf production: APNsSimulator,
         authority: TestAuthority,
@@ -114,13 +115,13 @@ package final class APNsSimulator: PushSimulator {
         self.rules.withLock { $0.expired[deviceToken.lowercased()] = date }
     }
 
-    /// Limits the pushes that a device may get within a second; further ones get 429
-    /// TooManyRequests. `nil`: no limit.
+    /// Limits the pushes that a device may get within a second; further pushes get 429
+    /// TooManyRequests. `nil` removes the limit.
     package func setLimitPerDevice(_ limit: Int?) {
         self.pace.setLimit(limit)
     }
 
-    /// Restricts the provider's key to these environments from now on.
+    /// Makes the provider's key valid only in these environments from now on.
     package func restrictKey(to environments: Set<APNsEnvironment>) {
         self.rules.withLock { $0.keyEnvironments = environments }
     }
@@ -130,7 +131,8 @@ package final class APNsSimulator: PushSimulator {
         try await self.server.serve { request in self.pushes.answer(request, judge: self.judge) }
     }
 
-    /// Judges a request as APNs does, and determines whether it authenticates the client.
+    /// Accepts or refuses a request as APNs does, and determines whether the request authenticates
+    /// the client.
     func judge(_ request: SimulatedRequest) -> Judgement {
         let id = HeaderField("apns-id", request.header("apns-id") ?? UUID().uuidString.lowercased())
         do throws(APNsRefusal) {
@@ -144,8 +146,8 @@ package final class APNsSimulator: PushSimulator {
             return .accepted(response)
         } catch {
             var response = SimulatedResponse(status: error.status, headers: [id], body: Array(error.json.utf8))
-            // APNs checks the provider token before it refuses with any other status. So these
-            // statuses authenticate the client, too.
+            // APNs checks the provider token before it refuses with any other status. So a request
+            // that is refused with another status than 403, 404 or 405 authenticates the client.
             response.provesClient = ![403, 404, 405].contains(error.status)
             return .refused(response, reason: error.reason.rawValue)
         }

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Synchronization
 
-/// The provider token that each connection uses, and the start of its use.
+/// For each connection, the provider token in use and the time at which its use began.
 ///
 /// Apple allows a connection a new token every twenty minutes.
 final class ProviderTokenUpdates: Sendable {
@@ -11,7 +11,7 @@ final class ProviderTokenUpdates: Sendable {
     }
 
     private static let shortestLife: TimeInterval = 20 * 60
-    /// The number of cached connections; beyond it all are evicted.
+    /// The largest number of connections; if there is one more, all are evicted.
     private static let limit = 10_000
 
     // A lock protects `uses`; each use is short.

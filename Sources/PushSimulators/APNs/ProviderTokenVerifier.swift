@@ -11,9 +11,9 @@ package final class ProviderTokenVerifier: Sendable {
     private let key: SigningKey
     private let keyID: String
     private let teamID: String
-    /// Verified tokens with their time. A sender repeats a token for most of an hour, and a check
-    /// costs more than the rest of a request. A lock protects it, because the thread of each
-    /// connection uses it.
+    /// The verified tokens, each with its time of issue. They are cached, because a sender uses a
+    /// token for most of an hour, and a verification costs more than the rest of a request. A lock
+    /// protects the cache, because the threads of all connections use it.
     private let known = Mutex<[String: Date]>([:])
     private static let knownLimit = 64
 

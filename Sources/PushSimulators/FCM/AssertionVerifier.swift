@@ -2,7 +2,7 @@ package import Foundation
 
 /// Checks the assertions with which a service account asks Google for access tokens.
 package struct AssertionVerifier: Sendable {
-    /// The audience that Google's libraries name, regardless of the token endpoint.
+    /// The audience that Google's libraries name in an assertion, whatever the token endpoint is.
     package static let audience = "https://oauth2.googleapis.com/token"
     private static let scopes: Set<Substring> = [
         "https://www.googleapis.com/auth/firebase.messaging", "https://www.googleapis.com/auth/cloud-platform",
@@ -26,7 +26,7 @@ package struct AssertionVerifier: Sendable {
         self.keyID = keyID
     }
 
-    /// The reason to reject the assertion; `nil` if it is valid.
+    /// The reason to reject an assertion; `nil` if the assertion is valid.
     package func objection(to assertion: String, now: Date) -> String? {
         guard let token = JSONWebToken(assertion) else { return "Invalid JWT" }
         guard token.header.alg == "RS256" else { return "Invalid JWT: alg" }

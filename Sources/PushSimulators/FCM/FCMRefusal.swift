@@ -6,7 +6,7 @@ package struct FCMRefusal: Error, Hashable {
     package let message: String
     /// FCM's own error code, if there is one.
     package var errorCode: String?
-    /// The field that caused the refusal, if any.
+    /// The field that caused the refusal; `nil` if no single field did.
     package var field: String?
 
     static let unauthenticated = FCMRefusal(
@@ -60,7 +60,7 @@ package struct FCMRefusal: Error, Hashable {
         )
     }
 
-    /// The code that tests and logs show.
+    /// The code that tests and logs show: FCM's own code, or else the canonical code.
     package var reason: String { self.errorCode ?? self.canonical }
 }
 

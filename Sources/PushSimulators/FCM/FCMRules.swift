@@ -1,7 +1,7 @@
 internal import Bytes
 internal import Foundation
 
-/// The rules of FCM for a message, without connection and access token.
+/// The rules by which FCM accepts or refuses a message, apart from the check of the access token.
 package struct FCMRules: Sendable {
     package let projectID: String
     /// The registration tokens and installation identifiers that are no longer in use.
@@ -31,7 +31,7 @@ package struct FCMRules: Sendable {
     /// Twenty-eight days, in seconds.
     private static let longestLife = 2_419_200.0
 
-    /// Checks that the request sends a message in this project; throws `notFound` if not.
+    /// Checks that the request sends a message in this project; otherwise throws `notFound`.
     package func checkTarget(_ request: SimulatedRequest) throws(FCMRefusal) {
         let path = request.path.prefix { $0 != "?" }
         guard request.method == "POST", path == "/v1/projects/\(self.projectID)/messages:send" else {
@@ -39,11 +39,11 @@ package struct FCMRules: Sendable {
         }
     }
 
-    /// Checks a message; throws the refusal that FCM answers.
+    /// Checks a message; throws the refusal with which FCM answers.
     package func checkMessage(_ request: SimulatedRequest) throws(FCMRefusal) {
         let type = request.header("content-type")?.split(separator: ";").first?.lowercased()
         guard type == "application/json" else { throw .invalid(nil, "The content type must be application/json.") }
-        // The answer does not depend on the position of the JSON error.
+        // The parser's error is ignored: the answer does not say where the JSON error is.
         guard let body = (try? JSONSerialization.jsonObject(with: Data(request.body))) as? [String: Any] else {
             throw .invalid(nil, "Invalid JSON payload received.")
         }
@@ -82,7 +82,8 @@ package struct FCMRules: Sendable {
             throw .invalid(path, "Invalid data payload key: \(name)", errorCode: "INVALID_ARGUMENT")
         }
         guard data.reduce(0, { $0 + $1.key.utf8.count + $1.value.utf8.count }) <= limit else {
-            // Google documents neither a field nor a code for this.
+            // Google documents neither a field nor a code for the refusal of a message that is too
+            // big.
             throw .invalid(nil, "Android message is too big")
         }
     }
@@ -113,8 +114,8 @@ package struct FCMRules: Sendable {
         }
     }
 
-    /// Checks the part that FCM passes on to APNs. Google documents the names; Apple documents the
-    /// values, which FCM refuses later or never.
+    /// Checks the part that FCM passes on to APNs. Google documents the names of its members.
+    /// Apple documents their values; FCM itself refuses wrong values late or never.
     private static func checkApple(_ apple: Any) throws(FCMRefusal) {
         guard let apple = apple as? [String: Any] else { throw .invalidValue("message.apns") }
         try Self.checkNames(of: apple, in: "message.apns.", against: Self.appleFields)

@@ -33,7 +33,8 @@ package final class FCMSimulator: PushSimulator {
     private let rules: Mutex<FCMRules>
     private let accessTokens = AccessTokens()
     private let federated = FederatedTokens()
-    /// Counts the project's messages: refused ones, too, but not those over the quota.
+    /// Counts the project's messages. Messages that the simulator refuses count, too, except those
+    /// over the quota.
     private let quota = RateLimit(window: 60)
     private let now: @Sendable () -> Date
     private let server: SimulatorServer
@@ -113,8 +114,8 @@ package final class FCMSimulator: PushSimulator {
         self.rules.withLock { _ = $0.retired.insert(device) }
     }
 
-    /// Answers 403 SENDER_ID_MISMATCH for this token from now on, as for one of another project's
-    /// app.
+    /// Answers 403 SENDER_ID_MISMATCH for this token from now on, as for a token of another
+    /// project's app.
     package func disown(_ device: String) {
         self.rules.withLock { _ = $0.foreign.insert(device) }
     }
@@ -130,19 +131,19 @@ package final class FCMSimulator: PushSimulator {
         self.rules.withLock { $0.hasAppleKey = hasKey }
     }
 
-    /// Limits the messages that the project may send in a minute; further ones get 429
+    /// Limits the messages that the project may send in a minute; further messages get 429
     /// QUOTA_EXCEEDED.
     package func setQuota(_ limit: Int?) {
         self.quota.setLimit(limit)
     }
 
-    /// Revokes all access tokens: the next push with one gets 401.
+    /// Revokes all access tokens: the next push with a revoked token gets 401.
     package func revokeAccessTokens() {
         self.accessTokens.revokeAll()
     }
 
-    /// The number of access tokens that were fetched while the one before had more than half of
-    /// its life left; 0 for a good sender.
+    /// The number of access tokens that were fetched too early: when the token before had more
+    /// than half of its lifetime left. A sender that works correctly causes 0.
     package var needlessTokenCount: Int { self.accessTokens.needlessCount }
 
     /// Serves until the task is cancelled.

@@ -1,13 +1,14 @@
-/// A fault between a provider and its senders.
+/// A fault in the exchange of requests and answers between a simulated provider and its senders.
 package enum Fault: Sendable, Hashable {
     // MARK: Of a request
 
-    /// Gives this answer to any request, without judging it.
+    /// Gives this answer to any request, without a check of the request.
     case answer(status: Int, retryAfter: RetryAfter? = nil, body: String? = nil)
-    /// Handles this request and all that were received before, and accepts no later one: GOAWAY,
-    /// RFC 9113 section 6.8. `reason` is in the frame's debug data, as Apple sends it.
+    /// Handles this request and all earlier ones, and accepts no later request: GOAWAY, RFC 9113
+    /// section 6.8. `reason` is in the frame's debug data, as Apple sends it.
     case goAway(reason: String? = nil)
-    /// Sends a GOAWAY that excludes this request and all after it, and handles none of them.
+    /// Sends a GOAWAY that excludes this request and all later ones, and handles no excluded
+    /// request.
     case goAwayBefore(reason: String? = nil)
     /// Resets the stream as not processed, RFC 9113 section 8.7.
     case refuseStream
@@ -54,7 +55,8 @@ package enum Fault: Sendable, Hashable {
         }
     }
 
-    /// Whether the request is still handled, so that its device gets the push.
+    /// Whether the simulator handles the request in spite of the fault, so that the device gets
+    /// the push.
     package var handlesRequest: Bool {
         switch self {
         case .goAway, .slow, .badJSON, .loseAnswer, .cut: true
@@ -65,7 +67,7 @@ package enum Fault: Sendable, Hashable {
     /// Whether the sender cannot learn the outcome of the request.
     var losesAnswer: Bool { self == .loseAnswer || self == .cut }
 
-    /// The name in a rule and in a log; for an answer its status.
+    /// The name of the fault in rules and in logs; the name of an answer is its status.
     package var name: String {
         switch self {
         case .answer(let status, _, _): String(status)

@@ -1,4 +1,4 @@
-/// The reason why a text is not a rule.
+/// The reason why a text is not a rule for faults.
 package struct FaultSyntaxError: Error, Hashable, CustomStringConvertible {
     /// One line for the author of the rule.
     package let description: String
@@ -96,7 +96,7 @@ private struct FaultWords {
             }
         }
         guard self.takes("body") else { return .answer(status: status, retryAfter: retryAfter) }
-        // The remaining line, including its spaces.
+        // The body of the answer is the rest of the line, including spaces.
         defer { self.rest = "" }
         return .answer(status: status, retryAfter: retryAfter, body: String(self.rest.drop { $0 == " " }))
     }
@@ -117,7 +117,7 @@ private struct FaultWords {
         return String(word)
     }
 
-    /// Takes the next word if it is this one.
+    /// If the next word is `word`, removes it and returns `true`.
     private mutating func takes(_ word: String) -> Bool {
         var ahead = self
         guard ahead.next() == word else { return false }
@@ -138,7 +138,7 @@ private struct FaultWords {
         return number
     }
 
-    /// `0.25` or `25%`.
+    /// Reads a probability, such as `0.25` or `25%`.
     private mutating func chance(after keyword: String) throws(FaultSyntaxError) -> Double {
         let word = self.next() ?? ""
         let number = word.hasSuffix("%") ? Double(word.dropLast()).map { $0 / 100 } : Double(word)
@@ -148,7 +148,7 @@ private struct FaultWords {
         return number
     }
 
-    /// `250ms`, `5s`, `10m` or `6h`.
+    /// Reads a duration, such as `250ms`, `5s`, `10m` or `6h`.
     private mutating func duration(after keyword: String) throws(FaultSyntaxError) -> Duration {
         let word = self.next() ?? ""
         let digits = word.prefix { $0.isASCII && $0.isNumber }

@@ -10,20 +10,24 @@
 package struct FaultRule: Sendable, Hashable {
     /// A condition of a rule.
     package enum Condition: Sendable, Hashable {
-        /// Every n-th request or connection that meets the conditions on device and time.
+        /// The rule applies to every n-th request or connection that meets its conditions on
+        /// device and time.
         case every(Int)
-        /// With this probability, from 0 to 1; the same seed gives the same choices.
+        /// The rule applies with this probability, from 0 to 1. The same seed gives the same
+        /// choices.
         case chance(Double, seed: UInt64 = 1)
-        /// The first n requests or connections that meet the other conditions, and none
-        /// afterwards.
+        /// The rule applies to the first n requests or connections that meet its other conditions,
+        /// and then no more.
         case next(Int)
-        /// Requests for this device: its token, or the path of its channel, or a part of either.
+        /// The rule applies to requests for this device. The text is a part of the device's token
+        /// or of the path of its channel.
         case device(String)
-        /// From one time to another, counted from the time at which the rules were set.
+        /// The rule applies between two times, which are counted from the moment at which the
+        /// rules were set.
         case between(Duration, Duration)
     }
 
-    /// The fault.
+    /// The fault of the requests or connections to which the rule applies.
     package var fault: Fault
     /// The conditions; all must hold.
     package var conditions: [Condition]

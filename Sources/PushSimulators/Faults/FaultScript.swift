@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Synchronization
 
-/// The active rules of a simulator: counts requests and connections, draws random numbers, and
+/// The active rules of a simulator. It counts requests and connections, draws random numbers, and
 /// chooses the fault.
 final class FaultScript: Sendable {
     private struct State {
@@ -49,7 +49,7 @@ final class FaultScript: Sendable {
     }
 }
 
-/// A rule with its counters.
+/// A rule, with the counts of the requests or connections that it has seen.
 private struct RunningRule {
     let rule: FaultRule
     /// The number of requests or connections that met the conditions on device and time.

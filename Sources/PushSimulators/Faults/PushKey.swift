@@ -1,14 +1,14 @@
 internal import Bytes
 
-/// The push and the device of a request, read without judging it.
+/// The push and the device that a request names, read without a check of the request.
 package struct PushKey: Sendable, Hashable {
     /// `apns-id`, or the notification's id in the body of FCM and WNS; empty if there is none.
     package let push: String
     /// The device token, the registration token, or the path of the channel.
     package let device: String
 
-    /// Reads APNs' path and header, FCM's JSON, and for all other providers the path and a body of
-    /// digits.
+    /// Reads APNs' path and header, FCM's JSON, and for all other providers the path and a body
+    /// that consists of digits.
     package init(_ request: SimulatedRequest) {
         let apnsPath = "/3/device/"
         if request.path.hasPrefix(apnsPath) {

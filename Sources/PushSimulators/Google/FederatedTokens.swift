@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Synchronization
 
-/// The access tokens of federated identities, by their scope.
+/// The access tokens that federated identities have got, separately for each scope.
 final class FederatedTokens: Sendable {
     private static let impersonation: Set<Substring> = [
         "https://www.googleapis.com/auth/cloud-platform", "https://www.googleapis.com/auth/iam",
@@ -12,7 +12,7 @@ final class FederatedTokens: Sendable {
     // A lock protects `isSender`: tests set it from any thread.
     private let isSender = Mutex(false)
 
-    /// Whether the identity itself may send.
+    /// Whether the federated identity itself may send messages, without a service account.
     var maySend: Bool { self.isSender.withLock { $0 } }
 
     func setMaySend(_ maySend: Bool) {

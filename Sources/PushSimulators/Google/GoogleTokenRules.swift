@@ -12,7 +12,8 @@ enum ImpersonationRules {
         "/v1/projects/-/serviceAccounts/\(email):generateAccessToken"
     }
 
-    /// The seconds that the token may live, an hour at most. Throws the refusal of a bad request.
+    /// The requested lifetime of the token in seconds, at most an hour. Throws a refusal if the
+    /// request is not valid.
     static func lifetime(_ request: SimulatedRequest) throws(FCMRefusal) -> Int {
         guard request.method == "POST", let body = try? JSONDecoder().decode(Body.self, from: Data(request.body)) else {
             throw .invalid(nil, "Invalid JSON payload received.")
@@ -34,7 +35,7 @@ enum MetadataRules {
     static let path = "/computeMetadata/v1/instance/service-accounts/default/token"
     static let flavor = HeaderField("Metadata-Flavor", "Google")
 
-    /// The refusal of a request; `nil` if it asks for a token correctly.
+    /// The refusal of a request; `nil` if it is a valid request for a token.
     static func refusal(of request: SimulatedRequest) -> Judgement? {
         // Both conditions keep web pages and proxies from requesting a token.
         guard request.header("metadata-flavor") == "Google", request.header("x-forwarded-for") == nil else {

@@ -60,7 +60,8 @@ package struct WorkloadIdentityPool: Sendable {
         return nil
     }
 
-    /// Judges an exchange by RFC 8693; `issue` answers for a scope.
+    /// Checks a request for an exchange by RFC 8693. If it is valid, the answer is that of
+    /// `issue`, which gets the requested scope.
     func judge(_ request: SimulatedRequest, now: Date, issue: (Substring) -> SimulatedResponse) -> Judgement {
         guard request.method == "POST", let form = FormFields(request) else {
             return .oauthError("invalid_request", "Not a form.")

@@ -57,7 +57,7 @@ private enum HTTP1 {
 
     private static let headLimit = 32 * 1024
 
-    /// Removes one request's head from the input; `nil` at the end of the connection.
+    /// Reads the head of the next request; returns `nil` at the end of the connection.
     static func readHead(
         from stream: any ByteStream,
         into input: inout [UInt8],
@@ -74,7 +74,7 @@ private enum HTTP1 {
         }
     }
 
-    /// Returns false at the end of the connection.
+    /// Reads more input. Returns `false` at the end of the connection.
     static func readMore(
         from stream: any ByteStream,
         into input: inout [UInt8],

@@ -13,7 +13,7 @@ final class HTTP2Connection<Stream: ByteStream & SendableMetatype>: @unchecked S
     private let connection: SimulatedConnection?
     /// The last stream that is handled; GOAWAY has excluded later ones.
     private var lastStream = Int32.max
-    /// The pause after each byte.
+    /// The pause after each sent byte; `nil` if the connection is not slow.
     private var pace: Duration?
     private var isToBeCut = false
     private var isFlushing = false

@@ -6,7 +6,7 @@ internal import CNghttp2
 /// nghttp2 enforces the rules: flow control, header compression, lower-case names, limits on
 /// streams. Use it on one thread only.
 final class HTTP2Session {
-    /// A complete request, and the stream of its answer.
+    /// A complete request, and the stream on which its answer is sent.
     struct Arrival {
         let stream: Int32
         let request: SimulatedRequest
@@ -40,8 +40,9 @@ final class HTTP2Session {
     private let provenStreamLimit: Int
     private var clientIsProven = false
 
-    /// Starts the server's side. The limits are for the concurrent requests of the client.
-    /// `provenStreamLimit` holds once an answer has authenticated the client.
+    /// Starts the server's side. The limits are for the client's concurrent requests:
+    /// `streamLimit` applies at first, and `provenStreamLimit` after an answer has authenticated
+    /// the client.
     init(streamLimit: Int, provenStreamLimit: Int, allowsBodies: Bool = true) throws(Failure) {
         self.streamLimit = streamLimit
         self.provenStreamLimit = provenStreamLimit
@@ -55,7 +56,8 @@ final class HTTP2Session {
         // libcurl 7.88 resets each stream after its answer. nghttp2 would treat that as an attack
         // (CVE-2023-44487).
         nghttp2_option_set_stream_reset_rate_limit(option, .max, .max)
-        // Unretained is enough: nghttp2 calls back only during calls from here.
+        // The pointer need not retain the session: nghttp2 runs callbacks only during calls of
+        // this session.
         let context = Unmanaged.passUnretained(self).toOpaque()
         let code = nghttp2_session_server_new2(&self.session, callbacks, context, option)
         guard code == 0 else { throw Failure(code: Int(code)) }
@@ -109,8 +111,8 @@ final class HTTP2Session {
         nghttp2_submit_rst_stream(self.session, flags, stream, NGHTTP2_REFUSED_STREAM.rawValue)
     }
 
-    /// Announces that no stream after `last` gets an answer. Without `last`, all streams received
-    /// so far still get one.
+    /// Announces that no stream after `last` gets an answer. If `last` is `nil`, all streams that
+    /// were received so far still get an answer.
     func goAway(after last: Int32? = nil, reason: String? = nil) {
         let debugData = Array((reason.map { #"{"reason":"\#($0)"}"# } ?? "").utf8)
         nghttp2_submit_goaway(

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Reactor
 
-/// One TCP connection of a simulator, and its faults. Use it on its loop only.
+/// One TCP connection of a simulator, and its faults. Only its event loop may use it.
 ///
 /// `@unchecked Sendable`: only tasks of the connection's loop use it.
 final class SimulatedConnection: @unchecked Sendable {
@@ -42,7 +42,7 @@ final class SimulatedConnection: @unchecked Sendable {
         self.descriptor.close()
     }
 
-    /// Waits until the peer has gone, without reading.
+    /// Waits until the peer has closed the connection, without reading its bytes.
     func waitForHangUp(within time: Duration) async throws(WaitError) {
         let deadline = ContinuousClock.now + time
         while true {

@@ -24,11 +24,11 @@ package struct SimulatedRequest: Sendable, Hashable {
     package var headers: [HeaderField]
     /// The whole body.
     package var body: [UInt8]
-    /// The number of the simulator's connection, counted from 1; 0 for a request that a test has
-    /// made.
+    /// The number of the connection on which the simulator has received the request, counted from
+    /// 1. 0 if a test has constructed the request.
     package internal(set) var connection = 0
 
-    /// A request with these parts.
+    /// Creates a request with these parts.
     package init(method: String = "POST", path: String, headers: [HeaderField] = [], body: [UInt8] = []) {
         self.method = method
         self.path = path
@@ -50,13 +50,13 @@ package struct SimulatedResponse: Sendable, Hashable {
     package var headers: [HeaderField]
     /// The body.
     package var body: [UInt8]
-    /// Whether the request authenticated the client, so that the connection may carry more
-    /// requests at a time.
+    /// Whether the request has authenticated the client, so that its connection may now carry more
+    /// concurrent requests.
     var provesClient = false
     /// The fault that replaces or accompanies the answer.
     var fault: Fault?
 
-    /// An answer with these parts; the server adds `content-length`.
+    /// Creates an answer with these parts; the server adds `content-length`.
     package init(status: Int, headers: [HeaderField] = [], body: [UInt8] = []) {
         self.status = status
         self.headers = headers

@@ -8,9 +8,10 @@ final class SimulatorServer: Sendable {
     typealias Handler = @Sendable (SimulatedRequest) async -> SimulatedResponse
 
     struct Limits: Sendable {
-        /// How many requests a client may have open before one of them has authenticated it.
+        /// The largest number of concurrent requests of a client that no request has authenticated
+        /// yet.
         var streamsBeforeProof: Int
-        /// How many requests a client may have open at a time.
+        /// The largest number of concurrent requests of an authenticated client.
         var streams: Int
         var handshakeTime: Duration = .seconds(10)
         var writeTime: Duration = .seconds(30)
@@ -18,7 +19,7 @@ final class SimulatorServer: Sendable {
     }
 
     private let listener: Listener
-    /// `nil`: plain HTTP/1.1, as metadata servers speak it.
+    /// `nil` if the server speaks plain HTTP/1.1, as metadata servers do.
     private let context: TLSServerContext?
     private let limits: Limits
     private let speaksHTTP1: Bool
@@ -28,7 +29,8 @@ final class SimulatorServer: Sendable {
     /// Starts to listen at once, on 127.0.0.1, so that the port is known and no client is refused
     /// before `serve`.
     ///
-    /// `faults` has the faults of connections; the answers have the faults of requests.
+    /// `faults` contains the faults of connections; the faults of requests are in the handler's
+    /// answers.
     init(
         port: UInt16,
         identity: TestAuthority.Identity,
@@ -61,8 +63,8 @@ final class SimulatorServer: Sendable {
         return port
     }
 
-    /// Serves all connections on `loop` until the task is cancelled, and returns after all have
-    /// ended.
+    /// Serves all connections on `loop` until the task is cancelled, and returns after all
+    /// connections have ended.
     func serve(on loop: EventLoop, handler: @escaping Handler) async {
         await withDiscardingTaskGroup { group in
             await self.listener.accept(on: loop) { number in
@@ -74,8 +76,7 @@ final class SimulatorServer: Sendable {
     }
 
     private func serveConnection(_ number: Int32, on loop: EventLoop, handler: @escaping Handler) async {
-        // If the process has no free descriptor, only this connection is lost, and its client sees
-        // it closed.
+        // If the process has no free descriptor, only this connection is lost, and is closed.
         guard let descriptor = try? Descriptor(number, on: loop) else { return }
         defer { descriptor.close() }
         let connection = SimulatedConnection(

@@ -11,11 +11,12 @@ final class AccessTokens: Sendable {
 
     // A lock protects `state`: tests may revoke from any thread, and each use is short.
     private let state = Mutex(State())
-    /// When this many tokens are stored, all are dropped: a sender uses a token for a long time.
+    /// When so many tokens are stored, all are deleted. That seldom happens, because a sender uses
+    /// a token for a long time.
     private static let limit = 10_000
 
-    /// The number of tokens that were issued while the one before was not revoked and had more
-    /// than half of its life left.
+    /// The number of tokens that were issued too early: the token before was not revoked and had
+    /// more than half of its lifetime left.
     var needlessCount: Int { self.state.withLock { $0.needlessCount } }
 
     /// Issues a token that is valid until `end`.
@@ -54,7 +55,8 @@ final class AccessTokens: Sendable {
 struct FormFields {
     private var fields: [String: String] = [:]
 
-    /// `nil` if the request has another type, or a field is repeated or badly escaped.
+    /// Reads the body. Returns `nil` if it has another type, or if a field is repeated or not
+    /// correctly percent-encoded.
     init?(_ request: SimulatedRequest) {
         let type = request.header("content-type")?.split(separator: ";").first?.lowercased()
         guard type == "application/x-www-form-urlencoded" else { return nil }

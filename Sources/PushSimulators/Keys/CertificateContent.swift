@@ -9,12 +9,13 @@ package struct CertificateContent: Sendable {
 
     package var commonNames: [String]
     package var usage: Usage
-    /// In OpenSSL's notation: `DNS:example.com`, `IP:127.0.0.1`.
+    /// The alternative names of the subject in OpenSSL's notation, such as `DNS:example.com`,
+    /// `IP:127.0.0.1`.
     package var alternativeNames: [String]
-    /// The start and the end of its validity, in seconds from now.
+    /// The start and the end of the certificate's validity, in seconds from now.
     package var validity: ClosedRange<Int>
 
-    /// By default valid from an hour ago for thirty days.
+    /// By default, the certificate is valid from an hour ago until thirty days from now.
     package init(
         commonNames: [String],
         usage: Usage,

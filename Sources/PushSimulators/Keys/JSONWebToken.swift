@@ -11,7 +11,7 @@ struct JSONWebToken {
     let header: Header
     let claims: [UInt8]
     let signature: [UInt8]
-    /// The signed text: the first two parts with their dot.
+    /// The signed text: the first two parts of the token, with the dot between them.
     let signedText: [UInt8]
 
     /// `nil` if the text is not three parts of unpadded base64url with a JSON header.
@@ -31,9 +31,9 @@ struct JSONWebToken {
         self.signedText = Array(text.utf8.prefix(parts[0].count + 1 + parts[1].count))
     }
 
-    /// The claims as `Claims`; `nil` if one is missing or of another type.
+    /// The claims as `Claims`; `nil` if a claim is missing or has another type.
     func claims<Claims: Decodable>(as type: Claims.Type) -> Claims? {
-        // The cause of a decoding error does not matter to a judge.
+        // The cause of a decoding error does not matter: in any case the token is refused.
         try? JSONDecoder().decode(type, from: Data(self.claims))
     }
 }

@@ -37,7 +37,7 @@ final class P256PublicKey: @unchecked Sendable {
         SignatureCheck.isES256(signature, of: message, by: self.pointer)
     }
 
-    /// Runs `body` with OpenSSL's key, which it must not keep.
+    /// Runs `body` with OpenSSL's key. `body` must not keep the pointer.
     func withPointer<Result, Failure: Error>(
         _ body: (OpaquePointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {

@@ -1,9 +1,9 @@
 internal import COpenSSL
 package import SocketTLS
 
-/// A private key that is generated here, and the verification of its signatures.
+/// A new private key, which also verifies signatures.
 ///
-/// OpenSSL verifies, so the check is independent of the code that signs.
+/// OpenSSL verifies the signatures, so the check is independent of the code that has signed.
 ///
 /// `@unchecked Sendable`: the key does not change after `init`, and OpenSSL then allows any thread
 /// to use it.
@@ -43,7 +43,7 @@ package final class SigningKey: @unchecked Sendable {
         SignatureCheck.isSignature(signature, of: message, by: self.pointer)
     }
 
-    /// Runs `body` with OpenSSL's key, which it must not keep.
+    /// Runs `body` with OpenSSL's key. `body` must not keep the pointer.
     func withPointer<Result, Failure: Error>(
         _ body: (OpaquePointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {

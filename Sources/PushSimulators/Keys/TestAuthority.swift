@@ -22,7 +22,7 @@ package final class TestAuthority: Sendable {
     private let name: String
     let key: SigningKey
 
-    /// Makes a new key and signs its certificate with it.
+    /// Makes a new key, and a certificate that is signed with this key itself.
     package init(name: String = "Sealpost test authority") throws {
         self.name = name
         self.key = try .p256()
@@ -38,7 +38,7 @@ package final class TestAuthority: Sendable {
         )
     }
 
-    /// Makes a client's certificate with that common name.
+    /// Makes the certificate of a client, with that common name.
     package func makeClientIdentity(_ commonName: String) throws -> Identity {
         try self.makeIdentity(CertificateContent(commonNames: [commonName], usage: .client))
     }

@@ -10,8 +10,8 @@ package struct WNSRefusal: Error, Hashable {
     }
 }
 
-/// The rules of WNS for a raw notification, a toast and a badge, without connection and access
-/// token.
+/// The rules of WNS for a raw notification, a toast and a badge, apart from the check of the
+/// access token.
 package struct WNSRules: Sendable {
     package enum Channel: Sendable {
         case open, expired
@@ -28,7 +28,7 @@ package struct WNSRules: Sendable {
 
     package init() {}
 
-    /// Checks a notification; throws the refusal that WNS answers.
+    /// Checks a notification; throws the refusal with which WNS answers.
     package func check(_ request: SimulatedRequest, tokenIsGood: (String?) -> Bool) throws(WNSRefusal) {
         guard request.method == "POST" else { throw WNSRefusal(405, "Only POST is allowed.") }
         guard let channel = self.channels[request.path] else {
@@ -113,7 +113,7 @@ package struct WNSRules: Sendable {
 }
 
 extension Substring {
-    /// Removes a text from the beginning; `false` if it is not there.
+    /// Removes a text from the beginning; returns `false` if the text is not there.
     fileprivate mutating func skip(_ start: String) -> Bool {
         guard self.hasPrefix(start) else { return false }
         self = self.dropFirst(start.count)

@@ -74,8 +74,8 @@ package final class WNSSimulator: PushSimulator {
         [self.entraPath: "https://wns.windows.com/.default", Self.storePath: "notify.windows.com"]
     }
 
-    /// Opens a channel and returns its URL. Senders must use it byte for byte: it has escapes that
-    /// decoding would change.
+    /// Opens a channel and returns its URL. Senders must use the URL byte for byte: it contains
+    /// percent-encoded characters, which decoding would change.
     ///
     /// `host` replaces `localhost` in the URL, for senders that check the name.
     package func makeChannel(host: String = "localhost") -> String {
@@ -90,13 +90,13 @@ package final class WNSSimulator: PushSimulator {
         self.rules.withLock { $0.channels[String(channel[start...])] = .expired }
     }
 
-    /// Revokes all access tokens: the next push with one gets 401.
+    /// Revokes all access tokens: the next push with a revoked token gets 401.
     package func revokeAccessTokens() {
         self.accessTokens.revokeAll()
     }
 
-    /// The number of access tokens that were fetched while the one before had more than half of
-    /// its life left; 0 for a good sender.
+    /// The number of access tokens that were fetched too early: when the token before had more
+    /// than half of its lifetime left. A sender that works correctly causes 0.
     package var needlessTokenCount: Int { self.accessTokens.needlessCount }
 
     /// Serves until the task is cancelled.

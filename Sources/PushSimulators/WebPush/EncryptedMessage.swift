@@ -10,8 +10,8 @@ struct EncryptedMessage {
     let senderPoint: [UInt8]
     private let record: [UInt8]
 
-    /// `nil` unless the body is a header with a point as key id, and one record that fits in the
-    /// stated size.
+    /// Reads a body. Returns `nil` unless it consists of a header whose key id is a point, and of
+    /// one record that fits in the stated size.
     init?(_ body: [UInt8]) {
         guard body.count > 86 + Self.tagSize, body[20] == 65 else { return nil }
         let size = body[16..<20].reduce(0) { $0 << 8 | Int($1) }
@@ -23,7 +23,7 @@ struct EncryptedMessage {
 
     /// The plaintext without its padding; `nil` if the message is not encrypted for this browser.
     func open(key: SigningKey, point: [UInt8], secret: [UInt8]) -> [UInt8]? {
-        // Without a key agreement the message cannot be read; the cause does not matter.
+        // If the key agreement fails, the message cannot be decrypted, whatever the cause is.
         guard
             let sender = P256PublicKey(point: self.senderPoint), let shared = try? key.sharedSecret(with: sender)
         else { return nil }
@@ -39,7 +39,7 @@ struct EncryptedMessage {
     }
 
     private func decrypt(_ key: [UInt8], _ nonce: [UInt8]) -> [UInt8]? {
-        // A wrong tag leaves an error on the queue.
+        // A wrong tag leaves an error in OpenSSL's error queue.
         defer { ERR_clear_error() }
         guard let context = EVP_CIPHER_CTX_new() else { return nil }
         defer { EVP_CIPHER_CTX_free(context) }

@@ -5,7 +5,7 @@ package import Foundation
 package struct VAPIDVerifier: Sendable {
     private struct Claims: Decodable {
         let aud: String
-        /// A string is refused here, as by Mozilla's service.
+        /// The expiry must be a number: a string is refused, as Mozilla's service does.
         let exp: Double
         let sub: String
     }
@@ -19,7 +19,7 @@ package struct VAPIDVerifier: Sendable {
     }
 
     /// The public key that signed the token in `Authorization`, in base64url. Throws the refusal
-    /// that a service answers.
+    /// with which a push service answers.
     package func signer(of authorization: String?, now: Date) throws(WebPushRefusal) -> String {
         guard let authorization else { throw WebPushRefusal(401, "MissingVapid") }
         let parameters = Self.parameters(of: authorization)

@@ -12,7 +12,7 @@ package struct WebPushRefusal: Error, Hashable {
     }
 }
 
-/// The rules of a push service for a message, and of the browser behind it, without connection.
+/// The rules by which a push service, and then the browser, accepts or refuses a message.
 ///
 /// The rules are stricter than those of any real service. Urgency and Topic must match the grammar
 /// exactly, and the answer tells the sender if the browser could not decrypt the message.
@@ -21,7 +21,8 @@ package struct WebPushRules: Sendable {
         let key: SigningKey
         let point: [UInt8]
         let secret: [UInt8]
-        /// The sender's key with which it subscribed, in base64url; `nil` accepts any.
+        /// The sender's key with which it subscribed, in base64url; `nil` if the service accepts
+        /// pushes with any key.
         let serverKey: String?
         var isRetired = false
 
@@ -41,7 +42,7 @@ package struct WebPushRules: Sendable {
         self.verifier = VAPIDVerifier(audience: audience)
     }
 
-    /// Checks a message; throws the refusal that the service answers.
+    /// Checks a message; throws the refusal with which the service answers.
     package func check(_ request: SimulatedRequest, now: Date) throws(WebPushRefusal) {
         guard request.method == "POST" else { throw WebPushRefusal(405, "MethodNotAllowed") }
         guard let subscriber = self.subscribers[request.path] else { throw WebPushRefusal(404, "UnknownSubscription") }

@@ -51,8 +51,8 @@ package final class WebPushSimulator: PushSimulator {
     /// The port on 127.0.0.1.
     package var port: UInt16 { self.server.port }
 
-    /// Subscribes a new browser; with `applicationServerKey`, it accepts only a sender that has
-    /// that key.
+    /// Subscribes a new browser; if `applicationServerKey` is not `nil`, the service accepts only
+    /// pushes of a sender that has this key.
     ///
     /// Throws if a key cannot be generated.
     package func makeSubscription(applicationServerKey: String? = nil) throws -> Subscription {
@@ -84,8 +84,8 @@ package final class WebPushSimulator: PushSimulator {
         self.rules.withLock { $0.subscribers[subscription.path]?.isRetired = true }
     }
 
-    /// The plaintext that the browser would read; `nil` if it cannot decrypt it, or if there is no
-    /// such browser.
+    /// The plaintext of a message, as the browser would decrypt it; `nil` if the browser cannot
+    /// decrypt the message, or does not exist.
     package func plaintext(of request: SimulatedRequest) -> String? {
         let subscriber = self.rules.withLock { $0.subscribers[request.path] }
         return subscriber?.open(request.body).map { String(decoding: $0, as: UTF8.self) }
@@ -96,7 +96,7 @@ package final class WebPushSimulator: PushSimulator {
         try await self.server.serve { request in self.pushes.answer(request, judge: self.judge) }
     }
 
-    /// Judges a request as a push service does.
+    /// Accepts or refuses a request as a push service does.
     func judge(_ request: SimulatedRequest) -> Judgement {
         do throws(WebPushRefusal) {
             try self.rules.withLock { $0 }.check(request, now: self.now())

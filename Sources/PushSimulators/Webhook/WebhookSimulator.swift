@@ -19,7 +19,7 @@ package final class WebhookSimulator: PushSimulator {
     /// The largest difference between a timestamp and now, in seconds.
     private static let tolerance: TimeInterval = 300
 
-    /// A push has either an id or a code.
+    /// The body of a push, which has either the id of a notification or a confirmation code.
     private struct Message: Decodable {
         let secureId: String?
         let confirmation: String?
@@ -91,7 +91,7 @@ package final class WebhookSimulator: PushSimulator {
         try await self.server.serve { request in self.pushes.answer(request, judge: self.judge) }
     }
 
-    /// Judges a request as a careful receiver does.
+    /// Accepts or refuses a request as a careful receiver of webhooks does.
     func judge(_ request: SimulatedRequest) -> Judgement {
         func refused(_ status: Int, _ reason: String) -> Judgement {
             .refused(.json(["error": reason], status: status), reason: reason)
@@ -105,7 +105,8 @@ package final class WebhookSimulator: PushSimulator {
             return events.isWhole ? .accepted(SimulatedResponse(status: 204)) : refused(400, "no events")
         }
         guard
-            // The cause of a decoding error does not matter to a judge.
+            // The decoder's error is ignored: the request is refused for the same reason, whatever
+            // the error is.
             let message = try? JSONDecoder().decode(Message.self, from: Data(request.body)),
             message.isWhole
         else { return refused(400, "no message") }

@@ -56,7 +56,8 @@ struct BackupCommand: AsyncParsableCommand {
         }
     }
 
-    /// A command that was run with another configuration would copy a database that nobody uses.
+    /// Refuses to copy a database without users: the command was probably run with the
+    /// configuration of another server.
     private func refuseEmpty(_ database: SQLiteDatabase, hasUsers: Bool) throws(CommandFailure) {
         guard !hasUsers else { return }
         throw CommandFailure("the database \(database) has no users; name its configuration, or add --force")
@@ -84,7 +85,7 @@ struct BackupCommand: AsyncParsableCommand {
 /// The progress bar of work whose steps a server reports.
 private final class StepBar: Sendable {
     private let bar = ProgressBar()
-    // A lock protects it, since lines arrive on another thread.
+    // The current step. A lock protects it, since lines arrive on another thread.
     private let step = Mutex<String?>(nil)
 
     /// Draws the progress that a line of the answer reports.

@@ -47,7 +47,7 @@ struct DeliveriesCommand: AsyncParsableCommand {
     @Option(help: "Maximum number of failed pushes.")
     var limit = 1000
 
-    /// The delay between two requests of a waiting command.
+    /// The delay between two requests of a command that waits for the end of the pushes.
     private static let pause = Duration.milliseconds(500)
 
     func validate() throws {
@@ -74,7 +74,8 @@ struct DeliveriesCommand: AsyncParsableCommand {
                 return try await withAdministration(configuration) { try await self.listRecipients(of: id, by: $0) }
             }
             if self.wait, configuration.databaseFile != nil {
-                // Without a server nothing is sent. With PostgreSQL a server may run elsewhere.
+                // Without a running server, no push is sent, so the command would wait in vain.
+                // With PostgreSQL, a server may run on another machine.
                 guard try await Administration(of: configuration) != nil else {
                     throw CommandFailure(
                         "no server is running, so no push would end; start the server, or leave out --wait",
@@ -91,7 +92,7 @@ struct DeliveriesCommand: AsyncParsableCommand {
         }
     }
 
-    /// The state; with `--wait` the final state.
+    /// The state of the notification's pushes; with `--wait`, the final state.
     private func state(
         of id: String,
         by administration: Administration,
@@ -112,7 +113,8 @@ struct DeliveriesCommand: AsyncParsableCommand {
         }
     }
 
-    /// Runs a request. If the server does not know the notification, the error names it.
+    /// Runs a request. If the server does not know the notification, the error names the
+    /// notification.
     private func naming<Value>(_ id: String, _ ask: () async throws -> Value) async throws -> Value {
         do {
             return try await ask()
@@ -145,7 +147,7 @@ struct DeliveriesCommand: AsyncParsableCommand {
             return left > 0
         }
         list.end()
-        // This goes to standard error: standard output stays a list of pushes.
+        // This text goes to standard error, so that standard output has only the list of pushes.
         if left == self.limit, !self.output.json { printEscaped("no failed pushes", to: STDERR_FILENO) }
     }
 
@@ -172,19 +174,19 @@ struct FanoutState {
 
     private var isFanningOut: Bool { self.json["FanningOut"] == .bool(true) }
 
-    /// The pushes that are known so far.
+    /// The number of pushes that are known so far.
     var total: Int { self.counts.reduce(0) { $0 + $1.count } }
 
-    /// The pushes that are neither waiting nor being sent.
+    /// The number of pushes that neither wait nor are being sent.
     var ended: Int {
         self.counts.filter { !["queued", "sending"].contains($0.name) }.reduce(0) { $0 + $1.count }
     }
 
-    /// Whether the notification was sent, all its devices are found, and none of their pushes
-    /// waits.
+    /// Whether the notification was sent, the server has found all its devices, and no push to
+    /// them waits or is being sent.
     var isOver: Bool { self.json["SendAt"]?.text == nil && !self.isFanningOut && self.ended == self.total }
 
-    /// The current work, for a bar.
+    /// The title of the progress bar: what the server does now.
     var title: String {
         if self.json["SendAt"]?.text != nil { return "scheduled" }
         return self.isFanningOut ? "fanning out" : "sending"

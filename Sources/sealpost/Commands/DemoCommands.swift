@@ -28,12 +28,13 @@ struct Simulate: AsyncParsableCommand {
     }
 }
 
-/// The executable with the simulators and the demonstration: the daemon links no HTTP/2 server.
+/// The executable `sealpost-demo`, which contains the simulators and the demonstration. It is
+/// separate, so that the daemon contains no HTTP/2 server.
 enum DemoProgram {
     static let discussion = "Runs sealpost-demo, an executable in the same folder."
 
-    /// Replaces this process by the executable next to this one. Throws `CommandFailure` if that
-    /// is not possible.
+    /// Replaces this process by `sealpost-demo`, which is next to the executable of this process.
+    /// Throws `CommandFailure` if that is not possible.
     static func takeOver(with arguments: [String]) throws(CommandFailure) -> Never {
         let own = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         let path = own.deletingLastPathComponent().appending(path: "sealpost-demo").path

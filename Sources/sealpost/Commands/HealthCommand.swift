@@ -43,8 +43,8 @@ struct HealthCommand: AsyncParsableCommand {
         }
     }
 
-    /// A bad configuration gets the exit code 1, like any other failure: Docker gives a meaning
-    /// only to the exit codes 0 and 1.
+    /// If the configuration is not valid, the exit code is 1, as for any other failure: Docker
+    /// gives a meaning only to the exit codes 0 and 1.
     private var check: HealthCheck {
         get throws {
             do {

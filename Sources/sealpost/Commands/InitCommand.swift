@@ -57,7 +57,8 @@ struct InitCommand: AsyncParsableCommand {
                     "--admin needs --password-stdin if the command cannot ask (--yes, or no terminal)"
                 )
             }
-            // The check comes before the first question.
+            // An existing configuration is refused before the first question, not after the last
+            // one.
             try Initialization.refuseExisting(self.file)
             dialogue?.show("Press Enter to accept the value in brackets.")
             let answers = try self.answers(dialogue)
@@ -98,12 +99,13 @@ struct InitCommand: AsyncParsableCommand {
         }
     }
 
-    /// For each question the option, the typed answer, or the default. Throws `ValidationError`
-    /// for an option that is not valid.
+    /// The answers: for each question the value of its option, or else the typed answer, or else
+    /// the default. Throws `ValidationError` for an option that is not valid.
     private func answers(_ dialogue: InitDialogue?) throws -> InitAnswers {
         var answers = InitAnswers()
-        // The variables override the configuration that is written, and determine where the keys
-        // are made.
+        // Environment variables override values of the configuration, also of the new one. The
+        // keys must be made in the place where the server will look for them, so the variables
+        // count here, too.
         let environment = ProcessInfo.processInfo.environment
         answers.listen =
             try self.checked(self.listen, InitAnswers.listen)

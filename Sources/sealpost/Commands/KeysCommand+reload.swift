@@ -76,7 +76,7 @@ extension JSONValue {
 /// The progress bar of a pass over all encrypted values.
 private final class RewrapWatch: Sendable {
     private let bar = ProgressBar()
-    // A lock protects it, since lines arrive on another thread.
+    // Whether the bar is shown. A lock protects this value, since lines arrive on another thread.
     private let hasBegun = Mutex(false)
 
     /// Draws the progress that a line of the answer reports.

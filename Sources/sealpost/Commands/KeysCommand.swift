@@ -54,7 +54,8 @@ struct KeysCommand: AsyncParsableCommand {
             return "in use since \(since), \(key["Seals"]?.integer ?? 0) values encrypted"
         }
 
-        /// The file of the server's machine, and how far each server has destroyed its keys.
+        /// Prints the file with the day keys on this machine, and up to which day each server has
+        /// destroyed its day keys.
         private func showDayKeys(_ report: JSONValue) {
             guard case .bool(let isSealing)? = report["SealsDays"] else { return }
             let task = isSealing ? "encrypt payloads" : "encrypt nothing while a server of an older version is running"
@@ -129,10 +130,10 @@ struct KeyringChange: ParsableArguments {
     )
     var direct = false
 
-    /// The daemon that changes the keyring's file; `nil`: the command changes it.
+    /// The daemon that changes the keyring's file; `nil` if the command itself must change it.
     ///
     /// Throws `AdminSocketError` if the daemon does not answer, and `CommandFailure` if the files
-    /// are another user's.
+    /// belong to another user.
     fileprivate func daemon(of configuration: Configuration) async throws -> Administration? {
         if !self.direct, let daemon = try await Administration(of: configuration) { return daemon }
         try configuration.refuseForeignFiles()

@@ -61,10 +61,10 @@ struct MoveCommand: AsyncParsableCommand {
     }
 }
 
-/// Shows the progress of a move on standard error: lines, and on a terminal a bar for each table,
-/// too.
+/// Shows the progress of a move on standard error: it prints lines, and on a terminal also a bar
+/// for each table.
 private final class MoveReport {
-    /// The number of rows between two lines of a table, if there is no bar.
+    /// The number of rows between two lines about the same table, if no bar is shown.
     private static let step = 100_000
 
     private let output: OutputOptions
@@ -82,7 +82,7 @@ private final class MoveReport {
         self.count = count
     }
 
-    /// Throws the errors of counting.
+    /// Shows a step of the move. Throws the errors of counting rows.
     func show(_ progress: MoveProgress) throws {
         switch progress {
         case .cleared:
@@ -121,7 +121,7 @@ private final class MoveReport {
         self.say(line)
     }
 
-    /// Prints a line; a failure to print progress does not matter. Scripts get at most a problem.
+    /// Prints a line. A failure to print progress is ignored.
     private func say(_ line: String) {
         self.bar.end()
         if self.output.json { return }

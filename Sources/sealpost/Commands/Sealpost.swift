@@ -45,7 +45,7 @@ struct ConfigurationOptions: ParsableArguments {
     }
 }
 
-/// A text for each command that does the work of administrators.
+/// A part of the help text of each command that does the work of administrators.
 let localDiscussion = """
     If the server is running, the command asks it over its local admin socket. Run it as root or as the server's user.
     """

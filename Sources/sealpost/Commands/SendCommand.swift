@@ -58,8 +58,8 @@ struct SendCommand: AsyncParsableCommand {
                     let sent = try await administration.ask("POST", LocalPaths.notifications, order) ?? .null
                     self.output.show(sent, Self.line(sent, isDaemon: administration.isDaemon))
                 } catch var problem as Problem {
-                    // The server's message names members of the request, but the caller has given
-                    // options.
+                    // The server's text names members of the request's body, but the user of the
+                    // command has given options.
                     problem.detail = problem.detail?.replacing("SendAt", with: "--at")
                         .replacing("ExpiresIn", with: "--expires-in")
                     if problem.code == .encryptionRequired {
@@ -103,7 +103,7 @@ struct SendCommand: AsyncParsableCommand {
         return text
     }
 
-    /// The result for people.
+    /// The line that tells people the result.
     static func line(_ sent: JSONValue, isDaemon: Bool) -> String {
         let start = "notification \(sent["Id"]?.integer ?? 0)"
         let end = isDaemon ? "" : "; no server is running, so a server sends it when it starts"

@@ -38,8 +38,8 @@ struct Serve: AsyncParsableCommand {
             }
             if let link = try await application.setupLink() {
                 // The link is printed apart from the log, which may go to other machines.
-                // systemd's journal has both, which is acceptable: the link is valid once, for an
-                // hour.
+                // systemd's journal gets the link and the log. That is acceptable, because the
+                // link is valid only once and only for an hour.
                 let line = "There are no users yet. Create the first administrator here, within an hour: \(link)"
                 printEscaped(line, to: STDOUT_FILENO)
             }

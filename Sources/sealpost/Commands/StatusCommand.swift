@@ -28,7 +28,7 @@ struct StatusCommand: AsyncParsableCommand {
     }
 }
 
-/// The answer of `GET /api/status`, for people and for scripts.
+/// Prints the answer of `GET /api/status`, for people or for scripts.
 struct StatusReport {
     private let status: JSONValue
     private let isRunning: Bool
@@ -66,7 +66,7 @@ struct StatusReport {
     }
 
     /// The counts of the last hour in which the server ran, summed over the steps of its history,
-    /// and their time.
+    /// and the length of time that they cover.
     private var lastHour: String {
         let history = self.status["History"] ?? .null
         let steps = history.elements("Posted")
@@ -81,7 +81,8 @@ struct StatusReport {
             "from \(start.rfc3339) to \(end.rfc3339): \(sum("Posted")) notifications posted and \(sum("Fetched")) fetched here, \(sum("Accepted")) pushes accepted, \(sum("Failed")) failed"
     }
 
-    /// When a paused lane tries again. Its pause may have ended while no push was due.
+    /// The text that says when a paused lane (queue of pushes to one provider) sends again. Its
+    /// pause may have ended while no push was due.
     private func nextAttempt(of lane: JSONValue, _ pause: JSONValue) -> String {
         if let until = Self.time(pause, "Until"), let now = Self.time(self.status, "Now"), until <= now {
             return Self.number(lane, "OverdueSeconds") > 0 ? "is due now" : "comes with the next push that is due"
@@ -118,7 +119,7 @@ struct StatusReport {
             "server \(node.field("Name")): \(node.field("State"))\(here), \(node.field("Version")), last heard at \(node.field("HeardAt"))"
     }
 
-    /// `nil` if a newer server has another form.
+    /// The time in a member; `nil` if a newer version of the server writes times in another form.
     private static func time(_ value: JSONValue, _ name: String) -> Date? {
         value[name]?.text.flatMap(Date.init(rfc3339:))
     }

@@ -117,8 +117,8 @@ struct ExistingUser: ParsableArguments {
     @Argument(help: "The user name.")
     var name: String
 
-    /// Changes the member that `change` returns, or deletes the user if that is `nil`; prints
-    /// `result`, or for scripts the user.
+    /// Changes the member that `change` returns, or deletes the user if `change` returns `nil`.
+    /// Prints `result`, or for scripts the user's JSON.
     func change(
         _ options: ConfigurationOptions,
         _ output: OutputOptions,
@@ -138,7 +138,8 @@ struct ExistingUser: ParsableArguments {
                     throw Problem(.lastAdministrator, reason)
                 }
                 var user = JSONValue.object([.init("Name", .string(self.name))])
-                // The present state, which somebody else may have changed meanwhile.
+                // Reads the user's present state: somebody else may have changed other members
+                // meanwhile.
                 if output.json, member != nil { user = try await administration.ask("GET", path) ?? user }
                 output.show(user, "\(self.name) \(result)")
             }

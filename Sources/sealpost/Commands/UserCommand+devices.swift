@@ -76,7 +76,7 @@ extension UserCommand {
                 let changed = JSONValue.object([.init("Tags", .array(self.tags.map { .string($0) }))])
                 try await self.user.asking(try self.options.load()) { administration in
                     if self.none || !self.tags.isEmpty { try await administration.ask("PUT", path, changed) }
-                    // The present tags, which somebody else may have changed meanwhile.
+                    // Reads the present tags: somebody else may have changed them meanwhile.
                     let current = try await administration.ask("GET", path) ?? .null
                     let texts = current.texts("Tags")
                     self.output.show(

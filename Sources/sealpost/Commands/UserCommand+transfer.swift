@@ -125,7 +125,7 @@ extension UserCommand {
 
         /// The number of lines with each outcome.
         private struct Counts {
-            /// The number of lines in the parts before.
+            /// The number of lines in the parts of the file that were sent before.
             var linesBefore = 0
             private var counts: [String: Int] = [:]
 
@@ -163,7 +163,8 @@ extension UserCommand {
 }
 
 extension JSONValue {
-    /// The outcome of a line in a part of a file, with the line's number in the file.
+    /// The outcome of a line, with the line's number in the whole file in place of its number in
+    /// the sent part.
     fileprivate func moved(by lines: Int) -> JSONValue {
         guard case .object(let members) = self, lines > 0 else { return self }
         return .object(
@@ -176,7 +177,8 @@ extension JSONValue {
 }
 
 extension Data {
-    /// Parts of whole lines; a part is longer than `size` only if its single line is.
+    /// The data in parts that consist of whole lines. A part is longer than `size` only if it
+    /// consists of a single line.
     fileprivate func parts(upTo size: Int) -> [Data] {
         var (parts, rest) = ([Data](), self[...])
         while rest.count > size {
@@ -209,7 +211,7 @@ private struct LineOutput: Sendable {
         self.handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     }
 
-    /// Throws `CommandFailure`, for example when the disk is full.
+    /// Writes a line. Throws `CommandFailure` if that fails, for example because the disk is full.
     func write(_ line: ArraySlice<UInt8>) throws {
         guard let handle else { return say(String(decoding: line, as: UTF8.self)) }
         try self.reporting { try handle.write(contentsOf: Data(line + [UInt8(ascii: "\n")])) }

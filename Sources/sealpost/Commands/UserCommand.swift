@@ -121,7 +121,7 @@ struct UserCommand: AsyncParsableCommand {
     }
 }
 
-/// The source of a new password.
+/// Options that say where the command reads a new password.
 struct PasswordInput: ParsableArguments {
     static let discussion = """
         The command asks for the password, or reads it from standard input. It is never an argument, which others on the machine \
@@ -134,8 +134,8 @@ struct PasswordInput: ParsableArguments {
     /// Reads the password. The server decides whether it is acceptable.
     func read() throws -> String {
         guard !self.passwordStdin else { return Swift.readLine() ?? "" }
-        // readpassphrase(3) is not in glibc; getpass(3) turns the echo off and is enough for 256
-        // bytes.
+        // readpassphrase(3) is not in glibc; getpass(3) turns the terminal's echo off, and can
+        // read the 256 bytes of the longest password.
         guard let typed = getpass("Password: ") else { throw ValidationError("\(PasswordError.length)") }
         return String(cString: typed)
     }

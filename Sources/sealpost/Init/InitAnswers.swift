@@ -5,19 +5,21 @@ import PushPostgreSQL
 import PushStore
 import Reactor
 
-/// The answers that `sealpost init` needs. Each was checked, whether it was typed or an option.
+/// The answers that `sealpost init` needs. Each answer was checked, whether it was typed or given
+/// as an option.
 struct InitAnswers {
     var listen = "127.0.0.1:8080"
-    /// An absolute path, or the address of a PostgreSQL.
+    /// The absolute path of a database file, or the address of a PostgreSQL database.
     var database = Self.absolute("var/sealpost.db")
-    /// The absolute path of the folder.
+    /// The absolute path of the folder for the keys.
     var keys = Self.absolute("var")
-    /// `nil`: without TLS, behind a proxy.
+    /// The certificate and its key; `nil` if the server runs without TLS, behind a proxy.
     var tls: Configuration.TLS.Identity?
-    /// `nil`: the server prints a link that makes an administrator.
+    /// The first administrator; if it is `nil`, the server prints a link with which an
+    /// administrator can be made.
     var administrator: Username?
 
-    /// The folder of the keys unless another is given: for a database in a file, the same folder.
+    /// The default folder for the keys. For a database in a file, it is the folder of that file.
     static func usualKeys(beside database: String) -> String {
         PostgreSQLPlace(database) == nil
             ? URL(fileURLWithPath: database).deletingLastPathComponent().path : self.absolute("var")
@@ -50,7 +52,7 @@ struct InitAnswers {
         try self.path(text, isFolder: true)
     }
 
-    /// Reads both files: they must belong together, as for the server.
+    /// Reads a certificate and a private key. They must belong together, as the server requires.
     static func tls(certificate: String, privateKey: String) throws(InitRefusal) -> Configuration.TLS.Identity {
         let identity = Configuration.TLS.Identity(
             certificate: self.absolute(certificate),

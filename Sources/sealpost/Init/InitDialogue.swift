@@ -2,15 +2,15 @@ import Foundation
 import PushApplication
 import PushCore
 
-/// The questions of `sealpost init`, on standard error. It refuses an answer that is not valid,
-/// with the reason, and asks again.
+/// Asks the questions of `sealpost init`, on standard error. If an answer is not valid, it prints
+/// the reason and asks again.
 ///
 /// Throws `CommandFailure` if the answers end, for example with Ctrl-D.
 struct InitDialogue {
-    /// Whether a user can answer.
+    /// Whether somebody at a terminal can answer.
     static var isPossible: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1 }
 
-    /// Asks until an answer is valid; an empty one means `usual`.
+    /// Asks until an answer is valid; an empty answer means `usual`.
     func ask<Answer>(
         _ question: String,
         usual: String,
@@ -27,7 +27,7 @@ struct InitDialogue {
         }
     }
 
-    /// Asks until an answer is valid; an empty one means `none`.
+    /// Asks until an answer is valid; an empty answer means `none`.
     func ask<Answer>(
         _ question: String,
         none: String,
@@ -36,7 +36,7 @@ struct InitDialogue {
         try self.ask(question, usual: none) { (text) throws(InitRefusal) in text == none ? nil : try check(text) }
     }
 
-    /// Asks for a new password, twice, since it is not shown.
+    /// Asks for a new password twice, since the terminal does not show what is typed.
     func askPassword(of name: Username, _ parameters: PasswordParameters) throws -> PasswordHash {
         while true {
             let (first, second) = (try self.hidden("   Password of \(name): "), try self.hidden("   Once more: "))

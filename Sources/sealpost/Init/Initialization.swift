@@ -7,14 +7,14 @@ import PushStore
 /// Creates the files of a new server: its configuration, its keys, its database, and its first
 /// administrator.
 ///
-/// The configuration gets its name last, so that an existing configuration belongs to a complete
-/// server. Each file before it is whole or missing, and an existing file is used: after a crash,
-/// the same command continues.
+/// The configuration is written under another name and gets its own name last. So if the
+/// configuration exists, all other files exist, too. Each of the other files is either complete or
+/// missing, and an existing file is used. So after a crash, the same command continues the work.
 struct Initialization {
     let file: String
     let answers: InitAnswers
 
-    /// Throws `CommandFailure` if the file exists; it is never changed then.
+    /// Throws `CommandFailure` if the file exists; an existing file is never changed.
     static func refuseExisting(_ file: String) throws(CommandFailure) {
         guard FileManager.default.fileExists(atPath: file) else { return }
         throw CommandFailure("\(file) exists already; edit it, or name another file with --config")
@@ -26,7 +26,7 @@ struct Initialization {
         if let fault = RootFolder(ofExisting: self.file).fault {
             throw CommandFailure("the configuration \(self.file): \(fault)")
         }
-        // The address of a database may contain a password.
+        // The file has the mode 0640, because the address of a database may contain a password.
         let written = try NewFile(self.file, what: "the configuration", mode: 0o640, text: self.text)
         let environment = ProcessInfo.processInfo.environment
         let configuration = try Configuration.load(file: written.temporaryPath, environment: environment)

@@ -1,7 +1,8 @@
 import PushApplication
 import PushSQLite
 
-/// Watches the copying of a database and the verification of the copy, for a bar.
+/// Watches the copying of a database and the verification of the copy, and shows their progress as
+/// a bar.
 struct CopyWatch {
     private let bar = ProgressBar()
 

@@ -15,7 +15,8 @@ final class ProgressBar: Sendable {
         var drawn: ContinuousClock.Instant?
     }
 
-    // A lock protects it, since the work and its watcher run on different threads.
+    // A lock protects the state, since the work and the task that watches it run on different
+    // threads.
     private let state = Mutex(State())
 
     /// Begins a piece of work, which replaces the one before.
@@ -47,8 +48,8 @@ final class ProgressBar: Sendable {
         }
     }
 
-    /// Calls `sample` four times a second for the progress, while `work` uses this thread; removes
-    /// the line at the end.
+    /// Runs `work` on this thread, and meanwhile calls `sample` four times a second for the
+    /// progress. Removes the line at the end.
     func whileSampling<Value>(
         _ sample: @escaping @Sendable () -> Int?,
         _ work: () throws -> Value

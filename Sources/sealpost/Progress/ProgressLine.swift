@@ -9,7 +9,7 @@ struct ProgressLine: Hashable {
 
     let title: String
     let unit: Unit
-    /// An estimate: the final total may be larger.
+    /// The total number of units. It is an estimate: the final total may be larger.
     var total: Int
     var done = 0
     var elapsed = Duration.zero
@@ -29,8 +29,8 @@ struct ProgressLine: Hashable {
 
     // MARK: - Private
 
-    /// Units a second since the beginning; `nil` in the first half second, when it would mean
-    /// nothing.
+    /// The number of units a second since the beginning; `nil` in the first half second, when the
+    /// rate would not be meaningful.
     private var rate: Double? {
         guard self.elapsed >= .milliseconds(500), self.done > 0 else { return nil }
         return Double(self.done) / (self.elapsed / .seconds(1))

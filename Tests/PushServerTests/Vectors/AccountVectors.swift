@@ -4,8 +4,7 @@ import PushAPI
 import SocketHTTP
 import Testing
 
-/// `accounts.json`: how a client learns its account, and which answers confirm that a sign-out
-/// was carried out.
+/// `accounts.json`: how a client learns its account, and which answers confirm a sign-out.
 enum AccountVectors {
     private typealias Spoil = @Sendable (inout VectorExchange, VectorServer) async throws -> Void
 
@@ -32,14 +31,14 @@ enum AccountVectors {
 
     // MARK: - Getting to know the account
 
-    /// An answer to a client that signs in as `asked`, and the client's verdict: `kind` names an
-    /// interference.
+    /// An answer to a client that signs in as `asked`, and the client's verdict on it. `kind`
+    /// names a kind of interference; `nil` means that the client accepts the answer.
     private struct SignIn: Sendable {
         let name: String
         let kind: String?
         var user = "alice"
         var asked = "alice"
-        /// The account that the client knows before; `nil` if it knows no account.
+        /// The account that the client knows before it signs in; `nil` if it knows none.
         var known: String?
         let spoil: Spoil
 
@@ -84,7 +83,8 @@ enum AccountVectors {
     private static func signIns(_ server: VectorServer) async throws -> [JSONValue] {
         var vectors: [JSONValue] = []
         for (method, path) in [(HTTPRequest.Method.post, "/api/sessions"), (.get, "/api/sessions/current")] {
-            // A client that only asks does not know its account, or it would not ask.
+            // A client sends the GET only to learn its account, so these cases have no known
+            // account.
             for item in Self.cases where method == .post || item.known == nil {
                 var exchange = try await server.ask(method, path, user: item.user)
                 try self.hideToken(of: &exchange)
@@ -113,7 +113,7 @@ enum AccountVectors {
         return vectors
     }
 
-    /// Replaces the token, which differs each time.
+    /// Replaces the token by a constant one, because the server makes a different token each time.
     private static func hideToken(of exchange: inout VectorExchange) throws {
         guard let token = try JSONValue(reading: exchange.body)["Token"]?.text else { return }
         let constant = "spt_" + String(repeating: "0", count: 42)

@@ -2,7 +2,8 @@ import Foundation
 import HTTPSignatures
 import PushAPI
 
-/// `digests.json`: contents with their `Content-Digest`, and fields that do or do not match one.
+/// `digests.json`: contents with their `Content-Digest`, and values of the field that match a
+/// content or do not.
 enum DigestVectors {
     static func file() -> JSONValue {
         let bodies: [(String, [UInt8])] = [
@@ -23,7 +24,7 @@ enum DigestVectors {
         return .members(("contents", .array(digests)), ("comparisons", self.comparisons()))
     }
 
-    /// Fields to compare with one content.
+    /// Returns values of `Content-Digest`, and whether each matches the same content.
     private static func comparisons() -> JSONValue {
         let body = Array("secret".utf8)
         let right = ContentDigest.field(of: body)

@@ -4,7 +4,8 @@ import PushAPI
 import PushTesting
 import Testing
 
-/// `histories.json`: the requests of devices over time, the answers, and the resulting inboxes.
+/// `histories.json`: series of devices' requests with their answers, and the inbox that results
+/// from each series.
 enum HistoryVectors {
     static func file() async throws -> JSONValue {
         .members(
@@ -87,8 +88,8 @@ enum HistoryVectors {
         let server = try await VectorServer()
         var history = History("a device's clock is a day ahead, and is put right: nothing is lost", server)
         try await server.post(1, #""one""#, lifetime: 3600)
-        // This sync has no signatures, because a client that pins a key refuses answers while its
-        // clock is this wrong.
+        // This sync has no signatures, because a client that pins a key refuses all answers while
+        // its clock is a day ahead.
         try await history.sync()
         server.advance(by: 1)
         try await history.sync(clockIsAheadBy: 86_400)
@@ -132,7 +133,7 @@ enum HistoryVectors {
     }
 }
 
-/// One device's visits, with a model of its inbox that follows the rules in the simplest way.
+/// The syncs of one device, with a simple model of its inbox.
 private struct History {
     let name: String
     var server: VectorServer
@@ -221,7 +222,7 @@ private struct History {
         return next
     }
 
-    /// Returns the ids to show, the oldest first.
+    /// Returns the ids of the notifications that the device shows at `date`, the oldest first.
     private func shown(at date: Date) -> [Int64] {
         self.cached.filter { Self.time("ExpiresAt", of: $0.value) > date }
             .sorted { (Self.time("CreatedAt", of: $0.value), $0.key) < (Self.time("CreatedAt", of: $1.value), $1.key) }
@@ -234,7 +235,7 @@ private struct History {
         item[member]?.text.flatMap { Date(rfc3339: $0) } ?? .distantPast
     }
 
-    /// Removes the members that must not be stored on disk.
+    /// Returns the item without the members that a client must not store on disk.
     private static func cached(_ item: JSONValue) -> JSONValue {
         guard case .object(let members) = item else { return item }
         let isNeverStored = item["Store"]?.text == "never"

@@ -4,14 +4,15 @@ import HTTPTypes
 import PushAPI
 import Testing
 
-/// `interference.json`: answers that a party between client and server has changed, with the
-/// expected verdict.
+/// `interference.json`: answers that a party between client and server has changed, with a
+/// client's expected verdict on each.
 enum InterferenceVectors {
-    /// A change of an answer. Its verdict is a kind of interference, or `nil` if the client
-    /// accepts the answer.
+    /// A changed answer, and the client's verdicts: each is a kind of interference, or `nil` if
+    /// the client accepts the answer.
     struct Case: Sendable {
         let name: String
-        /// The verdict of a client that relies on `MyToken` alone, and of one that pins a key.
+        /// The verdict of a client that relies on `MyToken` alone, and that of a client that pins
+        /// a key.
         let unsigned: String?
         let signed: String?
         var call = "notification"
@@ -60,8 +61,8 @@ enum InterferenceVectors {
         return .members(("cases", .array(cases)), ("retryAfter", .array(Self.waits)))
     }
 
-    /// The delay that each `Retry-After` asks for, in seconds; null for values that the server
-    /// does not send.
+    /// Values of `Retry-After` with the delay in seconds that each requests. The delay is null for
+    /// values that the server never sends.
     private static var waits: [JSONValue] {
         let fields: [(String, Int?)] = [
             ("0", 0), ("30", 30), ("86400", 86_400), ("999999999", 999_999_999), ("9999999999", nil), ("", nil),
@@ -316,7 +317,7 @@ enum InterferenceVectors {
         )
     }
 
-    /// All of these are the server's own answers to other requests with the same token.
+    /// All these answers are the server's own, but to other requests with the same `MyToken`.
     private static let exchanged = [
         Self.differs("another notification", "wrongID", signed: "signature") { answer, server in
             answer = try await server.ask(.get, "/api/notifications/8")
@@ -335,7 +336,7 @@ enum InterferenceVectors {
         },
     ]
 
-    /// Most of these are the server's own answers to another user.
+    /// Most of these answers are the server's own, but to another user.
     private static let ofAccounts = [
         Self.same("another account's refusal", "wrongAccount") { answer, server in
             answer = try await server.ask(.get, "/api/notifications/7", user: "bob")

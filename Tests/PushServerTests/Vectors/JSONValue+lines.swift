@@ -1,6 +1,6 @@
 import PushAPI
 
-/// A member of an object, in a table of members.
+/// The name and the value of an object's member, as tests write them.
 typealias VectorMember = (String, JSONValue)
 
 extension JSONValue {

@@ -9,23 +9,24 @@ import Testing
 /// after the change.
 enum LateAnswerVectors {
     fileprivate enum Call: String {
-        /// The notification, the list of one id for a notification on the screen, or the next
-        /// page.
+        /// A request for the notification, for a list with only its id (to update the screen), or
+        /// for the next page of the list.
         case notification, shown, list
     }
 
-    /// An event while the answer is in transit.
+    /// What happens to the notification while the answer is in transit.
     private enum Event: String {
         case nothing, read, unread, dismiss
-        /// Another page, which shows that the notification is gone, or was read on another
-        /// device.
+        /// Another page of the list arrives. It shows that the notification was recalled, or was
+        /// read on another device.
         case recalled, readElsewhere
     }
 
-    /// The client's data before it asks.
+    /// What the client has stored before it sends the request.
     private enum Past: String {
         case nothing, list
-        /// The notification alone, fetched by its id: the client sends a conditional request.
+        /// Only the notification, which it fetched by its id. The client therefore sends a
+        /// conditional request.
         case fetched
     }
 
@@ -34,8 +35,8 @@ enum LateAnswerVectors {
         let call: Call
         let event: Event
         var past = Past.list
-        /// Whether the client can send the queued task to the server before the answer arrives;
-        /// otherwise the task stays queued.
+        /// Whether the client can send its queued task to the server before the answer arrives. If
+        /// not, the task stays queued.
         var isReachable = true
         var wasRead = false
     }
@@ -96,7 +97,7 @@ enum LateAnswerVectors {
         }
         server.advance(by: 1)
         if item.call == .list, item.past == .list {
-            // The page contains the notification in its old state, and a new one.
+            // The next page contains the notification in its old state, and a new notification.
             for isRead in [true, false] { try await model.mark(isRead) }
             try await server.post(9, #""payload 9""#)
         } else if item.event == .nothing, item.past != .fetched {
@@ -118,7 +119,8 @@ enum LateAnswerVectors {
             model.change(as: item.event.rawValue)
             if item.call == .list {
                 try model.take(late, butNot: item.event == .dismiss ? 7 : nil)
-                // The client shows queued tasks as done, whatever a page says.
+                // While a task is queued, the client shows it as done, whatever a page of the list
+                // says.
                 if !item.isReachable { model.change(as: item.event.rawValue) }
             }
         }
@@ -140,7 +142,7 @@ enum LateAnswerVectors {
     }
 }
 
-/// The client's notifications and their read marks, by the simplest rules.
+/// A simple model of the client's notifications and whether each is read.
 private struct Model {
     /// A request with its answer, which may not have arrived yet.
     struct Exchange {
@@ -170,7 +172,7 @@ private struct Model {
         return .array(items.map { .members(("Id", .number($0.key)), ("Read", .bool($0.value))) })
     }
 
-    /// Marks the notification on another device.
+    /// Marks the notification as read or unread, as another device would.
     func mark(_ isRead: Bool) async throws {
         _ = try await VectorAnswer(self.server, .patch, "/api/notifications/7", body: #"{"Read":\#(isRead)}"#)
     }
@@ -215,7 +217,7 @@ private struct Model {
         }
     }
 
-    /// Makes the server carry out the task, in each form in which a client may ask for it.
+    /// Sends the task to the server, in each form of request that a client may use for it.
     func tell(_ task: String) async throws -> [JSONValue] {
         var forms: [(method: HTTPRequest.Method, path: String, body: String)] = [
             (.patch, "/api/notifications/7", #"{"Read":\#(task == "read")}"#)
@@ -243,7 +245,7 @@ private struct Model {
         }
     }
 
-    /// Checks that the client finally has the server's notifications.
+    /// Checks that the client's notifications and read marks are the same as the server's.
     func expectServersList() async throws {
         let all = try await VectorAnswer(self.server, .get, "/api/notifications?limit=500")
         guard case .array(let items)? = try JSONValue(reading: all.body)["Notifications"] else { return }

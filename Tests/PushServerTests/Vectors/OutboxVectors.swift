@@ -13,7 +13,7 @@ enum OutboxVectors {
         case read, unread, dismiss, send
     }
 
-    /// A form of the request that asks for a task.
+    /// A form of the request by which a client sends a task.
     private struct Form {
         let task: Task
         let method: String
@@ -52,8 +52,8 @@ enum OutboxVectors {
 
     // MARK: - Answers of the server
 
-    /// Returns the inbox before the task. It contains notification 7, which the task concerns, and
-    /// 8.
+    /// Returns the inbox before the task. It contains the notifications 7 and 8; the task concerns
+    /// 7.
     private static func lists(isRead: Bool) async throws -> JSONValue {
         let server = try await VectorServer()
         for id in [7, 8] as [Int64] { try await server.post(id, #""payload \#(id)""#) }
@@ -79,14 +79,16 @@ enum OutboxVectors {
         let read = try await ask(.readOne, #"{"Read":true}"#)
         let several = try await ask(.readSeveral, #"{"Ids":[7]}"#)
         let unread = try await ask(.unread, #"{"Read":false}"#)
-        // The answer to a text is the notification as its recipient fetches it.
+        // The server answers a post of a plain text with the notification as its recipient fetches
+        // it.
         let sent = try await VectorAnswer(server, .get, "/api/notifications/7")
         let dismissed = try await ask(.dismiss, "")
         let gone = try await ask(.readSeveral, #"{"Ids":[7]}"#)
         return [
             self.vector(.readOne, "it is marked", read, .done),
             self.vector(.readSeveral, "it is marked", several, .done),
-            // The next list says that the notification is gone.
+            // The answer does not say why notification 7 was not marked. The next list shows that
+            // it is gone.
             self.vector(.readSeveral, "it is not among those that are marked", gone, .done, isMarked: false),
             self.vector(.unread, "it is marked", unread, .done),
             self.vector(.send, "it is stored, or was under this key", sent, .done),
@@ -94,8 +96,8 @@ enum OutboxVectors {
         ]
     }
 
-    /// Returns the refusals that a task's request may get. The fixture constructs those that it
-    /// cannot provoke, as the server would make them.
+    /// Returns the refusals that a task's request may get. The test constructs the refusals that
+    /// it cannot provoke, in the form in which the server sends them.
     private static func refusals() async throws -> [(ProblemCode, VectorAnswer)] {
         let codes: [ProblemCode] = [
             .invalidMember, .invalidBearerToken, .insufficientScope, .notFound, .requestTimeout, .idempotencyKeyInUse,
@@ -112,7 +114,7 @@ enum OutboxVectors {
         return made + [(.rateLimited, try await VectorAnswer(narrow, .get, "/api/notifications/7"))]
     }
 
-    /// Returns the requests that this code may refuse.
+    /// Returns the forms of requests that the server may refuse with this code.
     private static func forms(_ code: ProblemCode) -> [Form] {
         switch code {
         case .invalidMember, .idempotencyKeyInUse, .tooMuchStored, .idempotencyKeyReused, .payloadTooLarge: [.send]
@@ -167,8 +169,8 @@ enum OutboxVectors {
     }
 }
 
-/// An answer to a client that asks for no signature. It includes the fields of the exchange:
-/// `MyToken`, `Date`, the request id, the account.
+/// An answer to a client that requests no signature. It includes the fields that the client
+/// checks: `MyToken`, `Date`, the request id and the account.
 struct VectorAnswer {
     static let portal = VectorAnswer(
         status: 200,
@@ -207,7 +209,7 @@ struct VectorAnswer {
         self.init(try await server.fixture.send(method, target, user: user, headers: headers, body: body))
     }
 
-    /// The seconds of `Retry-After` if the status is a temporary refusal.
+    /// The seconds in `Retry-After` if the status means a temporary refusal; otherwise `nil`.
     var wait: Int? {
         guard [429, 503].contains(self.status) else { return nil }
         return self.fields.first { $0.name.lowercased() == "retry-after" }.flatMap { Int($0.value) }

@@ -2,8 +2,8 @@ import PushAPI
 import PushCore
 import Testing
 
-/// `pushes.json`: the notification that a push names, and inputs that are not pushes of this
-/// server.
+/// `pushes.json`: the contents of pushes with the id of the notification that each names, and
+/// contents that are no pushes of this server.
 enum PushVectors {
     /// The greatest id is 2^53 − 1. JavaScript's numbers are doubles, and hold all integers up to
     /// it exactly.

@@ -15,7 +15,8 @@ enum SignatureVectors {
         for (name, exchange) in try await self.exchanges() {
             let base = try exchange.base(key: key, created: VectorKeys.now)
             let signature = try key.signature(over: base).base64EncodedString()
-            // The server's signature must equal the one that the rules give.
+            // The server's signature must equal the signature that the test made by the rules of
+            // the RFC.
             #expect(exchange["Signature-Input"] == "sig=\(base.parameters)", "\(name)")
             #expect(exchange["Signature"] == "sig=:\(signature):", "\(name)")
             vectors.append(
@@ -113,7 +114,7 @@ enum SignatureVectors {
         let troubled = try await VectorServer(troubles: ["the disk is full"])
         exchanges.append(("503, not ready", try await troubled.ask(.get, "/readyz", user: nil)))
         return exchanges.map { name, exchange in
-            // No client needs the long body of the request.
+            // The long body of the request is left out, because no client needs it.
             var exchange = exchange
             if let body = exchange.requestBody, body.count > 1000 { exchange.requestBody = nil }
             return (name, exchange)

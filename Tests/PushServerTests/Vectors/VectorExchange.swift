@@ -2,7 +2,7 @@ import Foundation
 import HTTPSignatures
 import PushAPI
 
-/// A request with its answer: the parts that are sent, without their framing.
+/// A request and its answer, without the framing of HTTP.
 struct VectorExchange: Sendable {
     /// How the body ended.
     enum End: String, Sendable {
@@ -16,9 +16,9 @@ struct VectorExchange: Sendable {
     var path: String
     var query: String?
     var token: String
-    /// The nonce that the request asks for.
+    /// The nonce that the request wants in the signature.
     var nonce: String?
-    /// The request's `If-None-Match`.
+    /// The value of the request's `If-None-Match`.
     var condition: String?
     var requestBody: String?
 
@@ -56,7 +56,7 @@ struct VectorExchange: Sendable {
         )
     }
 
-    /// Builds the text that a client signs and verifies, from the RFC's rules and not with the
+    /// Builds the text that a client signs and verifies, by the rules of RFC 9421, without the
     /// server's code.
     func base(key: SigningKey, created: Date, isReversed: Bool = false) throws -> SignatureBase {
         let validator = self.status == 304 ? "etag" : "content-digest"
@@ -79,8 +79,8 @@ struct VectorExchange: Sendable {
         )
     }
 
-    /// Replaces the signature by one over the exchange in its current form. Without
-    /// `Sealpost-Account` it signs like a server of the previous version.
+    /// Signs the exchange in its current form, and replaces the earlier signature. Without
+    /// `Sealpost-Account`, it signs like a server of the previous version.
     mutating func sign(_ body: String? = nil, created: Date = VectorKeys.now) throws {
         if let body { self.body = Array(body.utf8) }
         if self.status != 304 { self["Content-Digest"] = ContentDigest.field(of: self.body) }

@@ -5,13 +5,13 @@ import PushAPI
 import PushCore
 import PushServer
 
-/// The keys of the vectors. They are constant and protect nothing: never use them.
+/// The keys of the test vectors. They are public constants, so never use them anywhere else.
 enum VectorKeys {
     /// The seed of the key that the server signs with.
     static let seed = Data(repeating: 0x5E, count: 32)
     /// The seed of a key that clients do not pin.
     static let otherSeed = Data(repeating: 0x07, count: 32)
-    /// The nonce of requests that have one.
+    /// The nonce of all requests with a nonce.
     static let nonce = Base64.url.text(of: "128 random bits.".utf8)
     static let now = Date(timeIntervalSince1970: 1_800_000_000)
 
@@ -22,12 +22,13 @@ enum VectorKeys {
         SigningKeys(try SigningKeySet(text: "1 \(seed.base64EncodedString())\n"))
     }
 
-    /// A keyring of the server, from which it makes ids, cursors and tags.
+    /// Makes the text of a keyring from one repeated byte. The server derives ids, cursors and
+    /// entity tags from its keyring.
     static func keyring(_ byte: UInt8) -> String {
         "1 \(Data(repeating: byte, count: 32).base64EncodedString())\n"
     }
 
-    /// `keys.json`.
+    /// `keys.json`: the keys of the vectors, and the values of `Accept-Signature`.
     static func file() throws -> JSONValue {
         .members(
             ("pinned", Self.json(try self.signing(), self.seed)),

@@ -14,7 +14,7 @@ import Testing
 /// A real server whose keys, ids and times are constant, so that its answers are the same each
 /// time.
 struct VectorServer: Sendable {
-    /// The token of requests that do not choose a token.
+    /// The value of `MyToken` in requests for which a test chooses no other.
     static let token = "1000"
 
     let fixture: ServerFixture
@@ -41,8 +41,8 @@ struct VectorServer: Sendable {
         )
     }
 
-    /// Sends a request as a client that pins the key. Returns the exchange with the `Date` that
-    /// is sent with it.
+    /// Sends a request as a client that pins the key. Returns the exchange, including the `Date`
+    /// of its answer.
     func ask(
         _ method: HTTPRequest.Method,
         _ target: String,
@@ -77,7 +77,7 @@ struct VectorServer: Sendable {
         )
     }
 
-    /// Stores a notification of a chosen id for alice. `payload` is JSON text.
+    /// Stores a notification with a chosen id for alice. `payload` is JSON text.
     func post(
         _ number: Int64,
         _ payload: String,

@@ -3,9 +3,9 @@ import PushAPI
 import PushTesting
 import Testing
 
-/// `docs/evidence/vectors`, with which every client is tested, match the server.
+/// The files in `docs/evidence/vectors`, with which every client is tested, match the server.
 ///
-/// `SEALPOST_WRITE_VECTORS=1 swift test --filter VectorTests` writes them again.
+/// `SEALPOST_WRITE_VECTORS=1 swift test --filter VectorTests` writes the files again.
 @Suite(.timeLimit(.minutes(5))) struct VectorTests {
     private static let folder = "docs/evidence/vectors"
     private static let files: [String: @Sendable () async throws -> JSONValue] = [
@@ -39,7 +39,8 @@ import Testing
     @Test func eachFileIsDescribed() throws {
         let page = try Repository.text(of: "\(Self.folder)/README.md")
         let names = try FileManager.default.contentsOfDirectory(atPath: Repository.file(Self.folder).path)
-        // The library for Python writes this file, since the server cannot.
+        // The client library for Python writes `end-to-end.json`, because the server has no code
+        // for end-to-end encryption.
         let described = Self.files.keys + ["end-to-end"]
         #expect(Set(names) == Set(described.map { "\($0).json" } + ["README.md"]))
         for name in described { #expect(page.contains("\n## `\(name).json`"), "\(name)") }

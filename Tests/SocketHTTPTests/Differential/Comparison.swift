@@ -1,17 +1,18 @@
-/// The comparison of two verdicts on a stream.
+/// Compares how two servers read the same stream of requests.
 struct Comparison {
     enum Result {
         case alike
-        /// Our server refuses a request that h11 accepts, which is always allowed.
+        /// This project's server refuses a request that h11 accepts, which is always allowed.
         case weAreStricter
         case known(KnownDifference)
-        /// Both accept a request, but read it differently.
+        /// Both servers accept a request, but read it differently.
         case readDifferently
-        /// Our server accepts a request that h11 refuses, or waits for more after h11 has ended.
+        /// This project's server accepts a request that h11 refuses, or waits for more bytes where
+        /// h11 ends the connection.
         case weAreLaxer
     }
 
-    /// The number of requests that both accepted and read alike.
+    /// The number of requests that both servers accepted and read in the same way.
     let common: Int
     let result: Result
 

@@ -5,7 +5,8 @@ import Testing
 
 @testable import SocketHTTP
 
-/// Compares our server with h11, the HTTP/1.1 implementation of Python's httpx and uvicorn.
+/// Compares this project's server with h11, the HTTP/1.1 implementation of Python's httpx and
+/// uvicorn.
 @Suite(.timeLimit(.minutes(5))) struct DifferentialTests {
     private static let seed: UInt64 = 9112
     private static let count = 50_000
@@ -33,7 +34,8 @@ import Testing
             }
         }
         #expect(wrong.isEmpty, "\(wrong.count) streams:\n\(wrong.prefix(5).joined(separator: "\n"))")
-        // Otherwise the streams would prove nothing.
+        // The streams prove something only if enough requests were accepted and enough were
+        // refused.
         #expect(accepted > Self.count / 2)
         #expect(theirs.count { $0.ending == .refused } > Self.count / 5)
         for difference in KnownDifference.allCases { #expect(known[difference] != nil, "\(difference)") }

@@ -1,19 +1,20 @@
-/// Inputs that we accept and h11 does not. docs/http.md gives the reason for each.
+/// Inputs that this project's server accepts and h11 does not. docs/http.md gives the reason for
+/// each.
 enum KnownDifference: CaseIterable {
     case emptyLineFirst
     case persistentVersion10
     case manyZerosInLength
     case framingFieldInTrailer
 
-    /// Explains why our server continued with `stream` where h11 ended, after `count` requests of
-    /// both; `nil` if there is no known reason.
+    /// The reason why this project's server continued after `count` requests, at which h11 ended.
+    /// `nil` if no known difference explains that.
     init?(_ ours: Verdict, _ theirs: Verdict, after count: Int, of stream: [UInt8]) {
         let next = count < ours.requests.count ? ours.requests[count] : nil
         switch (theirs.ending, theirs.reason) {
         case (.refused, "head: no request line received"):
             self = .emptyLineFirst
         case (.refused, "head: illegal request line") where ours.ending == .waiting && stream.last == 0x0D:
-            // The stream ends with half of an empty line.
+            // The stream ends in the middle of an empty line.
             self = .emptyLineFirst
         case (.closed, _) where Self.isPersistent10(ours.requests[count - 1]):
             self = .persistentVersion10
@@ -34,7 +35,7 @@ enum KnownDifference: CaseIterable {
         return lines[0].hasSuffix(" 1.0") && lines.contains { $0.hasPrefix("connection:") && $0.contains("keep-alive") }
     }
 
-    /// Whether the length has more digits than h11 accepts.
+    /// Whether the request's `Content-Length` has more digits than h11 accepts.
     private static func hasLongLength(_ request: [UInt8]) -> Bool {
         String(latin1: request).lowercased().split(separator: "\n").contains { line in
             line.hasPrefix("content-length:") && line.utf8.count > "content-length:".utf8.count + 20

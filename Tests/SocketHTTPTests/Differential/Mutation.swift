@@ -1,5 +1,6 @@
 extension [UInt8] {
-    /// Changes one thing, preferably where parsers look: at separators, line ends and digits.
+    /// Changes one place of the stream, preferably one that parsers examine: a separator, a line
+    /// end or a digit.
     mutating func mutate(_ random: inout SeededRandom) {
         guard !self.isEmpty else { return }
         let index = self.placeToChange(&random)

@@ -1,5 +1,5 @@
-/// A generator with the same numbers for the same seed, on every machine and with every release
-/// of Swift (SplitMix64).
+/// A random number generator that gives the same numbers for the same seed, on every machine and
+/// with every release of Swift (SplitMix64).
 struct SeededRandom {
     private var state: UInt64
 

@@ -1,4 +1,5 @@
-/// The parts of requests: most are valid, and the others are only slightly invalid.
+/// The parts of which the generator makes requests. Most parts are valid, and the others are only
+/// slightly invalid.
 extension StreamGenerator {
     static let methods = ["HEAD", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "BREW", "get", "G!#$%&'*+-.^_`|~T"]
 

@@ -1,5 +1,5 @@
-/// Makes streams of requests by the grammar of RFC 9112, most of them valid, and then mutates
-/// some.
+/// Makes streams of requests by the grammar of RFC 9112, most of which are valid. Then mutates
+/// some of the streams.
 struct StreamGenerator {
     private var random: SeededRandom
 
@@ -7,7 +7,7 @@ struct StreamGenerator {
         self.random = SeededRandom(seed: seed)
     }
 
-    /// The next stream: up to four requests, and up to three mutations.
+    /// Returns the next stream, which has up to four requests and up to three mutations.
     mutating func next() -> [UInt8] {
         var stream: [UInt8] = []
         for _ in 0..<self.random.pick([1, 1, 2, 2, 3, 4]) { stream += self.request() }
@@ -65,7 +65,8 @@ struct StreamGenerator {
         }
     }
 
-    /// The contents of a body must not matter, above all if they look like a request or a chunk.
+    /// Returns the content of a body. The server must not interpret it, even if it looks like a
+    /// request or a chunk.
     private mutating func content() -> [UInt8] {
         Array(self.random.pick(Self.contents).utf8)
     }

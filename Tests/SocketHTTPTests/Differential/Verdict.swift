@@ -1,16 +1,17 @@
-/// A server's reading of a stream of requests.
+/// How a server reads a stream of requests.
 struct Verdict: Sendable, CustomStringConvertible {
     enum Ending: String {
-        /// The server has read all, and waits for more.
+        /// The server has read the whole stream, and waits for more bytes.
         case waiting
-        /// The connection ends after the last request, which has asked for that or implied it.
+        /// The server ends the connection after the last request, because the request demands this
+        /// or implies it.
         case closed
         /// The server refuses the bytes after the last request.
         case refused
     }
 
     var ending: Ending
-    /// The reason, for human readers.
+    /// The reason for the ending, for human readers.
     var reason = ""
     /// The complete requests, each as `METHOD authority target version`, its fields, an empty line
     /// and its body.
@@ -20,7 +21,7 @@ struct Verdict: Sendable, CustomStringConvertible {
         "\(self.ending.rawValue) (\(self.reason)) after \(self.requests.map { String(latin1: $0) })"
     }
 
-    /// Reads all verdicts of a file that `h11_oracle.py` has written; `nil` if the file has
+    /// Returns all verdicts of a file that `h11_oracle.py` has written; `nil` if the file has
     /// another format.
     static func all(_ bytes: [UInt8]) -> [Verdict]? {
         var reader = Reader(bytes: bytes)

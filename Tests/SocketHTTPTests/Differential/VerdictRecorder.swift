@@ -13,11 +13,12 @@ final class VerdictRecorder: Responder {
         var refusal: String?
     }
 
-    /// A mutex, because a responder may be shared by loops; here there is only one loop.
+    /// The notes need a mutex, because event loops may share a responder. Here there is only one
+    /// loop.
     private let notes = Mutex(Notes())
 
-    /// Serves `stream` in two portions, split at `border`, and returns the verdict. Call it on
-    /// the loop.
+    /// Serves `stream` in two portions, split at `border`, and returns the verdict. Call this
+    /// method on `loop`.
     func verdict(_ stream: [UInt8], border: Int, by server: HTTPServer, on loop: EventLoop) async -> Verdict {
         self.notes.withLock { $0 = Notes() }
         let connection = ScriptedStream(stream, [border], then: .waits)
@@ -50,7 +51,7 @@ final class VerdictRecorder: Responder {
         return Response(status: refusal.status)
     }
 
-    /// Writes a request like `h11_oracle.py`.
+    /// Writes a request in the form in which `h11_oracle.py` writes it.
     private static func canonical(_ head: RequestHead, _ body: [UInt8]) -> [UInt8] {
         let version = head.isVersion10 ? "1.0" : "1.1"
         var text = Array("\(head.method.rawValue) \(head.authority ?? "") \(head.target) \(version)".utf8)

@@ -1,18 +1,20 @@
-/// A response of the table, as the bytes that the server sends for `DescribingResponder`.
+/// An expected response in the table of `WireTests`: the bytes that a server with
+/// `DescribingResponder` sends.
 struct Answer: Sendable {
     private let status: Int
     private let content: String
     private var connection: String?
-    /// Whether this answers `HEAD`: it has the length, but no content.
+    /// Whether this is the answer to `HEAD`, which has the content's length, but no content.
     private var isHead = false
 
-    /// Whether the server ends the connection after it.
+    /// Whether the server ends the connection after this answer.
     var closes: Bool { self.connection == "close" }
 
     var isLeave: Bool { self.status == 100 }
 
-    /// A 200 with the handler's input: method, path, `?query` if any and `@authority`. Then each
-    /// field but `Host` follows, and after an empty line the body.
+    /// An answer 200 that describes the request. Its first line has the method, the path, `?query`
+    /// if there is a query, and `@authority`. Then each field but `Host` follows, and after an
+    /// empty line the body.
     static func ok(_ line: String, _ fields: String..., body: String = "") -> Answer {
         var answer = Answer(
             status: 200,
@@ -22,8 +24,8 @@ struct Answer: Sendable {
         return answer
     }
 
-    /// A refusal, after which the connection ends. `fields` is the number of field lines, if the
-    /// server has read all.
+    /// A refusal, after which the connection ends. `fields` is the number of field lines if the
+    /// server has read all of them.
     static func refused(_ status: Int, _ detail: String, fields: Int? = nil) -> Answer {
         Answer(status: status, content: fields.map { "\(detail) (\($0) fields)" } ?? detail, connection: "close")
     }
@@ -39,11 +41,11 @@ struct Answer: Sendable {
         self.connection = connection
     }
 
-    /// The same answer with `Connection: close`.
+    /// This answer with `Connection: close`.
     var closing: Answer { self.with { $0.connection = "close" } }
-    /// The same answer with `Connection: keep-alive`.
+    /// This answer with `Connection: keep-alive`.
     var keepingAlive: Answer { self.with { $0.connection = "keep-alive" } }
-    /// The same answer without its content.
+    /// This answer without its content, as for `HEAD`.
     var toHead: Answer { self.with { $0.isHead = true } }
 
     private func with(_ change: (inout Answer) -> Void) -> Answer {
@@ -64,7 +66,7 @@ struct Answer: Sendable {
         return head.latin1 + (self.isHead ? [] : content)
     }
 
-    /// `100 Continue`, for a client that waits before it sends the body.
+    /// The interim answer `100 Continue`, for a client that waits for it before it sends the body.
     static let goOn = Answer(status: 100, content: "")
 
     private static let phrases = [

@@ -2,7 +2,7 @@ import HTTPTypes
 
 @testable import SocketHTTP
 
-/// Answers with a description of the request; `/unread` without reading the body.
+/// Answers with a description of the request. For the path `/unread`, it does not read the body.
 struct DescribingResponder: Responder {
     func respond(to request: Request) -> Reply {
         .later { await self.answer(request) }

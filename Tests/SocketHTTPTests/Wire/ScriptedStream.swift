@@ -1,10 +1,10 @@
 import Reactor
 
-/// A connection without a socket: each read returns one portion of a script, and before the next
-/// the server has to wait.
+/// A connection without a socket: each read returns one portion of a script, and the server has to
+/// wait before the next read.
 ///
-/// Sockets may join portions, so only this stream surely delivers them to the parser separately.
-/// Like every stream, it is used only on the server's loop.
+/// Sockets may join portions, but this stream always delivers them to the parser separately. Like
+/// every stream, it is used only on the server's loop.
 final class ScriptedStream: ByteStream {
     /// The client's behaviour after the last portion.
     enum Client: Sendable {
@@ -15,7 +15,7 @@ final class ScriptedStream: ByteStream {
 
     /// The bytes that the server has sent.
     private(set) var written: [UInt8] = []
-    /// Whether the server has asked for more after the last portion.
+    /// Whether the server has waited for more bytes after the last portion.
     private(set) var wasAwaited = false
 
     private let bytes: [UInt8]

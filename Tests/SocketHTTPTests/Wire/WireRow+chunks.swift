@@ -1,5 +1,5 @@
 extension WireRow {
-    /// RFC 9112 §7.1: the chunks of a body.
+    /// RFC 9112 §7.1: the chunks of a request's body.
     static let chunks = [
         // MARK: Sizes
         chunked("one chunk", "3\r\nabc\r\n0\r\n\r\n", body: "abc"),

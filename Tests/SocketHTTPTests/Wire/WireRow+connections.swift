@@ -1,5 +1,5 @@
 extension WireRow {
-    /// RFC 9110 §10.1.1: `Expect`.
+    /// The field `Expect` (RFC 9110 §10.1.1).
     static let expectations = [
         WireRow(
             "leave to send a body",
@@ -45,7 +45,8 @@ extension WireRow {
         WireRow("an empty one", expecting(""), unmet),
     ]
 
-    /// RFC 9112 §9.3: how long a connection lasts, and bytes at the place of the next request.
+    /// RFC 9112 §9.3: whether a connection stays open, and what happens to bytes that follow a
+    /// request.
     static let persistence = [
         WireRow("asked to close", "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", closeOnRequest),
         WireRow(

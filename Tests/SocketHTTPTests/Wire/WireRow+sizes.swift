@@ -1,5 +1,5 @@
 extension WireRow {
-    /// Requests above the limits of `WireRow.limits`, and exactly at them.
+    /// Requests that exceed the limits of `WireRow.limits`, and requests that exactly reach them.
     static let sizes = [
         WireRow(
             "a target of the limit",

@@ -6,10 +6,10 @@ struct WireRow: Sendable, CustomStringConvertible {
     enum Ending: Sendable {
         /// The server accepts another request.
         case open
-        /// The server ends the connection, though the client has not.
+        /// The server ends the connection, although the client has not demanded it.
         case closed
-        /// The server ends the connection, as the client has asked. It never reads what the
-        /// client sends after that.
+        /// The server ends the connection because the client demands it. The server never reads
+        /// what the client sends afterwards.
         case closedAsAsked
         /// The client ends its side after the last byte, and the server sends nothing more.
         case cutOff
@@ -21,12 +21,13 @@ struct WireRow: Sendable, CustomStringConvertible {
     let sent: [UInt8]
     /// All bytes that the server sends, without `100 Continue`.
     let answer: [UInt8]
-    /// The same bytes with the `100 Continue` at the beginning of some answers.
+    /// The bytes of `answer` with `100 Continue` before the answers that may begin with it.
     let answerWithLeave: [UInt8]
-    /// The position at which a client stops to wait for `100 Continue`.
+    /// The offset in `sent` at which a client stops to wait for `100 Continue`; `nil` if no client
+    /// waits.
     private let stop: Int?
 
-    /// Without `ending`, the last answer says whether the connection ends.
+    /// If `ending` is `nil`, the last answer determines whether the connection ends.
     init(_ description: String, _ stream: String, _ answers: Answer..., then ending: Ending? = nil) {
         self.description = description
         self.ending = ending ?? (answers.last?.closes == true ? .closed : .open)
@@ -41,7 +42,8 @@ struct WireRow: Sendable, CustomStringConvertible {
     /// Returns the answers that the server may give to portions with these borders.
     ///
     /// A client that stops before its body must get `100 Continue`; a client that has sent it at
-    /// once must not. In between the server may do either (RFC 9110 §10.1.1).
+    /// once must not. If a part of the body has arrived, the server may do either (RFC 9110
+    /// §10.1.1).
     func answers(_ borders: [Int]) -> [[UInt8]] {
         guard let stop else { return [self.answer] }
         if borders.contains(stop) || stop == self.sent.count { return [self.answerWithLeave] }

@@ -6,9 +6,9 @@ import Testing
 
 /// Sends each row of the table in every way that its bytes can arrive.
 ///
-/// Only without a socket is a border between two portions certain to reach the parser. So the
-/// splits use `ScriptedStream`, which is also fast. Over sockets the tests send the stream as a
-/// whole, and byte by byte.
+/// Only without a socket is a border between two portions certain to reach the parser. The tests
+/// therefore divide streams with `ScriptedStream`, which is also fast. Over sockets, they send the
+/// stream as a whole, and byte by byte.
 @Suite(.timeLimit(.minutes(5))) struct WireTests {
     @Test(arguments: WireRow.all) func streamIsAnsweredAlikeInAnyPortions(row: WireRow) async throws {
         let loops = try EventLoopGroup(count: 1)
@@ -46,7 +46,8 @@ import Testing
     private static func exchange(_ row: WireRow, _ test: TestServer) async throws {
         let whole = try await Self.answer(to: [row.sent[...]], row, test)
         #expect(row.answers([]).contains(whole), "\(row): \(String(latin1: whole))")
-        // The reset that such a client provokes may arrive before the answer.
+        // A client that sends bytes after the end of the connection provokes a reset, which may
+        // arrive before the answer.
         guard row.ending != .closedAsAsked else { return }
         let answer = try await Self.answer(to: row.sent.indices.map { row.sent[$0...$0] }, row, test)
         #expect([row.answer, row.answerWithLeave].contains(answer), "\(row): \(String(latin1: answer))")
@@ -66,8 +67,8 @@ import Testing
         return try await client.restOfBytes()
     }
 
-    /// Returns the ways to divide a stream: no border, one after each byte, and one at each
-    /// position (in long streams, at every 37th).
+    /// Returns the divisions of a stream that are tested: none, one after each byte, and a single
+    /// one at each position (in long streams, at every 37th).
     private static func borders(_ count: Int) -> [[Int]] {
         [[], Array(stride(from: 1, to: count, by: 1))]
             + stride(from: 1, to: count, by: count > 1000 ? 37 : 1).map { [$0] }

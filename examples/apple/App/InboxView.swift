@@ -1,7 +1,7 @@
 import PushAPI
 import SwiftUI
 
-/// The messages, with their date if they may be out of date.
+/// The messages, with the date of the last sync if they may be out of date.
 struct InboxView: View {
     let model: InboxModel
 

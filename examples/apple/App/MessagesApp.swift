@@ -38,7 +38,7 @@ final class AppDelegate: NSObject, UIApplicationDelegate {
             Task { try? await UNUserNotificationCenter.current().setBadgeCount(unread) }
         }
         try? BackgroundRefresh.schedule("org.example.messages.refresh")
-        // Registers at each start, because the system may have another token.
+        // The app registers at each start, because the system may have a new token for it.
         application.registerForRemoteNotifications()
         return true
     }

@@ -13,7 +13,7 @@ struct MessagesView: View {
                 SignInView(model: self.model)
             }
         }
-        // Runs again after a sign-in.
+        // The task also starts after a sign-in.
         .task(id: self.model.isSignedIn) { await self.model.run() }
     }
 }

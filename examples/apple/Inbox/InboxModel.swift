@@ -3,10 +3,10 @@ import Observation
 import PushAPI
 import PushClient
 
-/// The content of the screens and the actions of their buttons. It does not depend on Apple's
-/// systems, and tests run it on Linux.
+/// The content of the screens and the actions of their buttons. The model does not depend on
+/// Apple's systems, so tests can run it on Linux.
 @MainActor @Observable final class InboxModel {
-    /// The age of the shown messages.
+    /// How old the shown messages are.
     enum Age: Equatable {
         case notLoaded
         case upToDate
@@ -16,7 +16,7 @@ import PushClient
     private(set) var isSignedIn = false
     private(set) var notifications: [NotificationItem] = []
     private(set) var age = Age.notLoaded
-    /// Whether there are older messages than these.
+    /// Whether there are messages older than the shown ones.
     private(set) var hasOlder = false
     /// Advice about the last call that failed, or had to return cached messages.
     private(set) var advice: String?
@@ -29,22 +29,24 @@ import PushClient
 
     private let place: Place
     private var client: PushClient?
-    /// How many messages are shown.
+    /// The maximum number of messages to show.
     private var limit = 100
     /// The device token from the system, which may arrive before a sign-in.
     private var deviceToken: String?
 
     init(_ place: Place) {
         self.place = place
-        // Before the first unlock after a start there is no keychain. Then the sign-in page would
-        // be wrong, too, and the system shows no app's screens.
+        // This fails before the first unlock after the device's start, when the keychain cannot be
+        // read. The sign-in page would then be wrong, but the system does not show an app's
+        // screens at that time.
         self.client = try? place.client()
         self.isSignedIn = self.client != nil
     }
 
-    /// Shows the cached messages, then the server's, then each change, until the task ends.
+    /// Shows the cached messages, then the messages from the server, then each change, until the
+    /// task ends.
     func run() async {
-        // The user need not see a failure: the next start tries again.
+        // A failure of these sign-outs is not shown: the next start tries again.
         async let signOuts: Void? = try? self.place.finishSignOuts()
         guard let client = self.client else {
             _ = await signOuts
@@ -70,7 +72,7 @@ import PushClient
         }
     }
 
-    /// Shows a further page.
+    /// Shows 100 more messages.
     func showOlder() async {
         guard let client = self.client else { return }
         self.limit += 100
@@ -144,14 +146,15 @@ import PushClient
         if self.age != .upToDate { self.age = inbox.syncedAt.map(Age.asOf) ?? .notLoaded }
     }
 
-    /// Shows the outbox's tasks as done, then sends them, now or with the next sync.
+    /// Shows the inbox as if the outbox's tasks were done, then sends them. If that fails, the
+    /// next sync sends them.
     private func tell(_ client: PushClient) async throws {
         self.show(try await client.cachedInbox(limit: self.limit))
         try await client.outbox.flush()
     }
 
     private func present(_ inbox: Inbox) {
-        // The newest first.
+        // The screen shows the newest message first.
         self.notifications = inbox.notifications.reversed()
         self.hasOlder = inbox.hasMore
         self.onChange(inbox.unreadCount, Set(inbox.deleted + inbox.notifications.filter(\.isRead).map(\.id)))

@@ -1,7 +1,7 @@
 import Foundation
 import PushClient
 
-/// The common data of the app and its extension: the server, a folder, and the account that is
+/// The data that the app and its extension share: the server, a folder, and the account that is
 /// signed in.
 struct Place: Sendable {
     let server: URL
@@ -9,9 +9,9 @@ struct Place: Sendable {
     let folder: URL
     let secrets: any Secrets
 
-    /// The client of the account that is signed in; `nil` without one.
+    /// The client of the account that is signed in; `nil` if nobody is signed in.
     func client() throws -> PushClient? {
-        // The keychain outlives an uninstalled app, and its folder does not.
+        // If the app was uninstalled, the keychain still has its secrets, but the folder is gone.
         guard FileManager.default.fileExists(atPath: self.folder.path) else { return nil }
         guard let account = try self.secrets.text("account"), let token = try self.secrets.text("token")
         else { return nil }
@@ -27,8 +27,8 @@ struct Place: Sendable {
         return try self.client()
     }
 
-    /// Removes all stored data, with or without a network. Removes the token first, so that no
-    /// extension can start a new session with it.
+    /// Signs out, and removes all stored data, with or without a network. The token is removed
+    /// first, so that no extension can create a client with it.
     func signOut(_ client: PushClient) async throws {
         try self.secrets.write(nil, as: "token")
         try await client.signOut()

@@ -8,8 +8,8 @@ import Foundation
 
 /// The store of the app's secrets: the keychain on a device, a dictionary in tests.
 protocol Secrets: Sendable {
-    /// Returns `nil` if the name has no secret. Throws if the device was not unlocked since its
-    /// start.
+    /// Returns `nil` if there is no secret with this name. Throws if the device was not unlocked
+    /// since its start.
     func read(_ name: String) throws -> Data?
 
     /// Replaces a secret; `nil` removes it.

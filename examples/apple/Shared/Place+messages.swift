@@ -3,7 +3,7 @@ import HTTPSignatures
 import PushClient
 
 extension Place {
-    /// The settings of this app. Mistakes in them show at the first start.
+    /// The settings of this app. A mistake in the settings ends the app at its first start.
     static let messages: Place = {
         let group = "group.org.example.messages"
         guard let server = URL(string: "https://push.example.org"),

@@ -4,20 +4,16 @@ import contextlib
 import datetime
 import signal
 import socket
-import sqlite3
 import time
 
-from sealpost_e2e import api, crew, outbox, processes, receiver, tls
+from sealpost_e2e import api, crew, outbox, processes, receiver
 from sealpost_e2e.alerts import watch as watching
 
-# Devices of the slow lane, and its pushes a second.
-DEVICES, RATE = 12_000, 20
-# Posts that wait while the database is locked.
-POSTS = 4000
+DEVICES, RATE = 12_000, 20  # Devices of the slow lane, and its pushes a second.
+POSTS = 4000  # Posts that wait while the database is locked.
 
 
 def run(options, left_out):
-    """Causes the faults. Returns the alerts that have fired and cleared."""
     processes.raise_descriptor_limit()
     with outbox.Outbox(options.sealpost) as site:
         hook = prepare(site)
@@ -31,24 +27,6 @@ def run(options, left_out):
         return watch.fired
 
 
-class Hook:
-    """The receiver of events, which accepts them or answers 500."""
-
-    def __init__(self, site):
-        certificate, key = tls.make_certificate(site.folder)
-        self.refuses = False
-        self.receiver = receiver.Receiver(certificate, key, self.answer)
-        secret = receiver.write_secret(site.folder / "events.secret")
-        url = f"https://localhost:{self.receiver.port}/events"
-        with open(site.configuration, "a") as text:
-            text.write(f"events: {{webhook: {{url: '{url}', secretFile: {secret}, caFile: {certificate}}}}}\n")
-
-    def answer(self, request, number):
-        if self.refuses:
-            return b"HTTP/1.1 500 Internal Server Error\r\ncontent-length: 0\r\n\r\n"
-        return receiver.accept(request, number)
-
-
 def prepare(site):
     """A simulated WNS with one device, a slow FCM with many, and a receiver of events."""
     site.add_user("ada", "admin")
@@ -58,11 +36,11 @@ def prepare(site):
     with site.database() as database:
         outbox.add_devices(database, "wns", 1, channels=site.channels())
         outbox.add_devices(database, "fcm", DEVICES, tags=("many",))
-    return Hook(site)
+    return site.add_events(receiver.accept)
 
 
 def post(site, to="news", **rest):
-    return api.post(site.connect(), {"Payload": "news", "To": [to]} | rest)
+    return site.post({"Payload": "news", "To": [to]} | rest)
 
 
 def pause_lane(site, watch, daemon):
@@ -85,20 +63,22 @@ def reload(site, daemon, file, text):
     processes.wait_until(lambda: b"credentials reloaded" in site.read_log(position), 30, "the reload", daemon)
 
 
-# MARK: Events
+def refuse(request, number):
+    return b"HTTP/1.1 500 Internal Server Error\r\ncontent-length: 0\r\n\r\n"
+
 
 def refuse_events(site, watch, hook):
-    hook.refuses = True
+    hook.answer = refuse
     post(site)
     watch.await_firing("SealpostEventsPaused")
     watch.await_firing("SealpostEventsOld")
-    hook.refuses = False
+    hook.answer = receiver.accept
     watch.await_clear("SealpostEventsPaused", "SealpostEventsOld")
 
 
 def lose_events(site, watch, hook, daemon):
     """Events expire while the receiver refuses them: this moves their times in the database."""
-    hook.refuses = True
+    hook.answer = refuse
     # The server never deletes the newest event, so two expire.
     post(site)
     post(site)
@@ -108,12 +88,10 @@ def lose_events(site, watch, hook, daemon):
         database.execute("update event set at = at - 30 * 86400000")
     daemon, _ = site.serve()
     watch.await_firing("SealpostEventsDropped")
-    hook.refuses = False
+    hook.answer = receiver.accept
     watch.await_clear("SealpostEventsDropped")
     return daemon
 
-
-# MARK: The queue
 
 def fill_queue(site, watch):
     """Posts overload the slow lane; some of them expire; then the database is locked."""
@@ -136,16 +114,15 @@ def fill_queue(site, watch):
     with locked(site), Posters(site, credentials):
         for name in names:
             watch.await_firing(name)
-    connection = site.connect()
     for id in ids:
-        api.ask(connection, "DELETE", f"/api/notifications/{id}")
+        site.ask("DELETE", f"/api/notifications/{id}")
     watch.await_clear(*names, "SealpostQueueGrowing")
 
 
 @contextlib.contextmanager
 def locked(site):
     """Another program's write transaction stays open."""
-    with contextlib.closing(sqlite3.connect(site.folder / "var/sealpost.db", timeout=60, isolation_level=None)) as database:
+    with site.database() as database:
         database.execute("begin immediate")
         yield
         database.execute("rollback")
@@ -160,10 +137,8 @@ class Posters(crew.Crew):
 
     def run(self):
         body = '{"Payload": "x", "To": ["news"]}'
-        request = (
-            f"POST /api/notifications HTTP/1.1\r\nHost: h\r\nAuthorization: {self.credentials}\r\n"
-            f"Content-Length: {len(body)}\r\n\r\n{body}"
-        ).encode()
+        head = f"POST /api/notifications HTTP/1.1\r\nHost: h\r\nAuthorization: {self.credentials}\r\nContent-Length: {len(body)}"
+        request = f"{head}\r\n\r\n{body}".encode()
         while not self.ends.is_set():
             opened = [socket.create_connection(("127.0.0.1", self.port), timeout=90) for _ in range(POSTS)]
             for one in opened:

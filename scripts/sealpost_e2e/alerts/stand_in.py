@@ -1,52 +1,28 @@
 """A stand-in for a daemon: it serves the daemon's metrics, with some values changed."""
 
-import http.server
+import contextlib
 import re
-import threading
 
-from sealpost_e2e import api, processes
+from sealpost_e2e import api, listening, processes, require
 
 
-class StandIn:
-    """A target for Prometheus in front of a daemon, during the `with`."""
+class StandIn(listening.WebServer):
+    """A target for Prometheus in front of a daemon."""
 
-    def __init__(self, port):
-        self.values = {}
-        stand_in = self
+    def __init__(self, daemon_port):
+        self.daemon_port, self.values = daemon_port, {}
+        super().__init__(self.scrape)
 
-        class Scrapes(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                connection = api.connect(port)
-                connection.request("GET", self.path, headers={"Authorization": self.headers["Authorization"]})
-                answer = connection.getresponse()
-                body = stand_in.changed(answer.read().decode()).encode()
-                connection.close()
-                self.send_response(answer.status)
-                self.send_header("Content-Type", answer.getheader("Content-Type"))
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Scrapes)
-        self.port = self.server.server_address[1]
-
-    def __enter__(self):
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(self, *_):
-        self.server.shutdown()
-        self.server.server_close()
+    def scrape(self, path, fields, _):
+        with contextlib.closing(api.connect(self.daemon_port)) as connection:
+            status, fields, body = api.exchange(connection, "GET", path, None, {"Authorization": fields["Authorization"]})
+        return status, fields, self.changed(body.decode()).encode()
 
     def changed(self, text):
         """The metrics with the changed values; ends the program if the daemon lacks such a metric."""
         for name, value in self.values.items():
             text, count = re.subn(rf"(?m)^({name}(?:{{.*}})?) .*$", rf"\g<1> {value}", text)
-            if not count:
-                raise SystemExit(f"the daemon has no {name}")
+            require(count, f"the daemon has no {name}")
         return text
 
 

@@ -6,23 +6,21 @@ import os
 import sqlite3
 import threading
 
-from sealpost_e2e import api, crew, outbox, processes
+from sealpost_e2e import api, crew, outbox, processes, require
 from sealpost_e2e.alerts import stand_in
 from sealpost_e2e.alerts import watch as watching
 
 CLONE_NEWNS = 0x20000
-# Space for an overlong write-ahead log, and for the database after its checkpoint.
-SIZE = "2g"
+SIZE = "2g"  # Space for an overlong write-ahead log, and for the database after its checkpoint.
 PAYLOAD, POSTERS = "x" * 60_000, 4
 
 
 def run(options, left_out):
-    """Causes the faults. Returns the alerts that have fired and cleared."""
     enter_namespace()
     with Site(options.sealpost) as site:
         with watching.Watch(site, [site.port], left_out) as watch:
             daemon, _ = site.serve()
-            site.register()
+            api.register(site.connect(), Platform="fcm", Handle="token-alice-0000000000")
             watch.await_scrape()
             daemon = damage(site, watch, daemon)
             daemon = restore(site, watch, daemon)
@@ -35,8 +33,7 @@ def run(options, left_out):
 def enter_namespace():
     """Hides the mounts from other programs; they end with this program."""
     libc = ctypes.CDLL(None, use_errno=True)
-    if libc.unshare(CLONE_NEWNS):
-        raise SystemExit(f"a mount namespace: {os.strerror(ctypes.get_errno())}")
+    require(not libc.unshare(CLONE_NEWNS), f"a mount namespace: {os.strerror(ctypes.get_errno())}")
     processes.run("mount", "--make-rprivate", "/")
 
 
@@ -48,7 +45,6 @@ class Site(outbox.Outbox):
         self.disk = self.folder / "disk"
         self.add_user("ada", "admin")
         self.simulate()
-        # Moves the existing files in.
         room = self.folder / "room"
         room.mkdir()
         processes.run("mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", room)
@@ -57,27 +53,18 @@ class Site(outbox.Outbox):
 
     def __exit__(self, *arguments):
         for process in self.processes:
-            if process.poll() is None:
-                process.kill()
-                process.wait()
+            processes.kill(process)
         processes.run("umount", self.disk)
         super().__exit__(*arguments)
 
-    def register(self):
-        id = api.ask(self.connect(), "POST", "/api/register")
-        api.ask(self.connect(), "PUT", f"/api/register/{id}", {"Platform": "fcm", "Handle": "token-alice-0000000000"})
-
     def post(self, payload="x"):
-        return api.post(self.connect(), {"Payload": payload, "To": ["username:alice"]})
+        return super().post({"Payload": payload, "To": ["username:alice"]})
 
     @contextlib.contextmanager
     def reading(self):
         """A connection of another program."""
         with contextlib.closing(sqlite3.connect(self.disk / "sealpost.db", timeout=60, isolation_level=None)) as database:
             yield database
-
-    def run(self, *command):
-        processes.run(self.sealpost, *command, cwd=self.folder, env=self.environment)
 
 
 def damage(site, watch, daemon):
@@ -99,22 +86,21 @@ def damage(site, watch, daemon):
 
 def restore(site, watch, daemon):
     """Replaces the database by a backup."""
-    site.run("backup", "copy.db")
+    site.call("backup", "copy.db")
     for _ in range(20):
         site.post()
     entries = watch.value("sealpost_audit_entries_total") or 0
     processes.wait_until(lambda: watch.value("sealpost_audit_entries_total") >= entries + 10, 30, "a scrape", daemon)
     processes.terminate(daemon)
-    site.run("restore", "--replace", "copy.db")
+    site.call("restore", "--replace", "copy.db")
     daemon, _ = site.serve()
-    watch.await_firing("SealpostAuditShorter")
-    watch.await_clear("SealpostAuditShorter")
+    watch.await_both("SealpostAuditShorter")
     return daemon
 
 
 def drop_receipts(site, watch):
     """The stand-in reports dropped receipts: half a million real ones would take too long."""
-    with stand_in.StandIn(site.port) as target:
+    with contextlib.closing(stand_in.StandIn(site.port)) as target:
         watch.configure([f"127.0.0.1:{target.port}"])
         stand_in.fire(watch, target, "SealpostReceiptsDropped", "sealpost_receipts_dropped_total", 7)
         stand_in.fire(watch, target, "SealpostClockAhead", "sealpost_clock_ahead_seconds", 7200)
@@ -155,11 +141,9 @@ class Hog(crew.Crew):
         with self.file.open("wb", buffering=0) as ballast:
             while not self.ends.is_set():
                 for piece in (1 << 16, 1 << 12):
-                    try:
+                    with contextlib.suppress(OSError):
                         while True:
                             ballast.write(bytes(piece))
-                    except OSError:
-                        pass
                 self.ends.wait(0.02)
 
     def give_back(self):
@@ -168,7 +152,6 @@ class Hog(crew.Crew):
 
 
 def fill_disk(site, watch):
-    """Fills the disk, and frees it."""
     hog = Hog(site.disk / "ballast")
     connection = site.connect()
 

@@ -1,40 +1,34 @@
 """A real Prometheus with copies of config/alerts.yml and config/prometheus.yml, and its alerts."""
 
+import contextlib
 import json
 import re
 import signal
 import subprocess
 import urllib.parse
 
-from sealpost_e2e import api, processes, rig
+from sealpost_e2e import api, processes, require, rig
 
 CONFIG = rig.ROOT / "config"
 # The factor that shortens all durations and ages of the rules, and the longest duration in seconds.
 FACTOR, LONGEST, UNITS = 60, 30, {"s": 1, "m": 60, "h": 3600, "d": 86400}
-# Seconds until an alert must have fired or cleared; the slowest takes some 60 on an idle machine.
-TIMEOUT = 180
-# Seconds of the initial check that no alert fires.
-QUIET = 12
+TIMEOUT = 180  # Seconds until an alert must have fired or cleared; the slowest takes some 60 on an idle machine.
+QUIET = 12  # Seconds of the initial check that no alert fires.
 
 
 class Watch:
-    """A Prometheus that scrapes the daemons at these ports, during the `with`.
-
-    `certificate` is for daemons with TLS. The rules lack the alerts of `left_out`.
-    """
+    """A Prometheus that scrapes the daemons at these ports, by TLS if there is a `certificate`. Its rules lack the alerts of `left_out`."""
 
     def __init__(self, site, ports, left_out=(), certificate=None):
         self.site, self.left_out, self.certificate = site, left_out, certificate
         self.targets = [f"127.0.0.1:{port}" for port in ports]
         self.folder = site.folder / "prometheus"
         self.folder.mkdir()
+        self.configuration = self.folder / "prometheus.yml"
         self.port = processes.free_port()
         self.process = None
-        # Alerts that have fired and cleared.
-        self.fired = []
-        self.token = processes.run(
-            site.sealpost, "token", "create", "ada", "--scope", "metrics", cwd=site.folder, env=site.environment
-        ).strip()
+        self.fired = []  # Alerts that have fired and cleared.
+        self.token = site.call("token", "create", "ada", "--scope", "metrics").strip()
 
     def __enter__(self):
         token = self.folder / "sealpost.token"
@@ -53,49 +47,32 @@ class Watch:
                 stderr=log, cwd=self.folder,
             )
         processes.wait_until(lambda: processes.listens(self.port), 60, "Prometheus", self.process)
-        processes.wait_until(self.is_ready, 60, "Prometheus", self.process)
+        is_ready = lambda: api.status(api.connect(self.port), "/-/ready") == 200
+        processes.wait_until(is_ready, 60, "Prometheus", self.process)
         return self
 
     def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.terminate()
-            self.process.wait(timeout=60)
-
-    @property
-    def configuration(self):
-        return self.folder / "prometheus.yml"
+        processes.end(self.process)
 
     def configure(self, targets):
         """Writes config/prometheus.yml for this machine, and reloads a running Prometheus."""
         text = (CONFIG / "prometheus.yml").read_text()
-        if self.certificate:
-            scheme = f"scheme: https\n    tls_config: {{ca_file: {self.certificate}, server_name: localhost}}"
-        else:
-            scheme = "scheme: http"
+        secure = f"scheme: https\n    tls_config: {{ca_file: {self.certificate}, server_name: localhost}}"
         for old, new in (
-            ("interval: 15s", "interval: 1s"), ("scheme: https", scheme), ('["127.0.0.1:9093"]', "[]"),
+            ("interval: 15s", "interval: 1s"), ("scheme: https", secure if self.certificate else "scheme: http"), ('["127.0.0.1:9093"]', "[]"),
             ("/etc/prometheus/sealpost.token", f"{self.folder}/sealpost.token"),
             ('["push.example.com:443"]', json.dumps(targets)),
         ):
-            if old not in text:
-                raise SystemExit(f"config/prometheus.yml has no {old}")
+            require(old in text, f"config/prometheus.yml has no {old}")
             text = text.replace(old, new)
         self.configuration.write_text(text)
         if self.process:
             self.process.send_signal(signal.SIGHUP)
 
-    def is_ready(self):
-        return api.status(api.connect(self.port), "/-/ready") == 200
-
     def ask(self, path, **parameters):
         """The response of Prometheus' API; ends the program at an error."""
-        connection = api.connect(self.port)
-        connection.request("GET", f"/api/v1/{path}?{urllib.parse.urlencode(parameters)}")
-        answer = json.loads(connection.getresponse().read())
-        connection.close()
-        if answer["status"] != "success":
-            raise SystemExit(f"Prometheus: {path} {parameters}: {answer}")
-        return answer["data"]
+        with contextlib.closing(api.connect(self.port)) as connection:
+            return api.ask(connection, "GET", f"/api/v1/{path}?{urllib.parse.urlencode(parameters)}", expected=[200])["data"]
 
     def value(self, expression):
         """The first value of an expression, or `None`."""
@@ -108,11 +85,8 @@ class Watch:
 
     def firing(self, name=None, **labels):
         """The firing alerts: all, or those with a name and labels."""
-        wanted = labels | ({"alertname": name} if name else {})
-        return [
-            alert for alert in self.ask("alerts")["alerts"]
-            if alert["state"] == "firing" and wanted.items() <= alert["labels"].items()
-        ]
+        wanted, alerts = labels | ({"alertname": name} if name else {}), self.ask("alerts")["alerts"]
+        return [alert for alert in alerts if alert["state"] == "firing" and wanted.items() <= alert["labels"].items()]
 
     def await_firing(self, name, meanwhile=lambda: None, **labels):
         """Waits until an alert fires, calling `meanwhile`, and checks its texts."""
@@ -126,11 +100,14 @@ class Watch:
         processes.wait_until(has_fired, TIMEOUT, f"the alert {name}", self.process, pause=0.1)
         texts = str(found[0]["annotations"])
         # Marks of a template that failed or names a missing label.
-        if any(fault in texts for fault in ("{{", "<no value>", "<error")):
-            raise SystemExit(f"{name} is told as {texts}")
+        require(not any(fault in texts for fault in ("{{", "<no value>", "<error")), f"{name} is told as {texts}")
+
+    def await_both(self, name, meanwhile=lambda: None):
+        """Waits until an alert has fired, calling `meanwhile`, and then cleared."""
+        self.await_firing(name, meanwhile)
+        self.await_clear(name)
 
     def await_clear(self, *names, meanwhile=lambda: None):
-        """Waits until the alerts have cleared."""
         for name in names:
             def has_cleared():
                 meanwhile()
@@ -141,7 +118,6 @@ class Watch:
 
 
 def names():
-    """The alerts of config/alerts.yml."""
     return re.findall(r"- alert: (\w+)", (CONFIG / "alerts.yml").read_text())
 
 
@@ -160,14 +136,10 @@ def shorten(rules):
 
 
 def without(rules, name):
-    """The rules without one alert."""
     rest = re.sub(rf"(?ms)^      - alert: {name}\n.*?^\n(?=      )", "", rules)
-    if rest == rules:
-        raise SystemExit(f"there is no alert {name}")
+    require(rest != rules, f"there is no alert {name}")
     return rest
 
-
-# MARK: While all is well
 
 def watch_quiet_daemons(site, watch):
     """A scrape needs the token, every expression evaluates, and no alert fires."""
@@ -175,24 +147,15 @@ def watch_quiet_daemons(site, watch):
     api.ask(site.connect(), "GET", "/metrics", credentials="Bearer none", expected=[401])
     text = api.ask(site.connect(), "GET", "/metrics", credentials=f"Bearer {watch.token}")
     done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True)
-    if done.returncode or done.stdout or done.stderr:
-        raise SystemExit(f"promtool check metrics: {done.stdout}{done.stderr}")
-    processes.wait_until(
-        lambda: (watch.value("min(sum_over_time(up[1h]))") or 0) >= QUIET, 60, f"{QUIET} scrapes", watch.process, pause=0.2
-    )
+    require(not done.returncode and not done.stdout and not done.stderr, f"promtool check metrics: {done.stdout}{done.stderr}")
+    is_over = lambda: (watch.value("min(sum_over_time(up[1h]))") or 0) >= QUIET
+    processes.wait_until(is_over, 60, f"{QUIET} scrapes", watch.process, pause=0.2)
     rules = [rule for group in watch.ask("rules")["groups"] for rule in group["rules"]]
     for rule in rules:
-        if rule["health"] != "ok":
-            raise SystemExit(f"{rule['name']}: {rule['health']} {rule.get('lastError')}")
-    if firing := watch.firing():
-        raise SystemExit(f"firing while all is well: {firing}")
-    expressions = list(dashboard())
-    filled = sum(bool(watch.ask("query", query=expression)["result"]) for expression in expressions)
-    families = len(re.findall("(?m)^# TYPE ", text))
-    print(
-        f"{families} metrics scraped, promtool finds nothing to say; {len(rules)} rules and {len(expressions)} expressions of the "
-        f"dashboard evaluated, {filled} with values; nothing fires"
-    )
+        require(rule["health"] == "ok", f"{rule['name']}: {rule['health']} {rule.get('lastError')}")
+    require(not (firing := watch.firing()), f"firing while all is well: {firing}")
+    filled = [bool(watch.ask("query", query=expression)["result"]) for expression in dashboard()]
+    print(f"{len(rules)} rules and {len(filled)} expressions of the dashboard evaluated, {sum(filled)} with values; nothing fires")
 
 
 def dashboard():
@@ -201,9 +164,6 @@ def dashboard():
     values = {"$__rate_interval": "1m", "$job": "sealpost", "$instance": ".*"}
     for panel in board["panels"]:
         for target in panel.get("targets", []):
-            expression = target["expr"]
-            for name, value in values.items():
-                expression = expression.replace(name, value)
-            if "$" in expression:
-                raise SystemExit(f"{panel['title']}: unknown variable in {expression}")
+            expression = re.sub(r"\$\w+", lambda name: values.get(name[0], name[0]), target["expr"])
+            require("$" not in expression, f"{panel['title']}: unknown variable in {expression}")
             yield expression

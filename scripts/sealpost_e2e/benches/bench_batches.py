@@ -5,16 +5,15 @@
   many     64 connections post in sequence
   beside   `many` while two more connections send batches without a pause
 
-All payloads differ and go to 16 users in turn. Each round measures all of them; the median of the rounds counts. The bench
-fails if batches are less than ten times as fast as single posts of one client, or if the 99th percentile of single posts
-beside batches exceeds both 50 ms and twice that without batches. It takes rounds x 4 x seconds, and the time of filling.
+The bench fails if batches are less than ten times as fast as single posts of one client, or if the 99th percentile of single posts
+beside batches exceeds both 50 ms and twice that without batches.
 """
 
 import json
 import statistics
 import subprocess
 
-from sealpost_e2e import api, figures, processes
+from sealpost_e2e import api, figures, processes, require
 from sealpost_e2e.benches import growth
 
 USERS, BATCH = 16, 500
@@ -41,6 +40,10 @@ function request()
     return wrk.format(nil, nil, nil, '{"Notifications":[' .. table.concat(orders, ",") .. "]}")
 end
 """
+OPTIONS = {
+    "--rounds": (5, "rounds"), "--seconds": (5, "for each measurement"),
+    "--size": {"choices": growth.SIZES, "default": "10^5", "help": "number of stored notifications (10^5)"},
+}
 
 
 class Site(growth.Site):
@@ -63,25 +66,16 @@ class Site(growth.Site):
             self.connection, "POST", "/api/notifications/batch",
             {"Notifications": [{"Payload": 1, "To": [f"username:user{number % USERS}"]} for number in range(BATCH)]}, credentials,
         )["Outcomes"]
-        if any(outcome["Status"] != 201 for outcome in outcomes):
-            raise SystemExit(json.dumps(outcomes[:3]))
+        require(not any(outcome["Status"] != 201 for outcome in outcomes), json.dumps(outcomes[:3]))
 
     def command(self, kind, connections, seconds):
         path = "/api/notifications" + ("/batch" if kind == "batch" else "")
-        return [
-            "wrk", "--threads", 1, "--connections", connections, "--duration", f"{seconds}s", "--timeout", "30s", "--latency",
-            "--script", self.scripts[kind], f"http://127.0.0.1:{self.port}{path}",
-        ]
+        url = f"http://127.0.0.1:{self.port}{path}"
+        return figures.load_command(url, seconds, connections, 1, "--timeout", "30s", "--script", self.scripts[kind])
 
     def run(self, kind, connections, seconds):
         """Requests a second, and the 99th percentile in milliseconds."""
         return figures.read_load(processes.run(*self.command(kind, connections, seconds)))
-
-
-def add_options(parser):
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=int, default=5, help="for each measurement (5)")
-    parser.add_argument("--size", choices=growth.SIZES, default="10^5", help="number of stored notifications (10^5)")
 
 
 def run(options):
@@ -93,8 +87,7 @@ def run(options):
         f"99 of 100 posts beside batches, median of {options.rounds}: within {slowest:.1f} ms, without {alone:.1f} ms (at most "
         f"{SLOWEST}, or twice as long)"
     )
-    if ratio < LIMIT or slowest > max(SLOWEST, 2 * alone):
-        raise SystemExit(1)
+    require(ratio >= LIMIT and slowest <= max(SLOWEST, 2 * alone))
 
 
 def measure(site, number, seconds):

@@ -4,11 +4,8 @@
   libcurl          its multi-socket loop alone: one connection, as many streams, one thread
   AsyncHTTPClient  a task group alone, with as many concurrent requests
 
-All send the same APNs requests to one sink, which answers 200 over HTTP/2 and TLS. Each round measures all of them; the
-median of the rounds' ratios counts. The same starts measure the time from a daemon's exec to its first push.
-
-Then one POST sends a broadcast to a million devices: the bench measures its rate, the peak of resident memory, and the
-latency of single notifications meanwhile.
+All send the same APNs requests to one sink, over HTTP/2 and TLS. Then one POST sends a broadcast to a million devices: the bench
+measures its rate, the peak of resident memory, and the latency of single notifications meanwhile.
 """
 
 import json
@@ -16,16 +13,14 @@ import pathlib
 import statistics
 import time
 
-from sealpost_e2e import api, outbox, processes, sealing
+from sealpost_e2e import api, figures, outbox, processes, require, sealing
 from sealpost_e2e.sink import STREAMS, Sink
 
-# Users outside the broadcast: one for each notification, as the server delays a device's next push.
-SINGLES = 100
-def add_options(parser):
-    parser.add_argument("peers", help="the folder with push-sink, push-libcurl and push-asynchttpclient")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--pushes", type=int, default=100_000, help="pushes of each program in a round (100000)")
-    parser.add_argument("--broadcast", type=int, default=1_000_000, help="devices of the broadcast (1000000); 0: none")
+SINGLES = 100  # Users outside the broadcast: one for each notification, as the server delays a device's next push.
+OPTIONS = {
+    "peers": "the folder with push-sink, push-libcurl and push-asynchttpclient", "--rounds": (5, "rounds"),
+    "--pushes": (100_000, "pushes of each program in a round"), "--broadcast": (1_000_000, "devices of the broadcast; 0: none"),
+}
 
 
 def run(options):
@@ -37,8 +32,6 @@ def run(options):
         with outbox.Outbox(options.sealpost) as site:
             broadcast(site, Sink(site, peers / "push-sink"), options.broadcast)
 
-
-# MARK: Rounds
 
 def compare(site, sink, peers, rounds, pushes):
     with site.database() as database:
@@ -54,9 +47,7 @@ def compare(site, sink, peers, rounds, pushes):
             f"{libcurl:.0f}, AsyncHTTPClient {client:.0f}; first push {first:.2f} s after exec with {pushes} pending; "
             f"{processor * 1e6 / pushes:.0f} µs of processor time a push)", flush=True
         )
-    print(f"product / libcurl, median of {rounds}: {statistics.median(row[0] for row in ratios):.2f}")
-    print(f"product / AsyncHTTPClient, median of {rounds}: {statistics.median(row[1] for row in ratios):.2f}")
-    print(f"pushes a second from the outbox, median of {rounds}: {statistics.median(row[2] for row in ratios):.0f}")
+    figures.report_medians(ratios, {"product / libcurl": 0, "product / AsyncHTTPClient": 0, "pushes a second from the outbox": 0})
     print(f"first push after a restart with {pushes} pending, slowest of {rounds}: {max(row[3] for row in ratios):.2f} s")
 
 
@@ -74,8 +65,7 @@ def product_round(site, sink, pushes):
     processor = processes.processor_time(daemon)
     processes.terminate(daemon)
     tally = site.tally()
-    if sink.count != pushes or tally["accepted"] != tally["enqueued"]:
-        raise SystemExit(f"{sink.count} of {pushes} arrived: {tally}")
+    require(sink.count == pushes and tally["accepted"] == tally["enqueued"], f"{sink.count} of {pushes} arrived: {tally}")
     return pushes / (end - sink.first), sink.first - start, processor
 
 
@@ -83,12 +73,9 @@ def peer_round(sink, program, pushes, *numbers):
     """Pushes a second."""
     sink.reset()
     result = json.loads(processes.run(program, sink.endpoint, sink.authorities, pushes, *numbers))
-    if sink.count != pushes:
-        raise SystemExit(f"{sink.count} of {pushes} arrived from {program.name}")
+    require(sink.count == pushes, f"{sink.count} of {pushes} arrived from {program.name}")
     return result["pushes"] / result["seconds"]
 
-
-# MARK: Broadcast
 
 def broadcast(site, sink, devices):
     with site.database() as database:
@@ -104,7 +91,7 @@ def broadcast(site, sink, devices):
     before = processes.memory(daemon, "VmHWM")
     connection = site.connect()
     start = time.monotonic()
-    post(connection, ["news && !beta"])
+    api.post(connection, {"Payload": "news", "To": ["news && !beta"]})
     answered = time.monotonic() - start
     latencies = []
     while singles and sink.count < devices * 0.9:
@@ -122,20 +109,15 @@ def broadcast(site, sink, devices):
         f"{before >> 20} of them before; {len(latencies)} single notifications meanwhile, the slowest accepted "
         f"after {max(latencies) * 1000:.0f} ms, the median {statistics.median(latencies) * 1000:.0f} ms"
     )
-    if tally["accepted"] != meant or sink.count != meant:
-        raise SystemExit(f"{sink.count} of {meant} arrived: {tally}")
+    require(tally["accepted"] == meant and sink.count == meant, f"{sink.count} of {meant} arrived: {tally}")
 
 
 def single_latency(site, connection, daemon, user):
     """Seconds from the post of a notification to its settlement."""
     start = outbox.milliseconds()
-    id = post(connection, [user])
+    id = api.post(connection, {"Payload": "news", "To": [user]})
     query = "select max(settled_at), count(settled_at) from delivery where notification_id = ?"
     with site.database() as database:
         ask = lambda: database.execute(query, [id]).fetchone()
         processes.wait_until(lambda: ask()[1] == 1, 60, "a single notification", daemon, pause=0.01)
         return (ask()[0] - start) / 1000
-
-
-def post(connection, to):
-    return api.post(connection, {"Payload": "news", "To": to})

@@ -6,24 +6,21 @@
   list       GET /api/notifications of 200 notices: 200, in bytes of content a second
   bare       SocketHTTP alone
 
-The others are an empty Hummingbird server, also with TLS, and nginx with two workers, which serves the product's bytes
-from a file. A round alternates each pair every second; the median of the rounds' ratios counts. The bench fails if one is
-below its limit. It takes rounds x 14 x seconds.
+The others are an empty Hummingbird server, also with TLS, and nginx with the product's bytes in a file. A round alternates each
+pair every second; the median of the rounds' ratios counts.
 """
 
 import dataclasses
 import json
 import pathlib
-import re
 import statistics
 import urllib.error
 import urllib.request
 
-from sealpost_e2e import api, processes, rig, tls
+from sealpost_e2e import api, figures, processes, require, rig, tls
 
 CONNECTIONS = 64
-# The limit of queued lists for one user.
-LIST_CONNECTIONS = 8
+LIST_CONNECTIONS = 8  # The limit of queued lists for one user.
 NOTICES = 200
 # A plausible message of a laboratory or a bank: a payload of 1,000 bytes of JSON.
 NOTICE = {"Title": "Your test result is in", "Body": ("Nothing to worry about. " * 60)[:956]}
@@ -32,6 +29,11 @@ LIMITS = {
     "unchanged / product": 0, "unchanged notice / notice": 0, "unchanged / whole, of both": 1.15,
     "bytes of list / bytes of notice": 0.5,
 }
+# Later pairs replace the rates of "product" and "notice": both then belong to the answers with 304.
+PAIRS = [
+    ("list", "notice"), ("product", "Hummingbird"), ("product", "nginx"), ("bare", "Hummingbird"), ("product TLS", "Hummingbird TLS"),
+    ("unchanged", "product"), ("unchanged notice", "notice"),
+]
 NGINX = """
 daemon off;
 pid {folder}/nginx.pid;
@@ -53,6 +55,10 @@ http {{
     }}
 }}
 """
+OPTIONS = {
+    "peers": "the folder with sockethttp-hello and hummingbird-hello", "--rounds": (7, "rounds"),
+    "--seconds": (4, "for each measurement"),
+}
 
 
 @dataclasses.dataclass
@@ -66,10 +72,7 @@ class Target:
     def rate(self, seconds):
         """Requests a second; ends the program at a response other than success or 304."""
         fields = [text for name, value in self.fields.items() for text in ("--header", f"{name}: {value}")]
-        output = processes.run("wrk", "--threads", 2, "--connections", self.connections, "--duration", f"{seconds}s", *fields, self.url)
-        if "Non-2xx" in output or "Socket errors" in output:
-            raise SystemExit(output)
-        return float(re.search(r"Requests/sec:\s+([\d.]+)", output)[1])
+        return figures.steady_load(self.url, seconds, self.connections, 2, *fields)[0]
 
     def fetch(self):
         """The body and the ETag of a response."""
@@ -93,12 +96,7 @@ class Product(rig.Rig):
     def __init__(self, sealpost, has_tls=False, wrapper=(), quotas=rig.QUOTAS):
         super().__init__(sealpost, quotas=quotas, LOG_LEVEL="error")
         self.folder.chmod(0o755)
-        self.socket.close()
-        self.environment["SEALPOST_SERVER_LISTEN"] = f"127.0.0.1:{self.port}"
-        if has_tls:
-            certificate, key = tls.make_certificate(self.folder)
-            self.environment |= {"SEALPOST_SERVER_TLS_CERTIFICATE": str(certificate), "SEALPOST_SERVER_TLS_PRIVATEKEY": str(key)}
-        self.has_tls = has_tls
+        self.listen_itself(has_tls)
         self.add_user("bob")
         self.daemon = self.start([*wrapper, self.sealpost, "serve"], cwd=self.folder, env=self.environment, stderr=None)
         processes.wait_until(lambda: processes.listens(self.port), 120, "the daemon")
@@ -108,11 +106,8 @@ class Product(rig.Rig):
         self.notice_id = api.post(connection, {"Payload": NOTICE}, credentials=self.token)
         connection.close()
 
-    def connect(self):
-        return api.connect(self.port, context=tls.trusting() if self.has_tls else None)
-
     def target(self, path, token=None, **rest):
-        scheme = "https" if self.has_tls else "http"
+        scheme = "https" if self.context else "http"
         fields = {"Authorization": token or self.token, "MyToken": "1000"}
         return Target(f"{scheme}://127.0.0.1:{self.port}/api/notifications{path}", fields, **rest)
 
@@ -140,12 +135,6 @@ def start_nginx(site):
     return port
 
 
-def add_options(parser):
-    parser.add_argument("peers", help="the folder with sockethttp-hello and hummingbird-hello")
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--seconds", type=int, default=4, help="for each measurement (4)")
-
-
 def run(options):
     peers = pathlib.Path(options.peers).resolve()
     with Product(options.sealpost) as site, Product(options.sealpost, has_tls=True) as secure:
@@ -155,8 +144,7 @@ def run(options):
         answer, tag = product.fetch()
         notice_answer, notice_tag = notice.fetch()
         list_answer, _ = notices.fetch()
-        if len(json.loads(list_answer)["Notifications"]) != NOTICES:
-            raise SystemExit("the list is not whole")
+        require(len(json.loads(list_answer)["Notifications"]) == NOTICES, "the list is not whole")
         (site.folder / "answer.json").write_bytes(answer)
         hello = peers / "hummingbird-hello"
         targets = {
@@ -169,8 +157,7 @@ def run(options):
             ),
             "nginx": Target(f"http://127.0.0.1:{start_nginx(site)}/"),
         }
-        if targets["nginx"].fetch()[0] != answer:
-            raise SystemExit("nginx serves other bytes")
+        require(targets["nginx"].fetch()[0] == answer, "nginx serves other bytes")
         measure(targets, len(list_answer) / len(notice_answer), options)
 
 
@@ -178,34 +165,14 @@ def measure(targets, list_length, options):
     """`list_length` is the size of the list in notices."""
     rounds = []
     for number in range(1, options.rounds + 1):
-        def by_turns(one, other):
-            """Requests a second of two servers that alternate, as a shared machine's pace varies by half."""
-            pairs = [(targets[one].rate(1), targets[other].rate(1)) for _ in range(options.seconds)]
-            return [statistics.mean(rates) for rates in zip(*pairs)]
-
-        notices_beside, lists = by_turns("notice", "list")
-        fetch, hummingbird = by_turns("product", "Hummingbird")
-        fetch_beside_nginx, nginx = by_turns("product", "nginx")
-        bare, hummingbird_beside_bare = by_turns("bare", "Hummingbird")
-        fetch_tls, hummingbird_tls = by_turns("product TLS", "Hummingbird TLS")
-        fetch_beside, unchanged = by_turns("product", "unchanged")
-        notices, unchanged_notices = by_turns("notice", "unchanged notice")
-        rounds.append([
-            fetch / hummingbird, fetch_beside_nginx / nginx, bare / hummingbird_beside_bare, fetch_tls / hummingbird_tls,
-            unchanged / fetch_beside, unchanged_notices / notices,
-            (unchanged + unchanged_notices) / (fetch_beside + notices), lists * list_length / notices_beside,
-        ])
-        print(
-            f"round {number}: {' '.join(f'{ratio:.2f}' for ratio in rounds[-1])}  (a second: product {fetch:.0f}, Hummingbird "
-            f"{hummingbird:.0f}, nginx {nginx:.0f}, bare {bare:.0f}, product TLS {fetch_tls:.0f}, Hummingbird TLS "
-            f"{hummingbird_tls:.0f}, unchanged {unchanged:.0f}, notice {notices:.0f}, unchanged notice "
-            f"{unchanged_notices:.0f}, list {lists:.0f})",
-            flush=True,
-        )
-    failed = False
-    for column, (name, limit) in enumerate(LIMITS.items()):
-        median = statistics.median(row[column] for row in rounds)
-        print(f"{name}, median of {options.rounds}: {median:.3f}" + (f" (at least {limit})" if limit else ""))
-        failed |= median < limit
-    if failed:
-        raise SystemExit(1)
+        rates, ratios = {}, []
+        for one, other in PAIRS:
+            # They alternate, as a shared machine's pace varies by half.
+            turns = [(targets[one].rate(1), targets[other].rate(1)) for _ in range(options.seconds)]
+            rates[one], rates[other] = map(statistics.mean, zip(*turns))
+            ratios.append(rates[one] / rates[other])
+        whole = (rates["unchanged"] + rates["unchanged notice"]) / (rates["product"] + rates["notice"])
+        rounds.append([*ratios[1:], whole, ratios[0] * list_length])
+        told = ", ".join(f"{name} {rate:.0f}" for name, rate in rates.items())
+        print(f"round {number}: {' '.join(f'{ratio:.2f}' for ratio in rounds[-1])}  (a second: {told})", flush=True)
+    require(figures.report_medians(rounds, LIMITS))

@@ -9,7 +9,7 @@ import pathlib
 import re
 import tempfile
 
-from sealpost_e2e import api, processes, rig
+from sealpost_e2e import api, processes, require, rig
 from sealpost_e2e.benches import bench_fetches
 
 LIMIT = 1.02
@@ -17,13 +17,8 @@ LIMIT = 1.02
 MOST_CALLS = {"malloc": 16, "swift_retain": 110}
 WARM = 300
 COUNT = 2000
-# More than the cache holds.
-NOTIFICATIONS = 200
-
-
-def add_options(parser):
-    parser.add_argument("--baseline", type=pathlib.Path, help="the executable of the version to compare with")
-    parser.add_argument("--limit", type=float, default=LIMIT, help=f"the largest ratio to the baseline ({LIMIT})")
+NOTIFICATIONS = 200  # More than the cache holds.
+OPTIONS = {"--baseline": {"type": pathlib.Path, "help": "the executable of the version to compare with"}}
 
 
 def run(options):
@@ -35,9 +30,8 @@ def run(options):
         print(f"{name}: {instructions:,.0f} instructions, {told}")
         if before is not None:
             ratios.append(instructions / before[name][0])
-            print(f"{name} of the baseline: {before[name][0]:,.0f}; ratio {ratios[-1]:.3f} (at most {options.limit})")
-    if any(ratio > options.limit for ratio in ratios):
-        raise SystemExit("a fetch costs more instructions than the limit allows")
+            print(f"{name} of the baseline: {before[name][0]:,.0f}; ratio {ratios[-1]:.3f} (at most {LIMIT})")
+    require(not any(ratio > LIMIT for ratio in ratios), "a fetch costs more instructions than the limit allows")
     if any(calls[function] > most for _, calls in now.values() for function, most in MOST_CALLS.items()):
         raise SystemExit("a fetch allocates memory or counts references more often than the limit allows")
 

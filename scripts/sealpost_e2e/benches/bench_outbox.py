@@ -1,24 +1,15 @@
 """Pushes a second that the outbox on PostgreSQL leases and settles, as a ratio to a bare prototype.
 
   product    the store without senders: two workers lease 500 pushes and settle the last 500 as accepted
-  prototype  two clients of `pgbench -M prepared` with two statements: one leases the next 500, the other settles them. It
-             decrypts no handles, keeps no times of devices, and neither counts nor fences. Its queue has the product's
-             columns, indexes and plans, and a fill factor of 70. (With a plan for an empty queue its rate is a third.)
+  prototype  two clients of `pgbench -M prepared` with two statements, without handles, times, counts and fences. Its queue has
+             the product's columns, indexes and plans, and a fill factor of 70.
 
-A cycle fills the queue with a thousand pushes due each millisecond, drains it once with each (only that is timed), and cleans up
-as the server does. In the second half a session holds a snapshot open, as a report or a dump does, so that PostgreSQL cannot
-remove dead rows. That half measures the product alone, against the prototype's median of the first half.
+A cycle fills the queue, drains it once with each (only that is timed), and cleans up as the server does. In the second half a
+session holds a snapshot open, so that PostgreSQL cannot remove dead rows; there the prototype's rate is that of the first half.
 
-The bench fails if
-
-- the median of the cycles' ratios is below `LIMIT` in a half,
-- the last third of a half has less than `STEADY` of the ratio of its first third,
-- in the first half rows stay in the queue, or its table in the last third is `GROWTH` times its earlier maximum
-  (autovacuum, once a minute, removes the dead rows of some cycles),
-- in the second half cleanup in the last third takes more than `DELETION` times as long as in the first: each step would read
-  what was deleted before.
-
-It takes `--seconds` and one cycle.
+The bench fails if the median of the ratios is below `LIMIT` in a half, if the last third of a half has less than `STEADY` of the
+ratio of its first third, if rows stay in the queue or its table grows to `GROWTH` times its size in the first half, or if cleanup in
+the last third of the second half takes more than `DELETION` times as long as in the first.
 """
 
 import os
@@ -27,7 +18,7 @@ import statistics
 import subprocess
 import time
 
-from sealpost_e2e import outbox, postgresql, processes, rig, sealing
+from sealpost_e2e import outbox, postgresql, processes, require, rig, sealing
 
 LIMIT, STEADY, GROWTH, DELETION = 0.7, 0.8, 1.25, 3
 BATCH, WORKERS = 500, 2
@@ -65,6 +56,10 @@ with gone as (
 insert into push_end (notification_id, device, user_id, lane, is_bulk, state, attempts, settled_at)
     select notification_id, device, user_id, lane, is_bulk, 'accepted', attempts, {later} from gone;
 """
+OPTIONS = {
+    "tools": "the folder of the bench's own program, postgresql-outbox", "--seconds": (600, "for both halves together"),
+    "--pushes": (200_000, "pushes of a cycle"), "--devices": (200_000, "devices that get them"),
+}
 
 
 def lookup(row):
@@ -103,8 +98,6 @@ class Drain:
 
 
 class Cycles:
-    """Repeats the same work."""
-
     def __init__(self, cluster, drain, options):
         self.cluster, self.drain, self.seconds, self.devices = cluster, drain, options.seconds / 2, options.devices
         self.notifications, self.pushes = options.pushes // options.devices, options.pushes // options.devices * options.devices
@@ -142,8 +135,7 @@ class Cycles:
 
     def drain_with_product(self):
         count, taken = self.drain.tell("drain")
-        if count != self.pushes:
-            raise SystemExit(f"{count} of {self.pushes} pushes were leased and settled")
+        require(count == self.pushes, f"{count} of {self.pushes} pushes were leased and settled")
         return taken
 
     def drain_with_prototype(self):
@@ -155,16 +147,8 @@ class Cycles:
             "-c", WORKERS, "-j", WORKERS, "-t", transactions, "-D", "mark=0", "-f", self.script, postgresql.NAME, cwd=self.cluster.folder,
             env=os.environ | settings,
         )
-        if (left := self.cluster.query("select count(*) from bare_push")[0][0]) != "0":
-            raise SystemExit(f"the prototype has left {left} pushes")
+        require((left := self.cluster.query("select count(*) from bare_push")[0][0]) == "0", f"the prototype has left {left} pushes")
         return WORKERS * transactions / float(re.search(r"tps = ([\d.]+)", output)[1])
-
-
-def add_options(parser):
-    parser.add_argument("tools", help="the folder of the bench's own program, postgresql-outbox")
-    parser.add_argument("--seconds", type=int, default=600, help="for both halves together (600)")
-    parser.add_argument("--pushes", type=int, default=200_000, help="pushes of a cycle (200000)")
-    parser.add_argument("--devices", type=int, default=200_000, help="devices that get them (200000)")
 
 
 def run(options):
@@ -179,8 +163,7 @@ def run(options):
             session.query("select count(*) from push")
             held = cycles.run_cycles("snapshot held", statistics.median(cycle[1] for cycle in plain))
         processes.terminate(drain.process)
-    if not judge(plain, held):
-        raise SystemExit(1)
+    require(judge(plain, held))
 
 
 def third(cycles):

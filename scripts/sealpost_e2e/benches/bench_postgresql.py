@@ -1,22 +1,18 @@
 """Fetches and durable posts a second of one server on PostgreSQL, as ratios to pgbench.
 
-  fetches   GET /api/notifications/{id} by 256 connections (Bearer, 200: token check, query, decryption, JSON), of
-            notifications with 100 recipients each
+  fetches   GET /api/notifications/{id} by 256 connections, of notifications with 100 recipients each
             : `pgbench -M prepared`, 16 clients, the bare query on all notifications
-  posts     POST /api/notifications by 64 users and as many connections, each with an idempotency key and for a parked
-            device, answered after its durable commit
+  posts     POST /api/notifications by 64 users, each with an idempotency key and for a parked device
             : `pgbench -M prepared`, 64 clients, the same work in one statement: notification, recipient, the user's
             counter, push, idempotency key, and entry of an audit chain
 
-The cluster has its defaults, `fsync` included, and all share two cores. Server and pgbench connect by the loopback network
-or, with --socket, by the unix socket. Each client program has one thread, which takes less than half a core. Each round
-measures all of them; the median of the rounds' ratios counts. The bench fails if one is below its limit. It takes
-rounds x 4 x seconds.
+The cluster has its defaults, and all share two cores. Each client program has one thread, which takes less than half a core. The
+median of the rounds' ratios counts.
 """
 
 import random
 
-from sealpost_e2e import api, figures, outbox, postgresql, processes
+from sealpost_e2e import api, figures, outbox, postgresql, processes, require
 
 USERS = 64
 THREADS = 1
@@ -24,8 +20,7 @@ FETCHED = 2000
 RECIPIENTS = 100
 LIMITS = {"fetches / pgbench": 1.0, "posts / pgbench": 2.0}
 PAYLOAD = "Your test result is in. " * 10
-# The bytes of the encrypted payload.
-SEALED = 300
+SEALED = 300  # The bytes of the encrypted payload.
 
 FILL = """
 insert into notification (id, sender_id, is_stored_by_clients, is_read_once, priority, sequence, seed, created_at, expires_at, payload)
@@ -114,6 +109,10 @@ function request()
     return starts[user] .. os.time() .. "-" .. number .. "-" .. next .. ends[user]
 end
 """
+OPTIONS = {
+    "--rounds": (15, "rounds"), "--seconds": (2, "for each measurement"), "--socket": "reach the database by its unix socket",
+    "--fetchers": (256, "connections that fetch"), "--notifications": (100_000, "in the table"),
+}
 
 
 class Product(outbox.Outbox):
@@ -131,8 +130,7 @@ class Product(outbox.Outbox):
         tokens = [api.sign_in(connection, name) for name in names]
         ids = [api.post(connection, PAYLOAD, credentials=tokens[0]) for _ in range(FETCHED)]
         for token in tokens:
-            id = api.ask(connection, "POST", "/api/register", credentials=token)
-            api.ask(connection, "PUT", f"/api/register/{id}", {"Platform": "stream"}, token)
+            api.register(connection, token, Platform="stream")
         connection.close()
         random.shuffle(ids)
         for script in FILL, CROWD:
@@ -143,7 +141,7 @@ class Product(outbox.Outbox):
 
     def rate(self, script, seconds, connections):
         """Requests a second, and the 99th percentile in milliseconds."""
-        return figures.steady_load(f"http://127.0.0.1:{self.port}/api/notifications", script, seconds, connections, THREADS)
+        return figures.steady_load(f"http://127.0.0.1:{self.port}/api/notifications", seconds, connections, THREADS, "--script", script)
 
 
 class Bench:
@@ -170,14 +168,6 @@ def quoted(texts):
     return ", ".join(f'"{text}"' for text in texts)
 
 
-def add_options(parser):
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--seconds", type=int, default=2, help="for each measurement (2)")
-    parser.add_argument("--socket", action="store_true", help="reach the database by its unix socket")
-    parser.add_argument("--fetchers", type=int, default=256, help="connections that fetch (256)")
-    parser.add_argument("--notifications", type=int, default=100_000, help="in the table (100000)")
-
-
 def run(options):
     with postgresql.Cluster(None if options.socket else processes.free_port()) as cluster:
         with Product(options.sealpost, cluster, options.notifications) as product:
@@ -201,5 +191,4 @@ def measure(product, bench, options):
             f"{slowest_post:.1f} ms)",
             flush=True,
         )
-    if not figures.report_medians(rounds, LIMITS):
-        raise SystemExit(1)
+    require(figures.report_medians(rounds, LIMITS))

@@ -1,25 +1,25 @@
 """Sign-ins a second of two servers on one PostgreSQL, as a ratio to one server.
 
-An uncached sign-in by password costs Argon2id and little in the database: the bench measures what a second server adds. Each has
-one event loop, one thread for hashing, and a share of a core, as on a small machine of its own. Without control groups, which
-need root, the servers compete for the cores, and the output says so. A round signs new users in at one server, and as many at
-both in turn. The bench fails if the median of the rounds is below 1.6. It takes rounds x 3 x users sign-ins.
+An uncached sign-in by password costs Argon2id and little in the database. Each server has one event loop, one thread for hashing,
+and a share of a core, as on a small machine of its own; without control groups, which need root, they compete for the cores.
 """
 
-import concurrent.futures
 import contextlib
 import pathlib
 import statistics
 import threading
 import time
 
-from sealpost_e2e import api, postgresql, processes, several
+from sealpost_e2e import api, crew, postgresql, processes, require, several
 
 LIMIT = 1.6
 CLIENTS = 8
-# Of a core, and in microseconds: a server that has used its share waits for the next period.
-SHARE, PERIOD = 0.4, 10_000
+SHARE, PERIOD = 0.4, 10_000  # Of a core, and in microseconds: a server that has used its share waits for the next period.
 GROUPS = pathlib.Path("/sys/fs/cgroup")
+OPTIONS = {
+    "--rounds": (9, "rounds"), "--users": (40, "users of a measurement"),
+    "--compete": "have the servers compete for the cores, without shares",
+}
 
 
 class Servers(several.Site):
@@ -29,8 +29,7 @@ class Servers(several.Site):
         super().__init__(sealpost, cluster, 2)
         self.configuration.write_text("server: {loops: 1}\n")
         self.add_user("ada", "admin")
-        for number in range(2):
-            self.begin(number)
+        self.begin_all()
         self.made, self.local = 0, threading.local()
 
     def make_users(self, count):
@@ -41,7 +40,7 @@ class Servers(several.Site):
             order = {"Name": names[number], "Password": api.PASSWORD, "Role": "device"}
             api.ask(self.connection(number % 2), "POST", "/api/users", order, api.basic("ada"))
 
-        self.all_at_once(make, count)
+        crew.together(make, range(count), CLIENTS)
         return names
 
     def share(self):
@@ -67,12 +66,8 @@ class Servers(several.Site):
     def sign_in(self, names, servers):
         """Sign-ins a second, at the first servers in turn."""
         start = time.monotonic()
-        self.all_at_once(lambda number: api.sign_in(self.connection(number % servers), names[number]), len(names))
+        crew.together(lambda number: api.sign_in(self.connection(number % servers), names[number]), range(len(names)), CLIENTS)
         return len(names) / (time.monotonic() - start)
-
-    def all_at_once(self, act, count):
-        with concurrent.futures.ThreadPoolExecutor(CLIENTS) as pool:
-            list(pool.map(act, range(count)))
 
     def connection(self, place):
         """The thread's own connection to a server."""
@@ -80,12 +75,6 @@ class Servers(several.Site):
         if place not in connections:
             connections[place] = api.connect(self.ports[place])
         return connections[place]
-
-
-def add_options(parser):
-    parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--users", type=int, default=40, help="users of a measurement (40)")
-    parser.add_argument("--compete", action="store_true", help="have the servers compete for the cores, without shares")
 
 
 def run(options):
@@ -112,5 +101,4 @@ def run(options):
             print(f"round {number}: {two / one:.2f}  (sign-ins a second: two {two:.1f}, one {one:.1f})", flush=True)
     median = statistics.median(ratios)
     print(f"two servers / one, {means}, median of {len(ratios)}: {median:.2f} (at least {LIMIT})")
-    if median < LIMIT:
-        raise SystemExit(1)
+    require(median >= LIMIT)

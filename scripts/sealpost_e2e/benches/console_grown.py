@@ -1,9 +1,7 @@
 """Latency of each view of the console with a million devices and a hundred thousand notifications.
 
-The bench writes encrypted users, devices and tokens into the file, posts the notifications in batches and one by one, which
-fills the audit, and sends one to all devices, so that its pushes have all states. Then it requests each view's calls in sequence
-on a kept connection, also the last pages of lists, once without and once with posts meanwhile. The 95th percentile may be at most
-`SLOWEST` seconds.
+The bench writes encrypted users, devices and tokens into the file, posts the notifications, and sends one to all devices. Then it
+requests each view's calls, also the last pages of lists, once without and once with posts meanwhile.
 """
 
 import random
@@ -11,16 +9,14 @@ import statistics
 import time
 import urllib.parse
 
-from sealpost_e2e import api, crew, figures, outbox, processes
+from sealpost_e2e import api, crew, figures, outbox, processes, require
 
 SLOWEST = 0.2
 EACH_USER = 2
 SINGLE = 20_000
 BATCH = 500
-# The number of times that each view is opened.
-TIMES = 40
-# Posts a second during the views.
-POSTS = 200
+TIMES = 40  # The number of times that each view is opened.
+POSTS = 200  # Posts a second during the views.
 # The outcomes of the pushes of the notification to all; the others stay queued.
 STATES = (("accepted", 900), ("failed", 50), ("expired", 30), ("cancelled", 10))
 
@@ -35,11 +31,7 @@ update delivery set state = case {cases} else state end, attempts = 1,
     settled_at = case when device % 1000 < {last} then ?2 end, due_at = case when device % 1000 < {last} then null else due_at end
 where notification_id = ?1
 """
-
-
-def add_options(parser):
-    parser.add_argument("--devices", type=int, default=1_000_000)
-    parser.add_argument("--notifications", type=int, default=100_000)
+OPTIONS = {"--devices": (1_000_000, "devices"), "--notifications": (100_000, "notifications")}
 
 
 def run(options):
@@ -59,8 +51,7 @@ def run(options):
         with Posts(site):
             is_fine &= judge(Console(site, broadcast, options.devices), ", beside posts")
         processes.terminate(daemon)
-    if not is_fine:
-        raise SystemExit(1)
+    require(is_fine)
 
 
 def fill(site, devices):
@@ -199,8 +190,6 @@ def judge(console, where):
 
 
 class Posts(crew.Crew):
-    """Posts at a steady rate during the block."""
-
     def __init__(self, site):
         self.site = site
         super().__init__(self.post)

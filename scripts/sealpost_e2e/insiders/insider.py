@@ -1,7 +1,6 @@
 """A hostile user: its requests, their answers, and the record of a move."""
 
 import collections
-import concurrent.futures
 import dataclasses
 import http.client
 import json
@@ -20,10 +19,7 @@ SECONDS = 4
 
 @dataclasses.dataclass
 class Move:
-    """One move: `run(insider)` makes it, and `expected` are its answers.
-
-    An answer with a question mark is optional; the others must come, and no more.
-    """
+    """One move: `run(insider)` makes it, and `expected` are its answers; those with a question mark are optional."""
 
     run: object
     title: str
@@ -61,8 +57,6 @@ class Insider:
         self.answers, self.harms = collections.Counter(), []
         self.lock, self.own = threading.Lock(), threading.local()
 
-    # MARK: Requests
-
     def ask(self, method, path, body=None, fields=None, authorization=None, source=None, counts=True):
         """Sends a request. A connection that ends without an answer has the status 0."""
         if body is not None and not isinstance(body, bytes):
@@ -88,7 +82,6 @@ class Insider:
                     return self.note(0, b"", {}, counts)
 
     def note(self, status, text, fields, counts=True):
-        """Records an answer."""
         code = ""
         if status >= 400 and text.startswith(b"{"):
             code = json.loads(text).get("type", "").removeprefix("urn:sealpost:problem:")
@@ -145,8 +138,6 @@ class Insider:
         body = text.partition(b"\r\n\r\n")[2]
         return self.note(int(text[9:12]) if text.startswith(b"HTTP/1.1 ") else 0, body, {})
 
-    # MARK: Parallel
-
     def repeat(self, function, threads=8, seconds=SECONDS):
         """Calls `function` with a new number by several threads for some seconds."""
         deadline, numbers = time.monotonic() + seconds, iter(range(1 << 40))
@@ -161,8 +152,7 @@ class Insider:
 
     def each(self, function, values, threads=8):
         """Calls a function with each value by several threads. Returns the results in order."""
-        with concurrent.futures.ThreadPoolExecutor(threads) as pool:
-            return list(pool.map(function, values))
+        return crew.together(function, values, threads)
 
     def together(self, functions):
         crew.together(lambda function: function(), functions)

@@ -7,9 +7,9 @@ since 1970, platform, and the path at the push service, or the notification's id
 import asyncio
 import json
 import re
-import ssl
 import time
 
+from sealpost_e2e import tls
 from sealpost_e2e.insiders import network
 
 LONG = 3600
@@ -22,8 +22,7 @@ def serve(certificate, key, arrivals, ready):
 
 class Receivers:
     def __init__(self, certificate, key, arrivals):
-        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self.context.load_cert_chain(certificate, key)
+        self.context = tls.serving(certificate, key)
         self.arrivals = open(arrivals, "a", buffering=1)
 
     async def serve(self, ready):

@@ -1,13 +1,12 @@
 """The daemon of a run, with its providers and honest users, whom no move may harm."""
 
-import base64
 import json
 import multiprocessing
 import os
 import secrets
 import subprocess
 
-from sealpost_e2e import api, outbox, processes, receiver
+from sealpost_e2e import api, outbox, processes, receiver, require, tls
 from sealpost_e2e.insiders import network, receivers
 
 LANES = ("apns", "fcm", "wns", "webpush", "webhook", "stream")
@@ -43,12 +42,7 @@ class Site(outbox.Outbox):
     def configure(self):
         """Adds the senders that the simulators lack."""
         names = [*network.NAMES, network.HOOKS]
-        certificate, key = self.folder / "hosts.pem", self.folder / "hosts.key"
-        processes.run(
-            "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", 2,
-            "-subj", "/CN=hosts", "-addext", "subjectAltName=" + ",".join(f"DNS:{name}" for name in names),
-            "-keyout", key, "-out", certificate,
-        )
+        certificate, key = tls.make_certificate(self.folder, *names)
         # One file of authorities for the simulated WNS and for its wildcard hosts.
         both = self.folder / "authorities.pem"
         both.write_text((self.folder / "simulators/ca.pem").read_text() + certificate.read_text())
@@ -60,8 +54,8 @@ class Site(outbox.Outbox):
         self.configuration.write_text(
             text + "  stream: {type: stream}\n"
             f'  webpush: {{type: webpush, subject: "mailto:ops@example.com", allowedHosts: ["*.{network.PUSH}"], '
-            "caFile: hosts.pem}\n"
-            f'  webhook: {{type: webhook, url: "https://{network.HOOKS}/hook", secretFile: hook.secret, caFile: hosts.pem}}\n'
+            "caFile: certificate.pem}\n"
+            f'  webhook: {{type: webhook, url: "https://{network.HOOKS}/hook", secretFile: hook.secret, caFile: certificate.pem}}\n'
         )
         self.certificate = certificate, key
 
@@ -70,8 +64,7 @@ class Site(outbox.Outbox):
         ready = multiprocessing.Event()
         arguments = (*self.certificate, self.arrivals, ready)
         multiprocessing.Process(target=receivers.serve, args=arguments, daemon=True).start()
-        if not ready.wait(30):
-            raise SystemExit("the receivers do not listen")
+        require(ready.wait(30), "the receivers do not listen")
 
     def create_honest_users(self):
         """Creates the honest users, their devices and notifications, while the daemon runs."""
@@ -81,8 +74,7 @@ class Site(outbox.Outbox):
             connection, "POST", "/api/sessions", {"Scopes": ["fetch", "send", "register", "manage"]}, api.basic("root")
         )["Token"]
         self.channel_list = iter(self.channels())
-        # The canary's recipient.
-        self.devices = {}
+        self.devices = {}  # The canary's recipient.
         for lane in LANES:
             users = [f"on-{lane}-{number}" for number in range(BROWSERS if lane == "webpush" else 1)]
             self.devices[lane] = [(name, *self.settle(name, lane)) for name in users]
@@ -92,17 +84,13 @@ class Site(outbox.Outbox):
 
     def is_reached(self):
         """Whether every push has ended but those to the stream, which is not always open."""
-        with self.database() as database:
-            query = "select not exists (select 1 from delivery where settled_at is null and lane <> 'stream')"
-            return database.execute(query).fetchone()[0]
+        return self.read("select not exists (select 1 from delivery where settled_at is null and lane <> 'stream')")
 
     def settle(self, name, lane):
         """Creates an honest user with a device. Returns its id, its handle and the `Authorization` field."""
         authorization, connection = self.make_user(name), self.connect()
         handle = self.handle(lane, name)
-        id = api.ask(connection, "POST", "/api/register", credentials=authorization)
-        body = {"Platform": lane, "Tags": ["honest"]} | ({"Handle": handle} if handle else {})
-        api.ask(connection, "PUT", f"/api/register/{id}", body, authorization)
+        id = api.register(connection, authorization, Platform=lane, Tags=["honest"], **({"Handle": handle} if handle else {}))
         if lane == "webhook":
             api.ask(connection, "POST", f"/api/register/{id}/confirmation", self.code(handle), authorization)
         connection.close()
@@ -141,19 +129,11 @@ class Site(outbox.Outbox):
 
     def send(self, name, order):
         """Posts to a user as the publisher. Returns the notification's id."""
-        connection = self.connect()
-        try:
-            return api.post(connection, order | {"To": [f"username:{name}"]}, credentials=self.publisher)
-        finally:
-            connection.close()
+        return self.post(order | {"To": [f"username:{name}"]}, credentials=self.publisher)
 
 
 def browser_keys():
     """Keys like a browser's; the run never decrypts with them."""
     command = ["openssl", "ecparam", "-name", "prime256v1", "-genkey", "-noout", "-outform", "DER"]
     point = subprocess.run(command, capture_output=True, check=True).stdout[-65:]
-    return {"p256dh": text(point), "auth": text(os.urandom(16))}
-
-
-def text(bytes):
-    return base64.urlsafe_b64encode(bytes).rstrip(b"=").decode()
+    return {"p256dh": api.base64url(point), "auth": api.base64url(os.urandom(16))}

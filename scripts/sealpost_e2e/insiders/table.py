@@ -6,7 +6,6 @@ BEGIN, END = "<!-- moves: written by scripts/e2e run insiders --write-table -->"
 
 
 def measured(verdict):
-    """The measurements of a window."""
     return {
         "worst": verdict.worst, "lane": verdict.lane, "posts": verdict.posts, "fetch": verdict.slowest_fetch, "flush": verdict.slowest_flush,
     }
@@ -14,23 +13,14 @@ def measured(verdict):
 
 def result(move, answers, verdict, seconds, harms, failure, latest):
     """The row of a move, with its faults."""
-    faults = list(harms)
-    if failure:
-        faults.append(failure)
-    if verdict.missing:
-        late = [f"{lane} {verdict.of(lane):.0f} s" for lane in verdict.missing]
-        faults.append(f"pushes of others had not arrived after {', '.join(late)}")
-    lanes = [lane for lane in verdict.latencies if verdict.of(lane) > latest and lane not in verdict.missing]
-    if lanes:
-        faults.append(f"pushes of others were late: {', '.join(f'{lane} {verdict.of(lane):.1f} s' for lane in lanes)}")
-    if verdict.unready:
-        faults.append(f"/readyz {', '.join(sorted(set(map(str, verdict.unready))))}")
-    if verdict.refused:
-        faults.append(f"{len(verdict.refused)} posts of others refused: {', '.join(sorted(set(map(str, verdict.refused))))}")
-    if verdict.failed_fetches:
-        faults.append(f"{len(verdict.failed_fetches)} fetches of others failed: {sorted(set(map(str, verdict.failed_fetches)))}")
-    if not failure:
-        faults += move.misses(answers)
+    late = [lane for lane in verdict.latencies if verdict.of(lane) > latest and lane not in verdict.missing]
+    found = {
+        "pushes of others had not arrived after": [f"{lane} {verdict.of(lane):.0f} s" for lane in verdict.missing],
+        "pushes of others were late:": [f"{lane} {verdict.of(lane):.1f} s" for lane in late],
+        "/readyz": sorted(set(map(str, verdict.unready))), "posts of others refused:": sorted(set(map(str, verdict.refused))),
+        "fetches of others failed:": sorted(set(map(str, verdict.failed_fetches))),
+    }
+    faults = [*harms, *([failure] if failure else move.misses(answers)), *(f"{text} {', '.join(what)}" for text, what in found.items() if what)]
     about = {"title": move.title, "tried": move.tried, "role": move.role}
     return about | measured(verdict) | {"answers": answers, "seconds": seconds, "faults": faults}
 
@@ -45,7 +35,8 @@ def line(number, result):
 def write(path, results, quiet):
     """Replaces the table in the file, and keeps its column about the earlier version."""
     text = path.read_text()
-    kept = earlier_column(text)
+    cells = [row.strip("| ").split(" | ") for row in text[text.index(BEGIN) : text.index(END)].splitlines() if re.match(r"\| \d+ \|", row)]
+    kept = {row[1]: row[3].replace("\\|", "|") for row in cells}
     rows = ["| | move | what was tried | before | answers now | latest push of others | verdict |", "|---|---|---|---|---|---|---|"]
     for number, entry in enumerate(results, 1):
         tries = f", at try {entry['tries']}" if entry["tries"] > 1 else ""
@@ -60,13 +51,6 @@ def write(path, results, quiet):
     worst = max(window["worst"] for window in quiet) * 1000
     rows += ["", f"Between the moves, the slowest of {sum(window['posts'] for window in quiet)} pushes took {worst:.0f} ms."]
     path.write_text(text[: text.index(BEGIN) + len(BEGIN)] + "\n\n" + "\n".join(rows) + "\n\n" + text[text.index(END):])
-
-
-def earlier_column(text):
-    """The table's column about the earlier version, by move."""
-    rows = text[text.index(BEGIN) : text.index(END)].splitlines()
-    cells = [row.strip("| ").split(" | ") for row in rows if re.match(r"\| \d+ \|", row)]
-    return {row[1]: row[3].replace("\\|", "|") for row in cells}
 
 
 def answers(entry):

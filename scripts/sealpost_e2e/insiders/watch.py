@@ -3,6 +3,7 @@
 The latency of a push runs from the beginning of its `POST` to its arrival at the provider, by the machine's clock.
 """
 
+import functools
 import http.client
 import json
 import multiprocessing
@@ -11,12 +12,11 @@ import secrets
 import threading
 import time
 
-from sealpost_e2e import outbox
+from sealpost_e2e import crew, outbox, require
 from sealpost_e2e.insiders.site import LANES
 
 PERIOD, READY_PERIOD = 0.25, 0.1
-# Seconds to wait for late pushes at the end of a window.
-TIMEOUT = 20
+TIMEOUT = 20  # Seconds to wait for late pushes at the end of a window.
 ADDRESS = "127.0.0.10"
 
 
@@ -32,16 +32,14 @@ class Window:
         started = multiprocessing.Event()
         self.process = multiprocessing.Process(target=Honest(site, self.over, started, other).run, daemon=True)
         self.process.start()
-        if not started.wait(60):
-            raise SystemExit("the honest cannot begin")
+        require(started.wait(60), "the honest cannot begin")
 
     def end(self):
         """Waits for the missing pushes, and judges the window."""
         self.over.set()
         deadline = time.time() + TIMEOUT
         while not self.pipe.poll(0.2):
-            if not self.process.is_alive() or time.time() > deadline + 60:
-                raise SystemExit("the honest did not come to their end")
+            require(self.process.is_alive() and time.time() <= deadline + 60, "the honest did not come to their end")
         noted = self.pipe.recv()
         while True:
             latencies, missing = self.match(noted)
@@ -90,13 +88,9 @@ class Window:
     def arrived(self):
         """The arrival times at the providers, by lane and key."""
         times = {}
-        with open(self.site.folder / "received") as file:
-            file.seek(self.offset)
-            for line in file:
-                if line.endswith("\n"):
-                    milliseconds, platform, push, outcome, _ = line.split(" ", 4)
-                    if outcome == "200":
-                        times.setdefault((platform, push), []).append(int(milliseconds) / 1000)
+        for at, platform, push, outcome, _ in self.site.received(self.offset):
+            if outcome == "200":
+                times.setdefault((platform, push), []).append(at)
         with open(self.site.arrivals) as file:
             file.seek(self.arrivals_offset)
             for line in file:
@@ -133,22 +127,32 @@ class Honest:
         self.streaming = streaming
         listening.start()
         streaming.wait(30)
-        id = self.site.fetched
-        threads = [threading.Thread(target=self.post, args=(lane,)) for lane in LANES]
-        threads.append(threading.Thread(target=self.ask, args=("ready", "/readyz", {})))
-        fields = {"Authorization": self.site.publisher}
-        threads.append(threading.Thread(target=self.ask, args=("fetches", f"/api/notifications/{id}", fields)))
-        threads.append(threading.Thread(target=self.flush))
-        for thread in threads:
-            thread.start()
-        self.started.set()
-        for thread in threads:
-            thread.join()
-        self.await_events()
+        fetch, fields = f"/api/notifications/{self.site.fetched}", {"Authorization": self.site.publisher}
+        works = [functools.partial(self.post, lane) for lane in LANES]
+        works += [functools.partial(self.ask, "ready", "/readyz", {}), functools.partial(self.ask, "fetches", fetch, fields), self.flush]
+        with crew.Crew(*works, ends=self.over):
+            self.started.set()
+            self.over.wait()
+        wanted = [("stream", str(id)) for lane, _, id, _ in self.noted["posts"] if lane == "stream"]
+        deadline = time.time() + TIMEOUT
+        while time.time() < deadline and any(key not in self.noted["events"] for key in wanted):
+            time.sleep(0.05)
         self.pipe.send(self.noted)
 
     def connect(self):
         return http.client.HTTPConnection("127.0.0.1", self.site.port, timeout=30, source_address=(ADDRESS, 0))
+
+    def request(self, connection, *request, tries):
+        """The status and body of an answer, or an error's name. A kept connection may end at any time."""
+        for _ in range(tries):
+            try:
+                connection.request(*request)
+                response = connection.getresponse()
+                return response.status, response.read()
+            except (OSError, http.client.HTTPException) as error:
+                failure = type(error).__name__
+                connection.close()
+        return failure, b""
 
     def post(self, lane):
         connection, number, users = self.connect(), 0, self.site.devices[lane]
@@ -158,18 +162,8 @@ class Honest:
             start, index = time.time(), number % len(users)
             body = json.dumps({"Payload": f"to {lane}", "To": [f"username:{users[index][0]}"], "ExpiresIn": 600})
             fields = {"Authorization": self.site.publisher, "Idempotency-Key": secrets.token_hex(16)}
-            status, answer = None, b""
-            for _ in range(3):
-                try:
-                    connection.request("POST", "/api/notifications", body, fields)
-                    response = connection.getresponse()
-                    status, answer = response.status, response.read()
-                    break
-                except (OSError, http.client.HTTPException) as error:
-                    # A kept connection may end at any time; the idempotency key makes a repetition safe.
-                    status = type(error).__name__
-                    connection.close()
-                    connection = self.connect()
+            # The idempotency key makes a repetition safe.
+            status, answer = self.request(connection, "POST", "/api/notifications", body, fields, tries=3)
             if status == 201:
                 self.noted["posts"].append((lane, index, json.loads(answer)["Id"], start))
             else:
@@ -180,18 +174,8 @@ class Honest:
     def ask(self, name, path, fields):
         connection = self.connect()
         while not self.over.is_set():
-            start, status = time.time(), None
-            for _ in range(2):
-                try:
-                    connection.request("GET", path, headers=fields)
-                    response = connection.getresponse()
-                    status = response.status
-                    response.read()
-                    break
-                except (OSError, http.client.HTTPException) as error:
-                    status = type(error).__name__
-                    connection.close()
-                    connection = self.connect()
+            start = time.time()
+            status, _ = self.request(connection, "GET", path, None, fields, tries=2)
             self.noted[name].append((status, time.time() - start))
             self.over.wait(max(0, start + READY_PERIOD - time.time()))
 
@@ -223,12 +207,6 @@ class Honest:
                         last = {"Last-Event-ID": id}
             except (OSError, http.client.HTTPException):
                 time.sleep(0.05)
-
-    def await_events(self):
-        wanted = [("stream", str(id)) for lane, _, id, _ in self.noted["posts"] if lane == "stream"]
-        deadline = time.time() + TIMEOUT
-        while time.time() < deadline and any(key not in self.noted["events"] for key in wanted):
-            time.sleep(0.05)
 
 
 def summary(verdict):

@@ -1,11 +1,9 @@
 """Tests the client for Android over TLS, behind proxies that cache, change, truncate and invent answers.
 
-Clients with empty storage make five calls through each proxy of `Interferer+all.swift`, with a pinned key and without. With a
-key they never trust a wrong answer, and name each interference as the other clients do. A client with cached content shows it
-with its date. The program also checks without the client that each proxy does harm.
-
-With TLS alone, clients name certificates that are neither trusted nor pinned, send each entry of the outbox once, and end the
-registration at the server when they sign out.
+Clients with empty storage make five calls through each proxy of `interferers`, with a pinned key and without. With a key they
+never trust a wrong answer, and name each interference. A client with cached content shows it with its date. The program also
+checks without the client that each proxy does harm. With TLS alone, clients name certificates that are neither trusted nor
+pinned, send each entry of the outbox once, and end the registration at the server when they sign out.
 """
 
 import http.client
@@ -16,10 +14,11 @@ import re
 import subprocess
 import tempfile
 
-from sealpost_e2e import api, interferers, processes, rig, tls
+from sealpost_e2e import api, interferers, listening, processes, require, rig, tls
 from sealpost_e2e.rig import ROOT
 
 ACCEPT = 'sig=("@status" "content-digest" "mytoken";req "@method";req "@path";req "@query";req "sealpost-account")'
+OPTIONS = {"--only": {"help": "proxies whose name contains this"}}
 
 
 class Phone:
@@ -28,8 +27,7 @@ class Phone:
     def __init__(self, folder):
         self.certificate, self.key = tls.make_certificate(folder)
         self.server = None
-        # The session of all new clients; without one they use name and password.
-        self.session = {}
+        self.session = {}  # The session of all new clients; without one they use name and password.
         self.count = 0
         self.process = subprocess.Popen(
             [ROOT / "scripts/android-client", "run", "ClientProgram", self.certificate],
@@ -38,16 +36,13 @@ class Phone:
 
     def front(self, port):
         """TLS in front of a port: the server of all new clients."""
-        front = interferers.TLSFront(port, self.certificate, self.key)
+        front = listening.Forwarder(port, tls.serving(self.certificate, self.key))
         self.server = f"https://localhost:{front.port}"
         self.session = {}
         return front
 
     def sign_in(self, keys):
-        """Begins a session for all new clients.
-
-        A client with a password first requests its account, and that request would meet the proxy.
-        """
+        """Begins a session for all new clients: with a password, their first request would be another one."""
         self.session = {}
         self.session = self.ask(self.new(), "signIn", keys)["value"]
 
@@ -71,18 +66,8 @@ class Phone:
         self.process.wait(timeout=300)
 
 
-class Truth:
-    """The daemon's answers without a proxy."""
-
-    def __init__(self, site):
-        self.site = site
-
-    def ask(self, method, path, body=None):
-        connection = self.site.connect()
-        try:
-            return api.ask(connection, method, path, body)
-        finally:
-            connection.close()
+class Site(rig.Rig):
+    """A daemon, and its answers without a proxy."""
 
     def item(self, id):
         return self.ask("GET", f"/api/notifications/{id}")
@@ -138,7 +123,7 @@ def harm(interferer, site, chain, id):
     return found
 
 
-def outcome(phone, truth, call, client, keys, id, may_ask=True):
+def outcome(phone, site, call, client, keys, id, may_ask=True):
     """The outcome of a call: fresh, wrong, cached, or the kind of an interference."""
     answer = phone.ask(client, call, keys, id=id)
     if "kind" in answer and "value" not in answer:
@@ -152,16 +137,10 @@ def outcome(phone, truth, call, client, keys, id, may_ask=True):
         return answer.get("kind", answer["cached"].lower()) if answer["value"] == [] else "cached"
     if not may_ask:
         return "wrong"
-    value = answer["value"]
     if call == "register":
-        right = value in truth.devices()
-    else:
-        wanted = {
-            "notification": lambda: truth.item(id), "sync": truth.inbox, "markRead": lambda: truth.item(id),
-            "markAllRead": lambda: [id],
-        }
-        right = bare(value) == bare(wanted[call]())
-    return "fresh" if right else "wrong"
+        return "fresh" if answer["value"] in site.devices() else "wrong"
+    wanted = site.inbox() if call == "sync" else [id] if call == "markAllRead" else site.item(id)
+    return "fresh" if bare(answer["value"]) == bare(wanted) else "wrong"
 
 
 def bare(value):
@@ -177,17 +156,16 @@ def visit(options, phone, interferer, signed, failures):
         if found != wanted:
             failures.append(f"{interferer.name}, {'signed' if signed else 'unsigned'}, {what}: {found}, not {wanted}")
 
-    with rig.Rig(options.sealpost, SERVER_TRUSTEDPROXIES="[127.0.0.1]") as site:
+    with Site(options.sealpost, SERVER_TRUSTEDPROXIES="[127.0.0.1]") as site:
         daemon, _ = site.serve()
-        interferers.drain(daemon)
-        truth = Truth(site)
-        id = truth.ask("POST", "/api/notifications", interferer.payload)["Id"]
-        truth.ask("PATCH", f"/api/notifications/{id}", {"Read": True})
+        processes.drain(daemon)
+        id = site.ask("POST", "/api/notifications", interferer.payload)["Id"]
+        site.ask("PATCH", f"/api/notifications/{id}", {"Read": True})
         chain = interferers.Chain(site)
         chain.replace(["haproxy"])
         front = phone.front(chain.port)
         old = phone.new()
-        keys = truth.keys() if signed else []
+        keys = site.keys() if signed else []
         phone.sign_in(keys)
         expect(phone.ask(old, "notification", keys, id=id).get("value", {}).get("Id"), id, "the first fetch")
         cached = phone.ask(old, "sync", keys).get("value")
@@ -197,12 +175,12 @@ def visit(options, phone, interferer, signed, failures):
         if interferer.is_cache:
             # Fetches come last: a cache evicts a resource that a request through it changes (RFC 9111 section 4.4).
             for call in reversed(interferers.CALLS):
-                expect(outcome(phone, truth, call, phone.new(), keys, id), "fresh", f"the first {call}")
+                expect(outcome(phone, site, call, phone.new(), keys, id), "fresh", f"the first {call}")
             phone.ask(old, "sync", keys)
         if interferer not in interferers.WIRES and not harm(interferer, site, chain, id):
             failures.append(f"{interferer.name} does no harm")
-        truth.ask("PATCH", f"/api/notifications/{id}", {"Read": False})
-        truth.ask("POST", "/api/notifications", "a second secret")
+        site.ask("PATCH", f"/api/notifications/{id}", {"Read": False})
+        site.ask("POST", "/api/notifications", "a second secret")
         if interferer.needs_no_daemon:
             processes.run("kill", "-TERM", daemon.pid)
             daemon.wait(timeout=60)
@@ -216,17 +194,16 @@ def visit(options, phone, interferer, signed, failures):
             shown = phone.ask(old, "sync", keys)
             if interferer.is_cache and "cached" not in shown:
                 # HAProxy and Squid let conditions pass, and keep no 304.
-                expect(bare(shown.get("value")), bare(truth.inbox()), "the inbox past a cache")
+                expect(bare(shown.get("value")), bare(site.inbox()), "the inbox past a cache")
             else:
                 expect((shown.get("value"), "cached" in shown), (cached, True), "the cached inbox")
         findings = {}
         for call in interferers.CALLS:
             finding = interferer.finding(call, signed)
-            found = outcome(phone, truth, call, phone.new(), keys, id, may_ask=not interferer.needs_no_daemon)
+            found = outcome(phone, site, call, phone.new(), keys, id, may_ask=not interferer.needs_no_daemon)
             wanted = {interferers.TRUTH: {"fresh"}, interferers.BELIEF: {"wrong"}}.get(finding) if isinstance(finding, str) else finding
             findings[call] = found
-            if found not in wanted:
-                failures.append(f"{interferer.name}, {'signed' if signed else 'unsigned'}, {call}: {found}, not {wanted}")
+            expect(found, found if found in wanted else wanted, call)
         print(f"{'signed  ' if signed else 'unsigned'}  {interferer.name:44}", " ".join(findings.values()), flush=True)
         front.close()
         chain.stop()
@@ -235,83 +212,61 @@ def visit(options, phone, interferer, signed, failures):
 
 def certificates_and_outbox(options, phone):
     """TLS without a proxy: untrusted certificates, and requests that must happen once."""
-    with rig.Rig(options.sealpost) as site:
+    with Site(options.sealpost) as site:
         daemon, _ = site.serve()
-        interferers.drain(daemon)
-        truth = Truth(site)
-        id = truth.ask("POST", "/api/notifications", "a secret text")["Id"]
+        processes.drain(daemon)
+        id = site.ask("POST", "/api/notifications", "a secret text")["Id"]
         front = phone.front(site.port)
-        keys = truth.keys()
+        keys = site.keys()
         pin = processes.run(
             "sh", "-c", f"openssl x509 -in {phone.certificate} -pubkey -noout | openssl pkey -pubin -outform der"
             " | openssl dgst -sha256 -binary | base64",
         ).strip()
         for rest, wanted in (({"distrusts": True}, "untrustedKey"), ({"pin": "A" * 43 + "="}, "untrustedKey"), ({"pin": pin}, None)):
             found = phone.ask(phone.new(), "notification", keys, id=id, **rest).get("kind")
-            if found != wanted:
-                raise SystemExit(f"{rest}: {found}, not {wanted}")
+            require(found == wanted, f"{rest}: {found}, not {wanted}")
         client = phone.new()
         phone.ask(client, "sync", keys)
         phone.ask(client, "later", keys, id=id, payload="sent later")
         inbox = phone.ask(client, "sync", keys)["value"]
         if sorted((item["Payload"], item["Read"]) for item in inbox) != [("a secret text", True), ("sent later", False)]:
             raise SystemExit(f"the outbox left {inbox}")
-        if phone.ask(client, "unread", keys, id=id)["value"]["Read"] or truth.item(id)["Read"]:
-            raise SystemExit("it is still read")
+        require(not phone.ask(client, "unread", keys, id=id)["value"]["Read"] and not site.item(id)["Read"], "it is still read")
         phone.ask(client, "dismiss", keys, id=id)
-        read_once(phone, truth, client, keys)
+        read_once(phone, site, client, keys)
         phone.ask(client, "register", keys)
-        if [item["Payload"] for item in truth.inbox()] != ["sent later"] or len(truth.devices()) != 1:
-            raise SystemExit("neither dismissed nor registered")
-        if not phone.ask(client, "signOut", keys)["value"]:
-            raise SystemExit("the server does not know of the sign-out")
-        if truth.devices():
-            raise SystemExit("signed out, and still registered")
-        if phone.ask(client, "sync", keys).get("reason") != "SIGNED_OUT":
-            raise SystemExit("signed out, and still in")
+        require([item["Payload"] for item in site.inbox()] == ["sent later"] and len(site.devices()) == 1, "neither dismissed nor registered")
+        require(phone.ask(client, "signOut", keys)["value"], "the server does not know of the sign-out")
+        require(not site.devices(), "signed out, and still registered")
+        require(phone.ask(client, "sync", keys).get("reason") == "SIGNED_OUT", "signed out, and still in")
         code_and_topic(site, phone, keys)
         front.close()
 
 
 def code_and_topic(site, phone, keys):
     """A user without a password signs in with a code, and the device joins a topic."""
-    command = ([site.sealpost, "user", *words] for words in (("add", "dora", "--no-password"), ("code", "dora")))
-    answers = [
-        subprocess.run(words, cwd=site.folder, env=site.environment, check=True, capture_output=True, text=True).stdout
-        for words in command
-    ]
-    code = re.search(r"[A-Z0-9]+(-[A-Z0-9]+)+|[A-Z0-9]{25}", answers[1])[0]
+    site.call("user", "add", "dora", "--no-password")
+    code = re.search(r"[A-Z0-9]+(-[A-Z0-9]+)+|[A-Z0-9]{25}", site.call("user", "code", "dora"))[0]
     client = phone.new()
     dora = {"user": "dora", "stored": True}
-    if (refused := phone.ask(client, "enrol", keys, code="A" * 25, **dora)).get("reason") != "PROBLEM":
-        raise SystemExit(f"a wrong code: {refused}")
-    if not phone.ask(client, "enrol", keys, code=code, **dora).get("value"):
-        raise SystemExit("the code does not sign in")
-    if phone.ask(client, "sync", keys).get("value") != []:
-        raise SystemExit("the stored token does not sign in")
+    require((refused := phone.ask(client, "enrol", keys, code="A" * 25, **dora)).get("reason") == "PROBLEM", f"a wrong code: {refused}")
+    require(phone.ask(client, "enrol", keys, code=code, **dora).get("value"), "the code does not sign in")
+    require(phone.ask(client, "sync", keys).get("value") == [], "the stored token does not sign in")
     id = phone.ask(client, "register", keys)["value"]
     phone.ask(client, "join", keys)
-    if (devices := phone.ask(client, "devices", keys).get("value")) != [f"{id} [news, username:dora]"]:
-        raise SystemExit(f"the devices: {devices}")
+    require((devices := phone.ask(client, "devices", keys).get("value")) == [f"{id} [news, username:dora]"], f"the devices: {devices}")
     phone.ask(client, "signOut", keys)
 
 
-def read_once(phone, truth, client, keys):
+def read_once(phone, site, client, keys):
     """The worker's notification contains no payload; the app fetches it when opened."""
-    id = truth.ask("POST", "/api/notifications", {"Payload": "for one reading", "ReadOnce": True})["Id"]
+    id = site.ask("POST", "/api/notifications", {"Payload": "for one reading", "ReadOnce": True})["Id"]
     for _ in range(2):
         shown = phone.ask(client, "preview", keys, id=id)["value"]
-        if "Payload" in shown or not shown.get("ReadOnce"):
-            raise SystemExit(f"the worker shows {shown}")
-    if (read := phone.ask(client, "notification", keys, id=id)["value"].get("Payload")) != "for one reading":
-        raise SystemExit(f"its reader finds {read}")
+        require("Payload" not in shown and shown.get("ReadOnce"), f"the worker shows {shown}")
+    require((read := phone.ask(client, "notification", keys, id=id)["value"].get("Payload")) == "for one reading", f"its reader finds {read}")
     phone.ask(client, "taken", keys, id=id)
-    if phone.ask(client, "preview", keys, id=id)["value"] is not None:
-        raise SystemExit("it was taken, and is still shown")
-
-
-def add_options(parser):
-    parser.add_argument("--only", help="proxies whose name contains this")
+    require(phone.ask(client, "preview", keys, id=id)["value"] is None, "it was taken, and is still shown")
 
 
 def run(options):
@@ -328,8 +283,7 @@ def run(options):
                 failures.append(f"{interferer.name}: a wrong answer was accepted")
             found += outcomes
         phone.end()
-    if failures:
-        raise SystemExit("\n".join(failures))
+    require(not failures, "\n".join(failures))
     named = sum(outcome not in ("fresh", "wrong") for outcome in found)
     print(f"{len(found)} calls: {named} interferences named, {found.count('fresh')} truths, {found.count('wrong')} believed"
           " for want of a signature, none of them with one")

@@ -1,34 +1,28 @@
 """Tests cross-origin protection: Chromium, with an administrator's saved password, visits hostile and allowed pages.
 
-Each attack runs on a page of another site, of the same site, and of an opaque origin: forms, scripts' requests, images, frames,
-WebSockets and event streams. It must change and read nothing, and the daemon's log must have its refusal. Pages of the
-server's own origin and of an allowed one can do everything, and read all documented answers.
-
-1. Over TLS through a relay that removes `Origin` and `Sec-Fetch-Site`, by which the daemon decides. Here the same attacks must
-   do harm, or the program could not fail.
-2. Over the daemon's own TLS.
-3. In clear, where browsers send only `Origin`, and not with images, scripts and frames: these may leave receipts, take
-   pushes and learn whether an id exists, but read nothing.
+Each attack runs on a page of another site, of the same site, and of an opaque origin. It must change and read nothing, and the
+daemon's log must have its refusal. Pages of the server's own origin and of an allowed one can do everything, and read all
+documented answers. This is so over the daemon's own TLS. In clear, browsers send only `Origin`, and not with images, scripts and
+frames: these may leave receipts, take pushes and learn whether an id exists, but read nothing. Before that, a relay removes
+`Origin` and `Sec-Fetch-Site`: there the same attacks must do harm, or the program could not fail.
 """
 
 import collections
+import contextlib
 import json
 import pathlib
 import re
 import socket
-import sqlite3
-import ssl
 import tempfile
 import threading
 import urllib.parse
 
-from sealpost_e2e import api, chromium, listening, processes, rig, tls
+from sealpost_e2e import api, chromium, listening, processes, require, rig, tls
 
 SERVER, APP = "push.example", "app.example"
 # The attackers' pages, by their relation to the server. The last are sandboxed: their origin is `null`.
 HOSTILE = {"another site": "evil.example", "the same site": "blog.push.example", "no origin": "evil.example/sandboxed"}
 
-# MARK: Attacks
 
 # Each is JavaScript on a page, with `base`, the server's address, and `id`, a notification for the user. It returns
 # what it has read, or null. In clear the daemon cannot recognize the pages behind attacks named "get…".
@@ -109,16 +103,11 @@ HARMFUL = {
     "get image", "get script", "get style", "get without CORS", "get frame", "get frame of a stream",
 }
 
-# MARK: Actions of an allowed page
 
 APP_SCRIPT = """(async () => {
     const ask = async (path, options = {}) => {
         const response = await fetch(base + path, {cache: 'no-store', ...options, headers: {MyToken: '1000', ...options.headers}});
-        const fields = {};
-        for (const name of ['MyToken', 'ETag', 'Location', 'RateLimit', 'Retry-After', 'X-Request-Id', 'Content-Digest',
-            'Signature-Input', 'Signature', 'Strict-Transport-Security']) fields[name] = response.headers.get(name);
-        const text = await response.text();
-        return {status: response.status, fields, text};
+        return {status: response.status, fields: Object.fromEntries(response.headers), text: await response.text()};
     };
     const mine = {Authorization: basic}, sign = 'sig=("@status" "content-digest" "mytoken";req)';
     const result = {};
@@ -127,9 +116,9 @@ APP_SCRIPT = """(async () => {
         {method: 'PUT', headers: {...mine, 'Content-Type': 'application/json'}, body: '{"Platform":"stream"}'});
     result.sent = await ask('/api/notifications', {method: 'POST', body: '{"Payload":"from the app"}',
         headers: {...mine, 'Idempotency-Key': '"one"', 'Accept-Signature': sign, Prefer: 'return=minimal'}});
-    result.item = await ask(result.sent.fields.Location, {headers: mine});
-    result.unchanged = await ask(result.sent.fields.Location, {headers: {...mine, 'If-None-Match': result.item.fields.ETag}});
-    result.marked = await ask(result.sent.fields.Location, {method: 'PATCH', headers: mine, body: '{"Read":true}'});
+    result.item = await ask(result.sent.fields.location, {headers: mine});
+    result.unchanged = await ask(result.sent.fields.location, {headers: {...mine, 'If-None-Match': result.item.fields.etag}});
+    result.marked = await ask(result.sent.fields.location, {method: 'PATCH', headers: mine, body: '{"Read":true}'});
     result.stranger = await ask('/api/register', {credentials: 'omit'});
     // With the password that the browser keeps.
     result.ambient = await ask('/api/register', {credentials: 'include'});
@@ -138,12 +127,9 @@ APP_SCRIPT = """(async () => {
         stream.onmessage = event => { stream.close(); done(event.data) };
         stream.onerror = () => { stream.close(); done('an error') };
     });
-    result.gone = await ask(result.sent.fields.Location, {method: 'DELETE', headers: mine});
+    result.gone = await ask(result.sent.fields.location, {method: 'DELETE', headers: mine});
     return result;
 })()"""
-
-
-# MARK: The site
 
 
 class Relay(listening.Listener):
@@ -154,26 +140,15 @@ class Relay(listening.Listener):
         super().__init__()
 
     def serve(self, connection):
-        try:
+        with contextlib.suppress(OSError):  # One of the two went.
             with self.context.wrap_socket(connection, server_side=True) as client:
-                head, _, body = receive_until(client, b"\r\n\r\n").partition(b"\r\n\r\n")
+                head, _, body = listening.receive_until(client, b"\r\n\r\n").partition(b"\r\n\r\n")
                 first, *lines = head.split(b"\r\n")
                 kept = [line for line in lines if not re.match(rb"(?i)(origin|sec-fetch-[a-z]+|connection):", line)]
                 with tls.trusting().wrap_socket(socket.create_connection(("127.0.0.1", self.upstream))) as daemon:
                     daemon.sendall(b"\r\n".join([first, *kept, b"Connection: close", b"", body]))
                     threading.Thread(target=listening.pump, args=(client, daemon), daemon=True).start()
                     listening.pump(daemon, client)
-        except OSError:
-            pass  # One of the two went.
-
-
-def receive_until(stream, end):
-    bytes = b""
-    while end not in bytes:
-        if not (more := stream.recv(65536)):
-            raise ConnectionError
-        bytes += more
-    return bytes
 
 
 class Site(rig.Rig):
@@ -192,12 +167,8 @@ class Site(rig.Rig):
             process = self.start_daemon(stderr=log)
         processes.wait_until(lambda: "serving" in self.log.read_text(), 60, "the daemon", process)
         # Pushes to this stream device wait for a connection, by its user or an attacker.
-        id = api.ask(self.connect(), "POST", "/api/register")
-        api.ask(self.connect(), "PUT", f"/api/register/{id}", {"Platform": "stream"})
+        api.register(self.connect(), Platform="stream")
         return process
-
-    def connect(self):
-        return api.connect(self.port, context=self.context)
 
     def requests(self):
         """Method and status of each request so far."""
@@ -206,15 +177,11 @@ class Site(rig.Rig):
 
     def state(self):
         """Database values that a forged request could change."""
-        queries = {
-            "users": "select count(*) from user", "tokens": "select count(*) from token",
-            "devices": "select count(*) from device", "notifications": "select count(*) from notification",
-            "receipts": "select count(*) from recipient where fetched_at is not null",
-            "pushes": "select count(*) from delivery where state = 'accepted'",
-            "audit": "select count(*) from audit",
+        rows = {
+            "users": "user", "tokens": "token", "devices": "device", "notifications": "notification", "audit": "audit",
+            "receipts": "recipient where fetched_at is not null", "pushes": "delivery where state = 'accepted'",
         }
-        with sqlite3.connect(f"file:{self.folder / 'var/sealpost.db'}?mode=ro", uri=True, timeout=30) as database:
-            return {name: database.execute(query).fetchone()[0] for name, query in queries.items()}
+        return {name: self.read(f"select count(*) from {of}") for name, of in rows.items()}
 
     def changes_since(self, before):
         return {name: (before[name], value) for name, value in self.state().items() if value != before[name]}
@@ -228,18 +195,10 @@ class Site(rig.Rig):
         processes.wait_until(lambda: self.state()["receipts"] > before, 30, "a receipt")
 
 
-# MARK: The run
-
-
-def add_options(parser):
-    parser.add_argument("--chromium", default="chromium", help="the browser (chromium)")
-
-
 def run(options):
     with tempfile.TemporaryDirectory(prefix="sealpost-") as folder:
         files = tls.make_certificate(pathlib.Path(folder))
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(*files)
+        context = tls.serving(*files)
         harm = attack_without_protection(options, context, files)
         tls_counts = attack(options, "https", context, files)
         clear_counts = attack(options, "http", None, files)
@@ -251,27 +210,24 @@ def run(options):
         f"nothing. The server's own page and the allowed one did and read all."
     )
     missing = HARMFUL - harm
-    if missing:
-        raise SystemExit(f"without protection these did no harm, so that they prove nothing: {', '.join(sorted(missing))}")
+    require(not missing, f"without protection these did no harm, so that they prove nothing: {', '.join(sorted(missing))}")
 
 
 def attack_without_protection(options, context, files):
     """The attacks that had an effect from the page of another site."""
     pages = chromium.Pages(context)
-    with Site(options.sealpost, "https", pages.port, files) as site, browser(options) as chromium_:
+    with Site(options.sealpost, "https", pages.port, files) as site, chromium.Chromium() as browser:
         daemon = site.serve()
         relay = Relay(context, site.port)
         base = f"https://{SERVER}:{relay.port}"
-        sign_in(chromium_, base)
+        sign_in(browser, base)
         harm = set()
         for name, script in ATTACKS.items():
-            page, id, before = prepare(site, chromium_, f"https://{HOSTILE['another site']}:{pages.port}/")
+            page, id, before = prepare(site, browser, f"https://{HOSTILE['another site']}:{pages.port}/")
             run_attack(page, base, id, script, name)
-            try:
+            with contextlib.suppress(SystemExit):  # It had no effect; the caller judges that.
                 processes.wait_until(lambda: site.changes_since(before), 2, "a change")
                 harm.add(name)
-            except SystemExit:
-                pass  # It had no effect; the caller judges that.
             page.close()
         processes.terminate(daemon)
     return harm
@@ -281,17 +237,17 @@ def attack(options, scheme, context, files):
     """Runs all attacks. Returns how many the daemon has refused, and how many ended with their preflight."""
     pages = chromium.Pages(context)
     counts = collections.Counter()
-    with Site(options.sealpost, scheme, pages.port, files) as site, browser(options) as chromium_:
+    with Site(options.sealpost, scheme, pages.port, files) as site, chromium.Chromium() as browser:
         daemon = site.serve()
         base = f"{scheme}://{SERVER}:{site.port}"
-        sign_in(chromium_, base)
-        check_own_page(site, chromium_, base)
+        sign_in(browser, base)
+        check_own_page(site, browser, base)
         site.flush_receipts()
         visits = [(scheme == "http" and name.startswith("get"), place, name) for place in HOSTILE for name in ATTACKS]
         # Attacks without an answer come last: the daemon notices late that their stream was left.
         for is_unknown, place, name in sorted(visits, key=lambda visit: visit[0]):
             host, _, path = HOSTILE[place].partition("/")
-            page, id, before = prepare(site, chromium_, f"{scheme}://{host}:{pages.port}/{path}")
+            page, id, before = prepare(site, browser, f"{scheme}://{host}:{pages.port}/{path}")
             asked = len(site.requests())
             read = run_attack(page, base, id, ATTACKS[name], name)
             processes.wait_until(lambda: len(site.requests()) > asked, 20, f"a request of \"{name}\" from {place}")
@@ -302,45 +258,30 @@ def attack(options, scheme, context, files):
             if changes and not (is_unknown and changes.keys() <= {"receipts", "pushes"}):
                 raise SystemExit(f"\"{name}\" from {place} over {scheme} has changed {changes}")
             # An existing object is shown, a missing one is not: in clear the attacker learns this.
-            if read is not None and not (is_unknown and name == "get by trying"):
-                raise SystemExit(f"\"{name}\" from {place} over {scheme} has read {str(read)[:300]}")
+            require(read is None or (is_unknown and name == "get by trying"), f"\"{name}\" from {place} over {scheme} has read {str(read)[:300]}")
             if not stopped and not is_unknown and not all(status == "403" for _, status in answers):
                 raise SystemExit(f"\"{name}\" from {place} over {scheme} was answered with {answers}")
             counts["passed" if is_unknown else "stopped" if stopped else "refused"] += 1
         site.flush_receipts()
         if scheme == "https":
-            check_receipts(site)
-        check_app(chromium_, f"{scheme}://{APP}:{pages.port}/", base)
+            receipts = site.state()["receipts"]
+            require(receipts == 3, f"{receipts} receipts instead of 3, of the own page and of the two fences")
+        check_app(browser, f"{scheme}://{APP}:{pages.port}/", base)
         processes.terminate(daemon)
     return counts
-
-
-def browser(options):
-    """A browser with a temporary profile."""
-    profile = tempfile.TemporaryDirectory(prefix="sealpost-browser-", ignore_cleanup_errors=True)
-
-    class Browser(chromium.Chromium):
-        def __exit__(self, *reasons):
-            super().__exit__(*reasons)
-            profile.cleanup()
-
-    return Browser(profile.name, options.chromium)
 
 
 def sign_in(browser, base):
     """Gives the browser the administrator's password, as at its prompt; it saves it for all below /api."""
     credentials = f"alice:{urllib.parse.quote(api.PASSWORD)}@"
     page = browser.open(base.replace("://", f"://{credentials}") + "/api/users")
-    if '"alice"' not in page.evaluate("document.body.innerText"):
-        raise SystemExit("the browser could not sign in")
+    require('"alice"' in page.evaluate("document.body.innerText"), "the browser could not sign in")
     page.close()
 
 
 def prepare(site, browser, url):
     """A hostile page, a notification that nobody has fetched, and the database's values."""
-    connection = site.connect()
-    id = api.post(connection, "a secret")
-    connection.close()
+    id = site.post("a secret")
     return browser.open(url), id, site.state()
 
 
@@ -365,13 +306,6 @@ def check_own_page(site, browser, base):
         raise SystemExit(f"the server's own page could not send: {sent[:300]} {listed[:300]}")
 
 
-def check_receipts(site):
-    """Checks that only the own page and the two markers have fetched."""
-    receipts = site.state()["receipts"]
-    if receipts != 3:
-        raise SystemExit(f"{receipts} receipts instead of 3, of the own page and of the two fences")
-
-
 def check_app(browser, url, base):
     """Checks that a page of the allowed origin can do all, and read what it needs."""
     page = browser.open(url)
@@ -379,17 +313,11 @@ def check_app(browser, url, base):
     result = page.evaluate(f"(() => {{ {constants} return {APP_SCRIPT}; }})()")
     page.close()
     statuses = {name: answer["status"] for name, answer in result.items() if isinstance(answer, dict)}
-    expected = {
-        "registered": 200, "sent": 201, "item": 200, "unchanged": 304, "marked": 200, "stranger": 401, "ambient": 200,
-        "gone": 204,
-    }
+    expected = {"registered": 200, "sent": 201, "item": 200, "unchanged": 304, "marked": 200, "stranger": 401, "ambient": 200, "gone": 204}
     wrong = [f"{statuses} instead of {expected}"] if statuses != expected else []
-    wrong += [f"{name} without MyToken" for name in statuses if result[name]["fields"]["MyToken"] != "17003"]
-    sent, item = result["sent"]["fields"], result["item"]["fields"]
-    wrong += [f"no {name}" for name in ("Location", "RateLimit", "Content-Digest", "Signature", "Signature-Input", "X-Request-Id") if not sent[name]]
-    wrong += [] if item["ETag"] else ["no ETag"]
-    wrong += [] if '"from the app"' in result["item"]["text"] else [f"the item is {result['item']['text'][:300]}"]
-    wrong += [] if "urn:sealpost:problem:unauthorized" in result["stranger"]["text"] else ["the problem cannot be read"]
-    wrong += [] if '"secureId"' in result["event"] else [f"the event is {result['event']}"]
-    if wrong:
-        raise SystemExit(f"the allowed page: {'; '.join(wrong)}")
+    wrong += [f"{name} without MyToken" for name in statuses if result[name]["fields"].get("mytoken") != "17003"]
+    missing = {"location", "ratelimit", "content-digest", "signature", "signature-input", "x-request-id"} - result["sent"]["fields"].keys()
+    wrong += [f"no {name}" for name in missing | {"etag"} - result["item"]["fields"].keys()]
+    texts = {'"from the app"': result["item"]["text"], "urn:sealpost:problem:unauthorized": result["stranger"]["text"], '"secureId"': result["event"]}
+    wrong += [f"{text[:300]} without {part}" for part, text in texts.items() if part not in text]
+    require(not wrong, f"the allowed page: {'; '.join(wrong)}")

@@ -1,15 +1,14 @@
 """Searches all output of the server for secrets after calls of every route.
 
-Users of each role call every route of `scripts/routes`, correctly and wrongly: invalid JSON, wrong types, too much content,
-other users' ids, wrong credentials, in paths, queries and fields. The requests contain three words: SECRET in passwords,
-payloads, collapse keys, credentials and fields; HANDLE in handles of devices; NAME in names and tags. SECRET and HANDLE must
-appear nowhere: log at its finest level, as text and JSON, metrics, spans, errors, database files, the system's view of the
-process; in any case, base64, hexadecimal, UTF-16 or percent encoding. NAME may appear in answers to its sender, and in the log
-of who did what.
+Users of each role call every route of `scripts/routes`, correctly and wrongly, with three words: SECRET in passwords, payloads,
+collapse keys, credentials and fields; HANDLE in handles of devices; NAME in names and tags. SECRET and HANDLE must appear nowhere:
+log at its finest level, as text and JSON, spans, errors, database files, the system's view of the process; in any case, base64,
+hexadecimal, UTF-16 or percent encoding. NAME may appear in answers to its sender, and in the log of who did what.
 """
 
 import base64
 import collections
+import contextlib
 import datetime
 import functools
 import http.client
@@ -20,7 +19,7 @@ import secrets
 import socket
 import urllib.parse
 
-from sealpost_e2e import api, collector, outbox, processes, rig
+from sealpost_e2e import api, collector, outbox, processes, require, rig
 
 ROUTES = (rig.ROOT / "scripts/routes").read_text().split("\n")[:-1]
 LETTERS = "".join(secrets.choice("bcdfghjkmnpqrstvwxz") for _ in range(24))
@@ -60,8 +59,6 @@ def run(options):
         report(results, site)
 
 
-# MARK: The search
-
 def find(bytes, word):
     """The places of a word in any encoding, with the bytes around them."""
     return [bytes[max(0, match.start() - 60) : match.end() + 60] for form in forms(word) for match in form.finditer(bytes)]
@@ -99,11 +96,8 @@ def check_search():
     disguises += [base64.urlsafe_b64encode(b"\xff\xfe" * length + letters).decode() for length in range(4)]
     disguises += ["".join(f"\\u{letter:04X}" for letter in letters)]
     for text in [text.encode() for text in disguises] + [SECRET.encode("utf-16"), SECRET.encode("utf-16-be")]:
-        if not find(text, SECRET) or find(text, HANDLE):
-            raise SystemExit(f"the search does not tell {text}")
+        require(find(text, SECRET) and not find(text, HANDLE), f"the search does not tell {text}")
 
-
-# MARK: Callers
 
 class Results:
     """The answers of each route, and the failures."""
@@ -120,8 +114,6 @@ class Results:
 
 
 class Caller:
-    """A user with a connection."""
-
     def __init__(self, site, results, number, role):
         self.site, self.results, self.number, self.role = site, results, number, role
         self.name, self.password = f"{NAME}-{number}", f"{SECRET} password {number}"
@@ -129,10 +121,7 @@ class Caller:
 
     def send(self, route, *parts, body=None, query="", fields=(), authorization=None):
         """Requests a route with these path parts. Returns the status, and the JSON or an empty object."""
-        method, pattern = route.split(" ")
-        path = pattern
-        for part in parts:
-            path = re.sub(r"\{\w+\}", lambda _: str(part), path, count=1)
+        method, path = fill(route, parts)
         headers = FIELDS | {"Authorization": authorization or api.basic(self.name, self.password)} | dict(fields)
         if body is not None and not isinstance(body, (str, bytes)):
             body = json.dumps(body)
@@ -141,7 +130,7 @@ class Caller:
                 self.connection = self.connection or self.site.connect()
                 self.connection.request(method, path + query, body, headers)
                 response = self.connection.getresponse()
-                text = b"" if "stream" in pattern and response.status == 200 else response.read()
+                text = b"" if "stream" in path and response.status == 200 else response.read()
                 break
             except (http.client.HTTPException, OSError):
                 # An early refusal may close the connection.
@@ -149,7 +138,7 @@ class Caller:
         else:
             return None, {}
         self.results.note(route, response.status, str(response.headers).encode() + text)
-        if response.will_close or "stream" in pattern:
+        if response.will_close or "stream" in path:
             self.close()
         is_json = text and "json" in response.getheader("Content-Type", "") and not response.getheader("Content-Encoding")
         return response.status, json.loads(text) if is_json else {}
@@ -159,9 +148,7 @@ class Caller:
         with socket.create_connection(("127.0.0.1", self.site.port), timeout=60) as connection:
             connection.sendall(bytes)
             connection.shutdown(socket.SHUT_WR)
-            answer = b""
-            while more := connection.recv(65536):
-                answer += more
+            answer = connection.makefile("rb").read()
         self.results.note("raw", int(answer[9:12] or 0), answer)
 
     def close(self):
@@ -170,7 +157,13 @@ class Caller:
         self.connection = None
 
 
-# MARK: Requests
+def fill(route, parts):
+    """The method of a route, and its path with these parts."""
+    method, path = route.split(" ")
+    for part in parts:
+        path = re.sub(r"\{\w+\}", lambda _: str(part), path, count=1)
+    return method, path
+
 
 def tour(caller, hook):
     """Calls all routes, allowed or not."""
@@ -270,7 +263,6 @@ def tour_notifications(caller):
 
 
 def make_mistakes(caller):
-    """Makes each of many mistakes."""
     send, post, put, fetch = caller.send, "POST /api/notifications", "PUT /api/register/{id}", "GET /api/notifications/{id}"
     quoted = urllib.parse.quote(f"{SECRET} ä\n")
     for body in (
@@ -322,16 +314,12 @@ def make_mistakes(caller):
         send(fetch, 1, authorization=authorization)
 
 
-# MARK: Places to search
-
 def look_at_process(daemon, results):
     """The system's view of the daemon: arguments, environment, and memory dumps."""
     folder = pathlib.Path(f"/proc/{daemon.pid}")
     for name in ("cmdline", "environ"):
-        try:
+        with contextlib.suppress(PermissionError):  # The kernel denies even this program the view.
             judge(f"/proc/PID/{name}", (folder / name).read_bytes(), results)
-        except PermissionError:
-            pass  # The kernel denies even this program the view.
     if not re.search(r"Max core file size +0 +0 ", (folder / "limits").read_text()):
         results.failures.add("the daemon may write core dumps")
 
@@ -403,10 +391,8 @@ def report(results, site):
     for route in ROUTES:
         if route not in WITHOUT_SUCCESS and not any(200 <= status < 400 for status in results.statuses[route]):
             results.failures.add(f"{route} was never answered with success: {dict(results.statuses[route])}")
-    for failure in sorted(results.failures):
-        print(failure)
+    print(*sorted(results.failures), sep="\n")
     total = sum(results.statuses.values(), collections.Counter())
     print(f"{total.total()} requests to {len(ROUTES)} routes, answered {dict(sorted(total.items()))}; {site.log.stat().st_size} bytes of "
         f"log: {len(results.failures)} secrets out of place")
-    if results.failures:
-        raise SystemExit(1)
+    require(not results.failures)

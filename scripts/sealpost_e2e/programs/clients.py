@@ -6,9 +6,15 @@ Python's http.client and curl with kept connections, chunked uploads and `Expect
 import json
 import re
 
-from sealpost_e2e import api, processes, rig
+from sealpost_e2e import api, processes, require, rig
 
 TEXT = "Your test result is in."
+# Commands, and what each must print.
+LOADS = {
+    ("wrk", "--threads", "2", "--connections", "8", "--duration", "1s"): [r"[1-9]\d* requests in"],
+    ("h2load", "--h1", "--clients", "8", "--requests", "4000"): ["4000 succeeded, 0 failed, 0 errored, 0 timeout", "status codes: 4000 2xx"],
+}
+OPTIONS = {"--quick": "without wrk and h2load"}
 
 
 def http_client(port):
@@ -56,45 +62,25 @@ def curl(port):
             expect(lines[1::2], ["1", "0", "0"] if version != "--http1.0" else lines[1::2])
 
 
-def wrk(port, path):
-    """wrk with eight connections for a second."""
-    output = run_load(port, path, "wrk", "--threads", "2", "--connections", "8", "--duration", "1s")
-    expect(bool(re.search(r"[1-9]\d* requests in", output)), True)
-    expect(re.findall(r"Non-2xx.*|Socket errors.*", output), [])
-
-
-def h2load(port, path):
-    """h2load --h1 with eight connections and some thousand requests."""
-    output = run_load(port, path, "h2load", "--h1", "--clients", "8", "--requests", "4000")
-    expect(re.findall(r"4000 succeeded, 0 failed, 0 errored, 0 timeout", output) != [], True)
-    expect(re.findall(r"status codes: 4000 2xx", output) != [], True)
-
-
-def run_load(port, path, *command):
-    url = f"http://127.0.0.1:{port}{path}"
-    return processes.run(*command, "-H", f"Authorization: {api.CREDENTIALS}", url)
+def load(port, path):
+    """Eight connections at full speed."""
+    for command, forms in LOADS.items():
+        output = processes.run(*command, "-H", f"Authorization: {api.CREDENTIALS}", f"http://127.0.0.1:{port}{path}")
+        require(all(re.search(form, output) for form in forms) and not re.search("Non-2xx|Socket errors", output), output)
 
 
 def expect(found, wanted):
-    if found != wanted:
-        raise SystemExit(f"expected {wanted!r}, found {found!r}")
-
-
-def add_options(parser):
-    parser.add_argument("--quick", action="store_true", help="without wrk and h2load")
+    require(found == wanted, f"expected {wanted!r}, found {found!r}")
 
 
 def run(options):
     with rig.Rig(options.sealpost) as site:
         daemon, _ = site.serve()
-        connection = site.connect()
-        path = f"/api/notifications/{api.post(connection, TEXT)}"
-        connection.close()
+        path = f"/api/notifications/{site.post(TEXT)}"
         http_client(site.port)
         curl(site.port)
         if not options.quick:
-            wrk(site.port, path)
-            h2load(site.port, path)
+            load(site.port, path)
         code, rest = processes.terminate(daemon)
         expect((code, [line for line in rest.splitlines() if "level=info" not in line]), (0, []))
     print("no request failed:", "http.client, curl" + ("" if options.quick else ", wrk, h2load"))

@@ -6,14 +6,13 @@ counts the requests between client and server.
 """
 
 import collections
-import http.server
+import contextlib
 import json
 import pathlib
 import tempfile
-import threading
 import time
 
-from sealpost_e2e import environment
+from sealpost_e2e import environment, require
 
 environment.enter()
 
@@ -23,46 +22,26 @@ import hishel.httpx
 import requests
 import requests_cache
 
-from sealpost_e2e import api, processes, rig
+from sealpost_e2e import api, listening, processes, rig
 
 MAX_AGE = 3
 LISTS = ("/api/notifications", "/api/notifications?unread=true&limit=50")
+OPTIONS = {"--quick": "without lists for a client that needs pauses"}
 
 
-def add_options(parser):
-    parser.add_argument("--quick", action="store_true", help="without lists for a client that needs pauses")
-
-
-class Wire:
+class Wire(listening.WebServer):
     """Forwards requests to the daemon, and records their conditions and statuses."""
 
-    def __init__(self, site):
-        self.seen = []
-        wire = self
+    def __init__(self, daemon):
+        self.daemon, self.seen = daemon, []
+        super().__init__(self.forward)
+        self.site = f"http://127.0.0.1:{self.port}"
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self):
-                connection = site.connect()
-                connection.request("GET", self.path, headers=dict(self.headers))
-                response = connection.getresponse()
-                body = response.read()
-                wire.seen.append((self.headers.get("If-None-Match"), response.status))
-                self.send_response_only(response.status)
-                for name, value in response.headers.items():
-                    if name.lower() not in ("transfer-encoding", "connection"):
-                        self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(body)
-                connection.close()
-
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.site = f"http://127.0.0.1:{self.server.server_port}"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+    def forward(self, path, fields, _):
+        with contextlib.closing(self.daemon.connect()) as connection:
+            answer = api.exchange(connection, "GET", path, None, dict(fields))
+        self.seen.append((fields.get("If-None-Match"), answer[0]))
+        return answer
 
     def take(self):
         """The requests and answers since the last call."""
@@ -136,8 +115,6 @@ class RequestsCache(Requests):
 
 CLIENTS = (Curl, Hishel, CacheControl, RequestsCache)
 
-# MARK: Tests
-
 
 class Trial:
     def __init__(self, site, wire):
@@ -147,12 +124,10 @@ class Trial:
 
     def ask(self, method, path, body=None, user="alice"):
         """Changes something without the client."""
-        connection = self.site.connect()
-        connection.request(method, path, json.dumps(body) if body is not None else None, {"Authorization": api.basic(user)})
-        response = connection.getresponse()
-        text = response.read()
-        connection.close()
-        return response.status, text
+        with contextlib.closing(self.site.connect()) as connection:
+            text = json.dumps(body) if body is not None else None
+            status, _, answer = api.exchange(connection, method, path, text, {"Authorization": api.basic(user)})
+        return status, answer
 
     def post(self, *names, **more):
         order = {"Payload": f"for {names}", "To": [f"username:{name}" for name in names]} | more
@@ -198,19 +173,16 @@ class Trial:
             ("two read", lambda: self.ask("POST", "/api/notifications/read", {"Ids": ids[1:]})),
             ("one unread", lambda: self.ask("PATCH", f"/api/notifications/{ids[0]}", {"Read": False})),
             ("one dismissed", lambda: self.ask("DELETE", f"/api/notifications/{ids[0]}")),
-            ("one recalled", lambda: self.ask("DELETE", f"/api/notifications/{self.last(path)}", user="root")),
+            ("one recalled", lambda: self.ask("DELETE", f"/api/notifications/{self.listed(path)['Notifications'][-1]['Id']}", user="root")),
         ):
             change()
             self.look(client, path, 200, what)
             self.look(client, path, 304, "again")
-        self.look(client, f"{path}{'&' if '?' in path else '?'}since={self.cursor(path)}", 200, "since the last")
-        self.look(client, f"{path}{'&' if '?' in path else '?'}since={self.cursor(path)}", 304, "since the last, again")
+        for status, what in ((200, "since the last"), (304, "since the last, again")):
+            self.look(client, f"{path}{'&' if '?' in path else '?'}since={self.listed(path)['Cursor']}", status, what)
 
-    def last(self, path):
-        return json.loads(self.ask("GET", path)[1])["Notifications"][-1]["Id"]
-
-    def cursor(self, path):
-        return json.loads(self.ask("GET", path)[1])["Cursor"]
+    def listed(self, path):
+        return json.loads(self.ask("GET", path)[1])
 
     def users(self, make):
         """Two users of one device, in sequence."""
@@ -230,8 +202,7 @@ class Trial:
         self.look(client, path, 200, "at first")
         for _ in range(3):
             self.look(client, path, None, "fresh")
-        if time.monotonic() - start > MAX_AGE - 1:
-            raise SystemExit("this machine is too slow to look within max-age")
+        require(time.monotonic() - start <= MAX_AGE - 1, "this machine is too slow to look within max-age")
         time.sleep(MAX_AGE + 1.1)
         self.look(client, path, 304, "no longer fresh")
         self.look(client, path, None, "fresh again")
@@ -258,9 +229,7 @@ def run(options):
                 trial.users(make)
             counts += trial.counts
             failures += trial.failures
-    for failure in failures:
-        print(failure)
+    print(*failures, sep="\n")
     print(f"{', '.join(make.name for make in CLIENTS)}: {sum(counts.values())} looks, {counts[200]} times 200, {counts[304]} times 304, "
         f"{counts[None]} times without a request, {counts[404]} times 404; {len(failures)} wrong")
-    if failures:
-        raise SystemExit(1)
+    require(not failures)

@@ -1,42 +1,27 @@
 """Sends a million pushes to faulty simulators, and compares three counts of their outcomes.
 
-1. The daemon's tally: accepted, expired, failed, cancelled and pending pushes add up to the enqueued ones.
-2. The outbox's rows by state: the same numbers.
-3. The simulators' log: a push is accepted in the outbox if and only if a simulator accepted it, by its id. After a fault in a
-   try either is possible, as the sender knows only the answer that reached it first. A simulator may then also accept a
-   push twice, when the connection broke before its answer.
-
-The API sends broadcasts to the devices of three platforms; some expire soon, and some replace each other by a collapse key,
-so that every outcome occurs. With --control the program removes one accepted push from the simulators' log and changes the
-state of one row; then it must fail.
+The API sends broadcasts to three platforms; some expire soon, and some replace each other, so that every outcome occurs. The
+daemon's tally must add up to the enqueued pushes, and the outbox's rows by state to the same numbers. A push is accepted in the
+outbox if and only if a simulator accepted it, by its id. After a fault in a try either is possible, and the simulator may accept
+a push twice. With --control the program removes one accepted push from the log, and changes one row; then it must fail.
 """
 
 import collections
 import time
 
-from sealpost_e2e import outbox, processes, sealing
+from sealpost_e2e import outbox, processes, require, sealing
 
 # Frequent enough that each happens, rare enough that the pauses that they cause do not take hours.
 FAULTS = [
-    "every 1000: status 400 body {\"reason\":\"PayloadTooLarge\"}",
-    "every 1301: refuse-stream",
-    "every 4099: goaway reason Shutdown",
-    "every 9001: status 410 body {\"reason\":\"Unregistered\"}",
-    "every 15013: goaway-before",
-    "every 20011: lose-answer",
-    "every 25013: bad-json",
-    "every 30011: reset",
-    "every 50021: status 429 retry-after 1",
-    "every 70001: status 503 retry-after 2",
-    "every 110017: cut",
+    'every 1000: status 400 body {"reason":"PayloadTooLarge"}', "every 1301: refuse-stream", "every 4099: goaway reason Shutdown",
+    'every 9001: status 410 body {"reason":"Unregistered"}', "every 15013: goaway-before", "every 20011: lose-answer", "every 25013: bad-json",
+    "every 30011: reset", "every 50021: status 429 retry-after 1", "every 70001: status 503 retry-after 2", "every 110017: cut",
 ]
 WITH_ANSWER = {"goaway", "bad-json"}
-
-
-def add_options(parser):
-    parser.add_argument("--pushes", type=int, default=1_000_000, help="pushes in total (1000000)")
-    parser.add_argument("--seconds", type=int, default=3600, help="timeout (3600)")
-    parser.add_argument("--control", action="store_true", help="lose one push: the program must then fail")
+OPTIONS = {
+    "--pushes": (1_000_000, "pushes in total"), "--seconds": (3600, "timeout"),
+    "--control": "lose one push: the program must then fail",
+}
 
 
 def run(options):
@@ -63,17 +48,15 @@ def run(options):
             lose_one(site)
         fits, text = compare(site, short, handles)
         print(f"{text}, in {seconds:.0f} s")
-        if not fits:
-            raise SystemExit(1)
+        require(fits)
 
 
 def pushes_of(site, id):
     """The simulators' names of a notification's pushes, whose rows may be deleted later."""
+    seed = site.read("select seed from notification where id = ?", id)
     with site.database() as database:
-        seed = database.execute("select seed from notification where id = ?", [id]).fetchone()[0]
-        return {str(id)} | {
-            outbox.apns_id(seed, device) for device, in database.execute("select number from device where platform = 'apns'")
-        }
+        devices = database.execute("select number from device where platform = 'apns'")
+        return {str(id)} | {outbox.apns_id(seed, device) for device, in devices}
 
 
 def compare(site, short, handles):
@@ -82,7 +65,7 @@ def compare(site, short, handles):
     difference = tally["enqueued"] - sum(tally[state] for state in (*outbox.STATES, "pending"))
     rows, accepted = read_rows(site, handles)
     told, perhaps, troubled, faults = collections.Counter(), set(), set(), collections.Counter()
-    for platform, push, outcome, device in site.received():
+    for _, platform, push, outcome, device in site.received():
         if outcome == "200":
             told[platform, push, device] += 1
             continue

@@ -1,35 +1,28 @@
 """Tests the operators' console in Chromium with keyboard and mouse, in two sizes and both themes.
 
 A daemon sends to simulators; Apple's refuses the credentials, and Microsoft's demands a long pause. In each size and theme the
-program judges all views and goes through every flow: signing in and out, resuming a lane, recalling a notification, creating and
-ending users, tags, codes, devices and tokens, testing devices, and searching the audit, once beyond one request's range. Once
-the server freezes during a view. A second daemon without users prints a link for the first one, who finds all views empty. It fails
-
-- at an error in the browser's console, a violation of the Content-Security-Policy, a request to another host, a password dialogue;
-- if an element breaks a rule: a control without a name, low contrast, an invisible or backward focus, not exactly one `h1`, a
-  table without caption or headers, a duplicate id, a page wider than the screen;
-- if the page or one of its answers contains a payload, or the page has requested one;
-- if the answers for a view take longer than `SLOWEST` seconds.
+program goes through every flow, and judges all views by the rules of `screen`. Once the server freezes during a view. A second
+daemon without users prints a link for the first one, who finds all views empty. The program also fails at an error in the browser's
+console, a violation of the Content-Security-Policy, a request to another host, a password dialogue, an invisible or backward
+focus, a payload in the page or in an answer, and a view whose answers take longer than `SLOWEST` seconds.
 """
 
 import base64
+import contextlib
 import json
 import pathlib
 import queue
 import re
 import signal
-import tempfile
 import threading
 import time
 
-from sealpost_e2e import api, chromium, crew, outbox, processes
+from sealpost_e2e import api, chromium, crew, outbox, processes, require
+from sealpost_e2e.screen import THEMES, Screen
 
 SIZES = {"phone": (390, 844), "desk": (1280, 900)}
-THEMES = ("light", "dark")
-# Seconds for the slowest answer of a view, on a busy machine.
-SLOWEST = 1.0
-# Entries of the audit that one request searches: Sources/PushServer/Operations/ListScan.swift.
-SEARCHED = 5_000
+SLOWEST = 1.0  # Seconds for the slowest answer of a view, on a busy machine.
+SEARCHED = 5_000  # Entries of the audit that one request searches: Sources/PushServer/Operations/ListScan.swift.
 SECRET = "biopsy-4711"
 ADMINISTRATOR = "boss"
 VIEWER = "vera"
@@ -50,70 +43,6 @@ KEYS = {
     "ArrowDown": (40, "ArrowDown", ""),
 }
 
-# MARK: Rules, as JavaScript on the page
-
-# The faults of the drawn page, as a list of sentences.
-RULES = r"""(() => {
-    const wrong = [], page = document.querySelector('dialog[open]') ?? document.body;
-    const name = element => `<${element.localName}${element.className?.baseVal ?? element.className ? '.' + (element.className.baseVal ?? element.className) : ''}> "${(element.textContent || '').slice(0, 40)}"`;
-    const isShown = element => element.checkVisibility({visibilityProperty: true}) && element.getClientRects().length > 0;
-    const labelOf = element => (element.getAttribute('aria-label')
-        || (element.getAttribute('aria-labelledby') || '').split(' ').map(id => document.getElementById(id)?.textContent ?? '').join(' ')
-        || [...(element.labels ?? [])].map(label => label.textContent).join(' ')
-        || element.textContent || element.getAttribute('alt') || '').trim();
-    if (!document.documentElement.lang) wrong.push('the page has no language');
-    if (!document.title) wrong.push('the page has no title');
-    const headings = [...document.querySelectorAll('h1')].filter(isShown);
-    if (headings.length !== 1) wrong.push(`${headings.length} h1`);
-    if (document.querySelectorAll('main').length !== 1) wrong.push('not one main');
-    const levels = [...document.querySelectorAll('main h1, main h2, main h3')].filter(isShown).map(heading => Number(heading.localName[1]));
-    levels.forEach((level, index) => { if (level > (levels[index - 1] ?? 0) + 1) wrong.push(`heading ${index} leaves a level out`) });
-    const ids = [...document.querySelectorAll('[id]')].map(element => element.id);
-    for (const id of new Set(ids.filter((id, index) => ids.indexOf(id) !== index))) wrong.push(`the id ${id} is there twice`);
-    for (const attribute of ['for', 'aria-labelledby', 'aria-describedby'])
-        for (const element of document.querySelectorAll(`[${attribute}]`))
-            for (const id of element.getAttribute(attribute).split(' ')) if (!document.getElementById(id)) wrong.push(`${name(element)} names ${id}, which is not there`);
-    for (const element of document.querySelectorAll('a, button, input, select, textarea, summary, [role=img], nav, dialog'))
-        if (isShown(element) && !labelOf(element)) wrong.push(`${name(element)} has no name`);
-    for (const element of document.querySelectorAll('a')) if (!element.hasAttribute('href')) wrong.push(`${name(element)} is a link to nowhere`);
-    for (const element of document.querySelectorAll('img')) if (!element.hasAttribute('alt')) wrong.push('an image has no alt');
-    for (const element of document.querySelectorAll('[tabindex]')) if (element.tabIndex > 0) wrong.push(`${name(element)} has an order of its own`);
-    for (const element of document.querySelectorAll('[onclick], [style]:not(.part)')) wrong.push(`${name(element)} has a handler or a style in its tag`);
-    for (const table of document.querySelectorAll('table')) {
-        if (!table.caption?.textContent) wrong.push('a table has no caption');
-        for (const cell of table.querySelectorAll('thead th')) if (cell.scope !== 'col' || !cell.textContent) wrong.push(`${name(cell)} is no header of a column`);
-        for (const row of table.tBodies[0].rows) if (row.cells.length > 1 && row.cells[0].scope !== 'row') wrong.push(`${name(row)} has no header`);
-    }
-    // Targets must be large enough to be hit, but for links in a sentence.
-    for (const element of document.querySelectorAll('button, input, select')) {
-        const box = element.getBoundingClientRect();
-        if (isShown(element) && element.type !== 'checkbox' && (box.height < 24 || box.width < 24)) wrong.push(`${name(element)} is ${Math.round(box.width)} by ${Math.round(box.height)}`);
-    }
-    if (document.documentElement.scrollWidth > innerWidth) wrong.push(`the page is ${document.documentElement.scrollWidth} wide and the screen ${innerWidth}`);
-    // Contrast of each text with what is behind it.
-    const parse = text => { const [red, green, blue, alpha = 1] = text.match(/[\d.]+/g).map(Number); return [red, green, blue, alpha] };
-    const over = (upper, lower) => [0, 1, 2].map(index => upper[index] * upper[3] + lower[index] * (1 - upper[3])).concat(1);
-    const light = color => color.slice(0, 3).map(value => value / 255).map(value => value <= .04045 ? value / 12.92 : ((value + .055) / 1.055) ** 2.4)
-        .reduce((sum, value, index) => sum + value * [.2126, .7152, .0722][index], 0);
-    const behind = element => {
-        const layers = [];
-        for (let one = element; one; one = one.parentElement) layers.push(parse(getComputedStyle(one).backgroundColor));
-        return layers.reverse().reduce((lower, upper) => over(upper, lower), [255, 255, 255, 1]);
-    };
-    const walker = document.createTreeWalker(page, NodeFilter.SHOW_TEXT), seen = new Set();
-    let least = 21;
-    while (walker.nextNode()) {
-        const element = walker.currentNode.parentElement;
-        if (!walker.currentNode.data.trim() || seen.has(element) || !isShown(element) || element.closest('.unseen, noscript, script, .skip:not(:focus), [aria-disabled]')) continue;
-        seen.add(element);
-        const ground = behind(element), ink = over(parse(getComputedStyle(element).color), ground);
-        const [high, low] = [light(ink), light(ground)].sort((one, other) => other - one);
-        const contrast = (high + .05) / (low + .05);
-        least = Math.min(least, contrast);
-        if (contrast < 4.5) wrong.push(`${name(element)} has a contrast of ${contrast.toFixed(2)}`);
-    }
-    return {wrong, least, texts: seen.size};
-})()"""
 # The focused element: its name, its position, and whether its focus is visible.
 FOCUS = r"""(() => {
     const element = document.activeElement, style = getComputedStyle(element), box = element.getBoundingClientRect();
@@ -123,10 +52,7 @@ FOCUS = r"""(() => {
         inView: box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth,
         place: [...document.querySelectorAll('*')].indexOf(element)};
 })()"""
-
-
-class Wrong(Exception):
-    """The page has a fault."""
+OPTIONS = {"--screenshots": {"metavar": "FOLDER", "type": pathlib.Path, "help": "write pictures of the console into this folder"}}
 
 
 # MARK: The site
@@ -136,7 +62,7 @@ class Asked(outbox.Outbox):
     """A daemon; the administrator also sends requests without the console."""
 
     def ask(self, method, path, body=None, credentials=api.basic(ADMINISTRATOR), **rest):
-        return api.ask(self.connect(), method, path, body, credentials, **rest)
+        return super().ask(method, path, body, credentials=credentials, **rest)
 
 
 class Site(Asked):
@@ -177,8 +103,7 @@ class Site(Asked):
         crew.together(send, range(8))
 
     def register(self, name, registration):
-        id = self.ask("POST", "/api/register", credentials=api.basic(name))
-        self.ask("PUT", f"/api/register/{id}", registration, credentials=api.basic(name))
+        api.register(self.connect(), api.basic(name), **registration)
 
     def send(self, to, **rest):
         return self.ask("POST", "/api/notifications", {"Payload": SECRET, "To": [to]} | rest)["Id"]
@@ -193,7 +118,7 @@ class EmptySite(Asked):
     def start_blindly(self):
         self.configuration.write_text("senders: {stream: {type: stream}}\n")
         with open(self.log, "a") as log, open(self.folder / "printed", "w") as printed:
-            return self.start_daemon("--config", self.configuration, stdout=printed, stderr=log)
+            return self.start_daemon(stdout=printed, stderr=log)
 
     def link(self):
         return re.search(r"http://\S+/console/#/setup/\S+", (self.folder / "printed").read_text())[0]
@@ -208,8 +133,7 @@ class Watch:
     def __init__(self, browser, base):
         self.browser, self.base = browser, base
         self.requests, self.answers, self.wrong, self.paused = {}, {}, [], queue.Queue()
-        # The time of the last event, by the browser's clock.
-        self.clock = 0
+        self.clock = 0  # The time of the last event, by the browser's clock.
         browser.watchers.append(self.take)
         threading.Thread(target=self.go_on, daemon=True).start()
 
@@ -240,19 +164,16 @@ class Watch:
         """Continues requests, and cancels password dialogues, which are a fault."""
         while True:
             session, method, parameters = self.paused.get()
-            try:
+            with contextlib.suppress(chromium.Failure):  # The page and its request have ended.
                 if method == "Fetch.authRequired":
                     self.wrong.append("the browser asks for a password by a dialogue of its own")
                     answer = {"response": "CancelAuth"}
                     self.browser.call("Fetch.continueWithAuth", session, requestId=parameters["requestId"], authChallengeResponse=answer)
                 else:
                     self.browser.call("Fetch.continueRequest", session, requestId=parameters["requestId"])
-            except chromium.Failure:
-                pass  # The page and its request have ended.
 
     def check(self, what):
-        if self.wrong:
-            raise Wrong(f"{what}: {'; '.join(self.wrong[:5])}")
+        require(not self.wrong, f"{what}: {'; '.join(self.wrong[:5])}")
 
     def times(self, since):
         """Seconds of each API response since then, by path."""
@@ -265,45 +186,28 @@ class Watch:
         return found
 
 
-class Operator:
+class Operator(Screen):
     """A user of one page, with a keyboard, a mouse, a size and a theme."""
 
     def __init__(self, browser, watch, base, size, theme):
-        self.watch, self.base, self.page = watch, base, chromium.Page(browser)
-        self.size = SIZES[size]
-        for domain in ("Runtime", "Log", "Network", "Audits"):
-            self.page.call(f"{domain}.enable")
-        self.page.call("Fetch.enable", handleAuthRequests=True)
-        self.page.call("Emulation.setFocusEmulationEnabled", enabled=True)
-        self.page.call(
-            "Emulation.setDeviceMetricsOverride", width=self.size[0], height=self.size[1], deviceScaleFactor=1, mobile=size == "phone"
-        )
+        self.watch, self.base = watch, base
         # Without motion, so that each judgement sees a still page.
-        features = {"prefers-color-scheme": theme, "prefers-reduced-motion": "reduce"}
-        self.page.call("Emulation.setEmulatedMedia", features=[{"name": name, "value": value} for name, value in features.items()])
-        self.least, self.judged = 21, 0
-
-    def ask(self, script):
-        return self.page.evaluate(script)
+        media = {"color-scheme": theme, "reduced-motion": "reduce"}
+        super().__init__(browser, SIZES[size], "Runtime", "Log", "Network", "Audits", mobile=size == "phone", **media)
+        self.call("Fetch.enable", handleAuthRequests=True)
+        self.call("Emulation.setFocusEmulationEnabled", enabled=True)
 
     def until(self, script, what, seconds=15):
-        deadline = time.monotonic() + seconds
-        while not self.ask(script):
-            if time.monotonic() > deadline:
-                raise Wrong(f"{what} did not come; the page has: {self.shown()[:1500]}")
-            time.sleep(0.03)
+        super().until(script, what, seconds)
         self.watch.check(what)
 
-    def shown(self):
+    def shown_text(self):
         """The text of the dialog or page, and its pending requests."""
         waiting = [request[:2] for id, request in self.watch.requests.items() if id not in self.watch.answers]
         return f"{self.ask('(document.querySelector(`dialog[open]`) ?? document.querySelector(`main`)).innerText')}; unanswered: {waiting[-3:]}"
 
-    def has(self, text, seconds=15):
-        self.until(f"document.body.innerText.includes({json.dumps(text)})", f"“{text}”", seconds)
-
-    def lacks(self, text, seconds=15):
-        self.until(f"!document.body.innerText.includes({json.dumps(text)})", f"the end of “{text}”", seconds)
+    def lacks(self, text):
+        self.until(f"!document.body.innerText.includes({json.dumps(text)})", f"the end of “{text}”")
 
     def told(self, text):
         """Waits for an outcome in the live region, and dismisses it."""
@@ -316,24 +220,22 @@ class Operator:
         self.drawn()
 
     def reload(self):
-        before = self.page.loads()
-        self.page.call("Page.reload")
-        self.page.wait_for_load(before, "the page, loaded again")
+        before = self.loads()
+        self.call("Page.reload")
+        self.wait_for_load(before, "the page, loaded again")
 
     def drawn(self):
         time.sleep(0.05)
         self.until("document.querySelector('h1') && !document.querySelector('.loading')", "the view")
 
-    # MARK: Keyboard and mouse
-
     def key(self, name, shift=False):
         code, key, text = KEYS[name]
         rest = {"modifiers": 8 if shift else 0, "windowsVirtualKeyCode": code, "key": name, "code": key}
-        self.page.call("Input.dispatchKeyEvent", type="keyDown", **rest, **({"text": text} if text else {}))
-        self.page.call("Input.dispatchKeyEvent", type="keyUp", **rest)
+        self.call("Input.dispatchKeyEvent", type="keyDown", **rest, **({"text": text} if text else {}))
+        self.call("Input.dispatchKeyEvent", type="keyUp", **rest)
 
     def type(self, text):
-        self.page.call("Input.insertText", text=text)
+        self.call("Input.insertText", text=text)
 
     def find(self, which):
         """JavaScript for an element: a selector, or the name of a button, link or field, in an open dialog if any."""
@@ -353,7 +255,7 @@ class Operator:
             " const {x, y, width, height} = element.getBoundingClientRect(); return [x + width / 2, y + height / 2] })()"
         )
         for type in ("mouseMoved", "mousePressed", "mouseReleased"):
-            self.page.call("Input.dispatchMouseEvent", type=type, x=box[0], y=box[1], button="left", clickCount=1)
+            self.call("Input.dispatchMouseEvent", type=type, x=box[0], y=box[1], button="left", clickCount=1)
 
     def fill(self, which, text):
         self.click(which)
@@ -366,15 +268,7 @@ class Operator:
             if self.ask(f"document.activeElement === {self.find(which)}"):
                 return
             self.key("Tab")
-        raise Wrong(f"the tabulator does not reach {which}")
-
-    # MARK: Steps
-
-    def do(self, *steps):
-        """Takes steps: a verb, which is a method, and its object, such as `fill Name: anna` or `enter`."""
-        for step in steps:
-            verb, _, words = step.partition(" ")
-            getattr(self, verb)(*(words.split(": ", 1) if verb in ("fill", "enter") else [words]))
+        raise SystemExit(f"the tabulator does not reach {which}")
 
     def enter(self, which, text):
         self.fill(which, text)
@@ -398,19 +292,11 @@ class Operator:
 
     def lost(self, secret):
         """Fails if the page contains a secret whose dialog was closed."""
-        if secret in self.ask("document.documentElement.outerHTML"):
-            raise Wrong("what is shown once is in the page after its dialog was closed")
-
-    # MARK: Judging
+        require(secret not in self.ask("document.documentElement.outerHTML"), "what is shown once is in the page after its dialog was closed")
 
     def judge(self, what):
-        """Checks the page by the rules."""
-        result = self.ask(RULES)
-        self.least, self.judged = min(self.least, result["least"]), self.judged + 1
-        if result["wrong"]:
-            raise Wrong(f"{what}: {'; '.join(result['wrong'][:8])}")
-        if SECRET in self.ask("document.documentElement.outerHTML"):
-            raise Wrong(f"{what}: the page has a payload")
+        super().judge(what)
+        require(SECRET not in self.ask("document.documentElement.outerHTML"), f"{what}: the page has a payload")
         self.watch.check(what)
 
     def judge_focus(self, what):
@@ -422,23 +308,20 @@ class Operator:
             focus = self.ask(FOCUS)
             if focus["isBody"] or focus["place"] < last and visited:
                 break
-            if not focus["outline"] or not focus["inView"]:
-                raise Wrong(f"{what}: the focus does not show at {focus['name']}")
+            require(focus["outline"] and focus["inView"], f"{what}: the focus does not show at {focus['name']}")
             last, visited = focus["place"], visited + 1
-        if not focus["isBody"] and visited < 3:
-            raise Wrong(f"{what}: the focus runs backwards, to {focus['name']}")
+        require(focus["isBody"] or visited >= 3, f"{what}: the focus runs backwards, to {focus['name']}")
         return visited
 
     def focused_heading(self, what):
         if not self.ask("document.activeElement?.localName === 'h1'"):
-            raise Wrong(f"{what}: the focus is not at the heading but at {self.ask(FOCUS)['name']}")
+            raise SystemExit(f"{what}: the focus is not at the heading but at {self.ask(FOCUS)['name']}")
 
     def shoot(self, path):
         """The page as a PNG, up to 1800 pixels high."""
         self.ask("document.activeElement.blur(); scrollTo(0, 0)")
-        height = min(1800, self.ask("document.documentElement.scrollHeight"))
-        clip = {"x": 0, "y": 0, "width": self.size[0], "height": height, "scale": 1}
-        data = self.page.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)["data"]
+        clip = {"x": 0, "y": 0, "width": self.size[0], "height": min(1800, self.ask("document.documentElement.scrollHeight")), "scale": 1}
+        data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)["data"]
         path.write_bytes(base64.b64decode(data))
 
 
@@ -447,7 +330,7 @@ class Operator:
 
 def sign_in(operator):
     """Signs in by the keyboard: wrong, then right."""
-    operator.page.navigate(operator.base + "/console/")
+    operator.navigate(operator.base + "/console/")
     operator.do(
         "has Sign in as an administrator", "judge sign in", "tab_to Name", f"type {ADMINISTRATOR}", "key Tab", "type wrong password",
         "key Enter", "has The name or the password is wrong", "judge a wrong password", f"retype {api.PASSWORD}", "key Enter",
@@ -489,8 +372,7 @@ def follow_overview(operator, is_first):
         )
     # An opened table must stay open when the figures change.
     time.sleep(6)
-    if not operator.ask("document.querySelector('details').open"):
-        raise Wrong("the refresh has closed what was open")
+    require(operator.ask("document.querySelector('details').open"), "the refresh has closed what was open")
     operator.judge("the overview after a refresh")
 
 
@@ -504,7 +386,7 @@ def follow_notifications(operator, site):
     operator.until("document.activeElement.textContent === 'Recall'", "the focus where it was")
     operator.do("key Enter", "press Recall", "told is recalled", "has There is no such notification")
     if "Counts" in site.ask("GET", f"/api/notifications/{id}/deliveries", expected=(200, 404)):
-        raise Wrong(f"{id} was said to be recalled, and is there")
+        raise SystemExit(f"{id} was said to be recalled, and is there")
     operator.do("go notifications", "has Recalled", "go notifications/1", "has There is no such notification")
     follow_single_push(operator, site)
 
@@ -519,8 +401,7 @@ def follow_single_push(operator, site):
         "has cancelled by an operator",
     )
     counts = site.ask("GET", f"/api/notifications/{id}/deliveries")["Counts"]
-    if counts["cancelled"] != 1 or counts["queued"]:
-        raise Wrong(f"a push was said to be cancelled: {counts}")
+    require(counts["cancelled"] == 1 and not counts["queued"], f"a push was said to be cancelled: {counts}")
 
 
 def follow_failures(operator):
@@ -561,15 +442,13 @@ def follow_codes(operator, site, number):
         "go users", "click Add a user", f"type {name}", "tab_to Without a password", "key  ", "judge adding a user without a password",
         "click Add", f"told {name} is added.", f"titled {name}", "judge a user without a password",
     )
-    if site.ask("GET", f"/api/users/{name}")["HasPassword"]:
-        raise Wrong("the user has a password")
+    require(not site.ask("GET", f"/api/users/{name}")["HasPassword"], "the user has a password")
     operator.do("press Make a one-time code", "has The one-time code", "judge the one-time code")
     code = operator.ask("document.querySelector('output').textContent")
     operator.do("click Done", f"told A one-time code for {name} is made.")
     operator.lost(code)
     signed_in = site.ask("POST", "/api/enrolment", {"Code": code})
-    if signed_in["Name"] != name:
-        raise Wrong(f"the code is {signed_in['Name']}'s")
+    require(signed_in["Name"] == name, f"the code is {signed_in['Name']}'s")
     site.ask("POST", "/api/enrolment", {"Code": code}, expected=(401, 403))
 
 
@@ -588,7 +467,7 @@ def follow_silence(operator, daemon):
 def begin_empty(operator, site):
     """Opens the link of a server without users; then every view is empty."""
     link = site.link()
-    operator.page.navigate(link)
+    operator.navigate(link)
     operator.do("has Make the first administrator", "judge the first administrator", "judge_focus the first administrator")
     operator.ask("document.querySelector('input').focus()")
     operator.do(
@@ -604,8 +483,8 @@ def begin_empty(operator, site):
         "has You are signed out.",
     )
     # The link works once.
-    operator.page.navigate("about:blank")
-    operator.page.navigate(link)
+    operator.navigate("about:blank")
+    operator.navigate(link)
     operator.do(
         "has Make the first administrator", "fill Name: second", f"enter Password: {api.PASSWORD}", "finds .problem",
         "judge a link that was used",
@@ -667,8 +546,7 @@ def search_grown_audit(operator):
     operator.do(f"fill With the words: {ADMINISTRATOR} notification.send", "has 200 entries found among")
     for pages in (2, 3):
         operator.do("click Go on searching", f"has {pages * 200} entries found among")
-    if operator.ask("document.querySelectorAll('tbody tr').length") != 600:
-        raise Wrong("three pages of the audit have other than 600 rows")
+    require(operator.ask("document.querySelectorAll('tbody tr').length") == 600, "three pages of the audit have other than 600 rows")
 
 
 def show_kind(operator, kind):
@@ -679,13 +557,11 @@ def see_only(operator, site):
     """The console of a viewer has no button that the server would refuse."""
     for view in ("overview", "users", "users/anna", "devices", "notifications", f"notifications/{site.ids[1]}", "audit"):
         operator.do(f"go {view}", f"judge {view} of a viewer")
-        if operator.ask("document.querySelector('main .problem') !== null"):
-            raise Wrong(f"{view} of a viewer shows a problem")
+        require(not operator.ask("document.querySelector('main .problem') !== null"), f"{view} of a viewer shows a problem")
         found = operator.ask("[...document.querySelectorAll('main button')].map(button => button.classList.contains('danger') ? 'danger' : button.textContent)")
         if refused := {"danger", "Add a user", "Save", "Test", "Try now", "Try again now", "Add the tag"} & set(found):
-            raise Wrong(f"{view} of a viewer has the buttons {refused}")
-    if operator.ask("document.querySelector('nav').innerText.includes('Tokens')"):
-        raise Wrong("a viewer is led to the tokens")
+            raise SystemExit(f"{view} of a viewer has the buttons {refused}")
+    require(not operator.ask("document.querySelector('nav').innerText.includes('Tokens')"), "a viewer is led to the tokens")
 
 
 def sign_out(operator, site):
@@ -709,32 +585,22 @@ def sign_out(operator, site):
 # MARK: The run
 
 
-def add_options(parser):
-    parser.add_argument("--chromium", default="chromium", help="the browser (chromium)")
-    parser.add_argument("--screenshots", metavar="FOLDER", type=pathlib.Path, help="write pictures of the console into this folder")
-
-
 def run(options):
     with Site(options.sealpost) as site:
         daemon, _ = site.serve()
         site.fill()
-        try:
-            go_through(site, f"http://127.0.0.1:{site.port}", daemon, options)
-        except Wrong as wrong:
-            raise SystemExit(f"console: {wrong}") from None
+        go_through(site, f"http://127.0.0.1:{site.port}", daemon, options)
         processes.terminate(daemon)
 
 
 def go_through(site, base, daemon, options):
     """Runs all flows at the server at `base`."""
     times, least, judged = {}, 21, 0
-    with tempfile.TemporaryDirectory(prefix="sealpost-browser-", ignore_cleanup_errors=True) as profile, chromium.Chromium(profile, options.chromium) as browser:
+    with chromium.Chromium() as browser:
         combinations = [(size, theme) for size in SIZES for theme in THEMES]
         for number, (size, theme) in enumerate(combinations):
-            watch = Watch(browser, base)
-            operator = Operator(browser, watch, base, size, theme)
             is_last = number == len(combinations) - 1
-            try:
+            with operating(browser, base, size, theme) as operator:
                 sign_in(operator)
                 if options.screenshots and (size, theme) != ("phone", "dark"):
                     take_pictures(operator, site, options.screenshots, size, theme)
@@ -754,11 +620,7 @@ def go_through(site, base, daemon, options):
                     search_grown_audit(operator)
                     follow_silence(operator, daemon)
                 sign_out(operator, site)
-            except Wrong as wrong:
-                raise Wrong(f"{size}, {theme}: {wrong}") from None
-            search_answers(operator)
-            operator.page.close()
-            browser.watchers.remove(watch.take)
+                search_answers(operator)
             least, judged = min(least, operator.least), judged + operator.judged
         for size, theme in (("phone", "dark"), ("desk", "light")):
             empty = try_empty(browser, options, size, theme)
@@ -766,19 +628,24 @@ def go_through(site, base, daemon, options):
     report(times, least, judged, len(combinations))
 
 
+@contextlib.contextmanager
+def operating(browser, base, size, theme):
+    """An operator during the `with`, whose errors get the size and the theme."""
+    operator = Operator(browser, Watch(browser, base), base, size, theme)
+    try:
+        yield operator
+    except SystemExit as wrong:
+        raise SystemExit(f"{size}, {theme}: {wrong}") from None
+    operator.close()
+    browser.watchers.remove(operator.watch.take)
+
+
 def try_empty(browser, options, size, theme):
     """The console of a new server."""
     with EmptySite(options.sealpost) as site:
         daemon, _ = site.serve()
-        base = f"http://127.0.0.1:{site.port}"
-        watch = Watch(browser, base)
-        operator = Operator(browser, watch, base, size, theme)
-        try:
+        with operating(browser, f"http://127.0.0.1:{site.port}", size, theme) as operator:
             begin_empty(operator, site)
-        except Wrong as wrong:
-            raise Wrong(f"an empty system, {size}, {theme}: {wrong}") from None
-        operator.page.close()
-        browser.watchers.remove(watch.take)
         processes.terminate(daemon)
         return operator
 
@@ -791,8 +658,7 @@ def report(times, least, judged, combinations):
         f"{combinations} sizes and themes: every flow done, {judged} pages judged, the least contrast {least:.2f}; "
         "no error, no violation of the policy, no payload"
     )
-    if slow:
-        raise Wrong(f"slower than {SLOWEST:g} s: {slow}")
+    require(not slow, f"slower than {SLOWEST:g} s: {slow}")
 
 
 def take_pictures(operator, site, folder, size, theme):
@@ -811,8 +677,7 @@ def search_answers(operator):
     """Searches all answers to the page for payloads."""
     for id, (_, url, _) in list(operator.watch.requests.items()):
         try:
-            body = operator.page.call("Network.getResponseBody", requestId=id)["body"]
+            body = operator.call("Network.getResponseBody", requestId=id)["body"]
         except chromium.Failure:
             continue  # It had no body, or the browser has dropped it.
-        if SECRET in body:
-            raise Wrong(f"{url} was answered with a payload")
+        require(SECRET not in body, f"{url} was answered with a payload")

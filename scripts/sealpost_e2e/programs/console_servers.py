@@ -1,23 +1,17 @@
 """Tests the consoles of two servers on one PostgreSQL while one is stopped, resumed, killed and restarted.
 
-Each console has an operator, one at a desk and one with a phone, in separate browsers. It must show both servers as running; a
-stopped one (SIGSTOP) as silent, then as gone; as running after SIGCONT; a killed one (SIGKILL) as gone; as running after a
-restart. Meanwhile the other console can add users. The operator of the killed server stays signed in. The rules of `console` judge each page.
+Each console has an operator in its own browser. It must show a stopped server (SIGSTOP) as silent, then as gone; as running after
+SIGCONT; a killed one as gone; as running after a restart. Meanwhile the other console can add users. The operator of the killed
+server stays signed in. The rules of `screen` judge each page.
 """
 
 import contextlib
 import json
-import tempfile
 
-from sealpost_e2e import api, chromium, postgresql, several
-from sealpost_e2e.programs.console import ADMINISTRATOR, Operator, Watch, Wrong, sign_in
+from sealpost_e2e import api, chromium, postgresql, require, several
+from sealpost_e2e.programs.console import ADMINISTRATOR, Operator, Watch, sign_in
 
-# Seconds for a change: a server is late after five and gone after up to fifteen, and a page polls every five.
-TIMEOUT = 60
-
-
-def add_options(parser):
-    parser.add_argument("--chromium", default="chromium", help="the browser (chromium)")
+TIMEOUT = 60  # Seconds for a change: a server is late after five and gone after up to fifteen, and a page polls every five.
 
 
 def run(options):
@@ -26,21 +20,16 @@ def run(options):
         site.environment |= {"SEALPOST_PASSWORDS_MEMORY": "7168", "SEALPOST_PASSWORDS_PASSES": "5"}
         site.add_user(ADMINISTRATOR, "admin")
         site.simulate()
-        for number in range(2):
-            site.begin(number)
-        try:
-            desk = open_console(stack, options, site.ports[0], "desk", "light")
-            phone = open_console(stack, options, site.ports[1], "phone", "dark")
-            go_through(site, desk, phone)
-        except Wrong as wrong:
-            raise SystemExit(f"console-servers: {wrong}") from None
+        site.begin_all()
+        desk = open_console(stack, options, site.ports[0], "desk", "light")
+        phone = open_console(stack, options, site.ports[1], "phone", "dark")
+        go_through(site, desk, phone)
         print(f"both consoles have told of each change: {desk.judged + phone.judged} pages judged; no error, no violation of the policy")
 
 
 def open_console(stack, options, port, size, theme):
     """An operator who looks at a server's overview."""
-    profile = stack.enter_context(tempfile.TemporaryDirectory(prefix="sealpost-browser-", ignore_cleanup_errors=True))
-    browser = stack.enter_context(chromium.Chromium(profile, options.chromium))
+    browser = stack.enter_context(chromium.Chromium())
     base = f"http://127.0.0.1:{port}"
     operator = Operator(browser, Watch(browser, base), base, size, theme)
     sign_in(operator)
@@ -69,8 +58,7 @@ def go_through(site, desk, phone):
     site.thaw(1)
     await_state(desk, site, 1, "Running")
     # It has a new number: the old one stays gone.
-    if not desk.ask(f"{stopped}.some(row => row.includes('Gone'))"):
-        raise Wrong("the number that was taken from a server is no longer told of")
+    require(desk.ask(f"{stopped}.some(row => row.includes('Gone'))"), "the number that was taken from a server is no longer told of")
     await_state(phone, site, 1, "Running", is_this=True)
     add_user(phone, "after.the.stop")
 

@@ -8,15 +8,13 @@ import collections
 import random
 import time
 
-from sealpost_e2e import api, outbox, processes, sealing
+from sealpost_e2e import api, outbox, processes, require, sealing
 
 RATE = 2500
-
-
-def add_options(parser):
-    parser.add_argument("--devices", type=int, default=100_000)
-    parser.add_argument("--count", type=int, default=200, help="kills (200)")
-    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32), help="of the random instants")
+OPTIONS = {
+    "--devices": (100_000, "devices"), "--count": (200, "kills"),
+    "--seed": (random.randrange(1 << 32), "of the random instants"),
+}
 
 
 def run(options):
@@ -43,9 +41,7 @@ def run(options):
             "were under way at once"
         )
         tally = site.tally()
-        if missing or foreign or unexplained or tally["accepted"] != options.devices or tally["enqueued"] != options.devices:
-            print(tally)
-            raise SystemExit(1)
+        require(not missing and not foreign and not unexplained and tally["accepted"] == tally["enqueued"] == options.devices, tally)
 
 
 def crash(site, count, devices, instants):
@@ -62,26 +58,24 @@ def crash(site, count, devices, instants):
             time.sleep(instants.uniform(0, 0.05))
         else:
             time.sleep(instants.uniform(0, 2 * share))
-        process.kill()
-        process.wait()
+        processes.kill(process)
         with site.database() as database:
             met = [row[0] for row in database.execute("select device from delivery where settled_at is null and state = 'sending'")]
-            in_walk += database.execute("select count(*) from fanout").fetchone()[0]
-            left = devices - database.execute("select count(*) from delivery where settled_at is not null").fetchone()[0]
+        in_walk += site.read("select count(*) from fanout")
+        left = devices - site.read("select count(*) from delivery where settled_at is not null")
         under_way.update(met)
         most = max(most, len(met))
-        if not left:
-            raise SystemExit(f"the broadcast was at its end after {number + 1} kills: the rate is too high")
+        require(left, f"the broadcast was at its end after {number + 1} kills: the rate is too high")
     return notification, under_way, most, in_walk
 
 
 def compare(site, notification, under_way):
     """The numbers of missing pushes, wrong ids, duplicates, and unexplained duplicates."""
+    seed = site.read("select seed from notification where id = ?", notification)
     with site.database() as database:
-        seed = database.execute("select seed from notification where id = ?", [notification]).fetchone()[0]
         devices = dict(database.execute("select opened(?, number, handle), number from device", [sealing.HANDLE]))
     got, foreign = collections.Counter(), 0
-    for _, push, outcome, handle in site.received():
+    for *_, push, outcome, handle in site.received():
         if outcome != "200" or push != outbox.apns_id(seed, devices[handle]):
             foreign += 1
         else:

@@ -1,34 +1,26 @@
 """Measures how much one device account can add to the database in a day.
 
-Daemons without quotas measure what each kind of change leaves after all its notifications have expired: rows and indexes, in
-bytes of used pages. A day has nine eighths of `quotas.device.changes`, since an eighth may come at once (see `ChangeQuotaTests`).
-The program also fills the account's storage and measures it. The worst kind and the full storage together may take 20 MB.
+Daemons without quotas measure what each kind of change leaves after all its notifications have expired, in bytes of used pages.
+A day has nine eighths of `quotas.device.changes`, since an eighth may come at once (see `ChangeQuotaTests`). The worst kind and
+the account's full storage together may take 20 MB.
 """
 
 import json
 import re
-import sqlite3
 
-from sealpost_e2e import api, processes, rig
+from sealpost_e2e import api, processes, require, rig
 
 MOST = 20_000_000
-# The longest name, so that the audit's entries have their greatest length.
-NAME = "n" * 100
+NAME = "n" * 100  # The longest name, so that the audit's entries have their greatest length.
 REQUEST = "r" * 128
 TAGS = [f"{number:03}" + "t" * 117 for number in range(60)]
 DEVICE = {"Platform": "stream", "Tags": TAGS}
-SENDERS = "senders: {stream: {type: stream}}\n"
 DEFAULTS = (rig.ROOT / "config/sealpost.yaml").read_text()
 CHANGES = int(re.search(r"^quotas:\n  device: {.*changes: (\d+)}", DEFAULTS, re.M)[1]) * 9 // 8
-
-
-def add_options(parser):
-    parser.add_argument("--count", type=int, default=2000, help="changes of each kind (2000)")
+OPTIONS = {"--count": (2000, "changes of each kind")}
 
 
 class Account:
-    """A user and its connection."""
-
     def __init__(self, site):
         self.connection = site.connect()
         self.password = api.basic(NAME)
@@ -37,16 +29,13 @@ class Account:
 
     def ask(self, method, path, body=None, credentials=None, **fields):
         """Sends a request with a new id of the greatest length. Returns the status and the answer's JSON."""
-        headers = {"Authorization": credentials or self.token, "X-Request-Id": REQUEST} | fields
-        self.connection.request(method, path, None if body is None else json.dumps(body), headers)
-        response = self.connection.getresponse()
-        answer = response.read()
-        return response.status, json.loads(answer) if answer.startswith((b"{", b"[", b'"')) else None
+        fields = {"Authorization": credentials or self.token, "X-Request-Id": REQUEST} | fields
+        status, _, answer = api.exchange(self.connection, method, path, None if body is None else json.dumps(body), fields)
+        return status, json.loads(answer) if answer.startswith((b"{", b"[", b'"')) else None
 
     def change(self, *request, **more):
         status, answer = self.ask(*request, **more)
-        if status not in (200, 201, 204):
-            raise SystemExit(f"{request[:2]}: {status} {answer}")
+        require(status in (200, 201, 204), f"{request[:2]}: {status} {answer}")
         return answer
 
     def once(self):
@@ -106,20 +95,12 @@ KINDS = {
 
 
 class Site(rig.Rig):
-    """A daemon with the account."""
-
     def __init__(self, sealpost, **settings):
         super().__init__(sealpost, **settings)
         self.add_user(NAME)
-        configuration = self.folder / "sealpost.yaml"
-        configuration.write_text(SENDERS)
-        self.daemon = self.start_daemon("--config", configuration)
-        processes.wait_for_line(self.daemon, "serving")
+        self.configuration.write_text("senders: {stream: {type: stream}}\n")
+        self.serve()
         self.account = Account(self)
-
-    def read(self, statement):
-        with sqlite3.connect(self.folder / "var/sealpost.db", timeout=60) as database:
-            return database.execute(statement).fetchone()[0]
 
     def used(self):
         """Bytes of used pages, after all that expires soon has expired."""
@@ -130,7 +111,6 @@ class Site(rig.Rig):
 
 
 def store(sealpost):
-    """Fills the account's storage."""
     with Site(sealpost, quotas={"QUOTAS_DEVICE_CHANGES": "null", "QUOTAS_DEVICE_REQUESTS": 100_000_000}) as site:
         before, account, registered = site.used(), site.account, 0
         while True:
@@ -170,5 +150,4 @@ def run(options):
             worst = max(worst, bytes * CHANGES)
             print(f"{name}: {bytes:.0f} bytes each, {bytes * CHANGES / 1e6:.2f} MB a day", flush=True)
     print(f"{(worst + stored) / 1e6:.1f} MB at the worst (at most {MOST / 1e6:.0f})")
-    if worst + stored > MOST:
-        raise SystemExit(1)
+    require(worst + stored <= MOST)

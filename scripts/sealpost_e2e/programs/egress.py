@@ -1,21 +1,18 @@
 """Tests sending through a real Squid that requires a password and allows only the providers' ports.
 
-Simulators stand in for APNs, FCM and WNS. Squid's log shows the traffic:
-
-1. With `proxy.deviceHosts`, the pushes of all three platforms arrive through Squid.
-2. Without it, the server calls the channels of WNS, which devices name, directly, and all others through Squid.
-3. While Squid is down, or the password is wrong, pushes wait, also those of WNS, whose access tokens come through the proxy;
-   afterwards all arrive, once.
-4. `sealpost doctor --online` reaches each endpoint through Squid, and reports a refusal by Squid.
+Simulators stand in for APNs, FCM and WNS. With `proxy.deviceHosts`, all pushes go through Squid; without it, the server calls the
+channels of WNS directly, as devices name them. While Squid is down, or the password is wrong, pushes wait, and then all arrive,
+once. `sealpost doctor --online` reaches each endpoint through Squid, and reports a refusal by Squid.
 """
 
+import contextlib
 import pathlib
 import re
 import subprocess
 import tempfile
 import time
 
-from sealpost_e2e import api, outbox, processes
+from sealpost_e2e import outbox, processes, require
 
 DEVICES = 200
 NAME, PASSWORD = "sealpost", "per%cent:colon"
@@ -25,14 +22,13 @@ HELPER = "/usr/lib/squid/basic_ncsa_auth"
 def run(options):
     with outbox.Outbox(options.sealpost) as site, Squid(site) as squid:
         site.simulate(channels=DEVICES)
-        # The simulators have a caFile and names of this machine; the server verifies them as usual.
         base = site.configuration.read_text()
-        ports = {platform: port_of(base, platform) for platform in ("apns", "fcm", "wns")}
+        entry = lambda platform: re.search(rf"^  {platform}: .*?\}}\n", base, re.M | re.S)[0]
+        ports = {platform: int(re.search(r"localhost:(\d+)", entry(platform))[1]) for platform in ("apns", "fcm", "wns")}
         squid.start(ports.values())
         with site.database() as database:
-            outbox.add_devices(database, "apns", DEVICES)
-            outbox.add_devices(database, "fcm", DEVICES)
-            outbox.add_devices(database, "wns", DEVICES, channels=site.channels())
+            for platform in ports:
+                outbox.add_devices(database, platform, DEVICES, channels=site.channels())
         secret = site.folder / "proxy.secret"
         secret.write_text(f"{NAME}:{PASSWORD}\n")
         secret.chmod(0o600)
@@ -44,12 +40,12 @@ def run(options):
 
         configure(deviceHosts="true")
         send(site, 1)
-        report("all through the proxy", arrived(site), squid.take(), ports, {"apns", "fcm", "wns"})
+        report("all through the proxy", arrived(site), squid.take(), ports)
 
         configure()
         # The operator names the host of WNS's tokens: that of its port in the simulation.
         send(site, 2)
-        report("devices' hosts directly", arrived(site), squid.take(), ports, {"apns", "fcm", "wns"}, tunnels_of_wns=1)
+        report("devices' hosts directly", arrived(site), squid.take(), ports, tunnels_of_wns=1)
 
         squid.stop()
         daemon, _ = site.serve()
@@ -60,7 +56,7 @@ def run(options):
         site.wait_until_settled(180, "the pushes after the proxy's return", daemon)
         processes.terminate(daemon)
         expect(site, 3)
-        report("after the proxy was down", arrived(site), squid.take(), ports, {"apns", "fcm", "wns"}, tunnels_of_wns=1)
+        report("after the proxy was down", arrived(site), squid.take(), ports, tunnels_of_wns=1)
 
         secret.write_text(f"{NAME}:wrong\n")
         daemon, _ = site.serve()
@@ -69,20 +65,18 @@ def run(options):
         await_tries(site, daemon)
         expect(site, 3)
         findings = doctor(site)
-        if "the proxy refuses the tunnel with 407" not in findings:
-            raise SystemExit(f"doctor does not tell of the wrong password:\n{findings}")
+        require("the proxy refuses the tunnel with 407" in findings, f"doctor does not tell of the wrong password:\n{findings}")
         secret.write_text(f"{NAME}:{PASSWORD}\n")
         processes.terminate(daemon)
         daemon, _ = site.serve()
         site.wait_until_settled(180, "the pushes after the password was mended", daemon)
         processes.terminate(daemon)
         expect(site, 4)
-        report("after the wrong password", arrived(site), squid.take(), ports, {"apns", "fcm", "wns"}, tunnels_of_wns=1)
+        report("after the wrong password", arrived(site), squid.take(), ports, tunnels_of_wns=1)
 
         findings = doctor(site)
         reached = [line for line in findings.splitlines() if "answers with" in line]
-        if len(reached) < 4:
-            raise SystemExit(f"doctor does not reach the providers through the proxy:\n{findings}")
+        require(len(reached) >= 4, f"doctor does not reach the providers through the proxy:\n{findings}")
         print(f"doctor: {len(reached)} endpoints reached through the proxy; a wrong password is told")
 
 
@@ -96,23 +90,18 @@ def send(site, times):
 
 
 def expect(site, times):
-    if any(count != times * DEVICES for count in arrived(site).values()):
-        raise SystemExit(f"expected {times} pushes to each of {DEVICES} devices: {arrived(site)}")
+    found = arrived(site)
+    require(set(found.values()) == {times * DEVICES}, f"expected {times} pushes to each of {DEVICES} devices: {found}")
 
 
 def await_tries(site, daemon):
     """Waits until the daemon has tried a push of each platform."""
-    def are_tried():
-        with site.database() as database:
-            query = "select count(distinct lane) from delivery where settled_at is null and attempts > 0"
-            return database.execute(query).fetchone()[0] == 3
-
-    processes.wait_until(are_tried, 60, "a try of each platform", daemon)
+    query = "select count(distinct lane) from delivery where settled_at is null and attempts > 0"
+    processes.wait_until(lambda: site.read(query) == 3, 60, "a try of each platform", daemon)
 
 
 def post(site):
-    connection = site.connect()
-    api.post(connection, {"Payload": "news", "To": ["news"]})
+    site.post({"Payload": "news", "To": ["news"]})
 
 
 def arrived(site):
@@ -120,31 +109,21 @@ def arrived(site):
     # They write their log each second.
     time.sleep(1.2)
     counts = dict.fromkeys(("apns", "fcm", "wns"), 0)
-    for platform, _, outcome, _ in site.received():
+    for _, platform, _, outcome, _ in site.received():
         counts[platform] += outcome == "200"
     return counts
 
 
 def doctor(site):
-    done = subprocess.run(
-        [site.sealpost, "doctor", "--online", "--config", site.configuration],
-        cwd=site.folder, env=site.environment, capture_output=True, text=True,
-    )
+    command = [site.sealpost, "doctor", "--online", "--config", site.configuration]
+    done = subprocess.run(command, cwd=site.folder, env=site.environment, capture_output=True, text=True)
     return done.stdout + done.stderr
 
 
-def port_of(configuration, platform):
-    entry = re.search(rf"^  {platform}: .*?\}}\n", configuration, re.M | re.S)[0]
-    return int(re.search(r"localhost:(\d+)", entry)[1])
-
-
-def report(what, counts, tunnels, ports, through, tunnels_of_wns=None):
+def report(what, counts, tunnels, ports, tunnels_of_wns=None):
     by_platform = {platform: tunnels.count(port) for platform, port in ports.items()}
-    used = {platform for platform, number in by_platform.items() if number}
-    if used != through:
-        raise SystemExit(f"{what}: tunnels {by_platform}, expected those of {sorted(through)}")
-    if tunnels_of_wns is not None and by_platform["wns"] > tunnels_of_wns:
-        raise SystemExit(f"{what}: channels were called through the proxy: {by_platform}")
+    require(all(by_platform.values()), f"{what}: tunnels {by_platform}, expected some of each platform")
+    require(tunnels_of_wns is None or by_platform["wns"] <= tunnels_of_wns, f"{what}: channels were called through the proxy: {by_platform}")
     print(f"{what}: {sum(counts.values())} pushes so far, tunnels opened: {by_platform}")
 
 
@@ -198,9 +177,7 @@ memory_cache_shared off
         processes.wait_for_line(self.process, "Accepting")
 
     def stop(self):
-        if self.process and self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
+        processes.kill(self.process)
 
     def lines(self):
         return self.log.read_text().splitlines() if self.log.exists() else []
@@ -211,9 +188,8 @@ memory_cache_shared off
 
     def take(self):
         """The ports of the tunnels that have ended since the last call; Squid logs a tunnel at its end."""
-        deadline = time.monotonic() + 10
-        while len(self.lines()) == self.read and time.monotonic() < deadline:
-            time.sleep(0.1)
+        with contextlib.suppress(SystemExit):
+            processes.wait_until(lambda: len(self.lines()) > self.read, 10, "a tunnel's end")
         time.sleep(1)
         lines = self.lines()
         new, self.read = lines[self.read:], len(lines)

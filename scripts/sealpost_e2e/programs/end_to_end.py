@@ -1,20 +1,17 @@
 """Looks for the content of end-to-end payloads in all that the server has, and compares them with an independent HPKE.
 
-The library for Python sends thousands of payloads with a random word to a user's device, alone and in batches. The word may be
-nowhere: in answers, files, log, metrics, a backup, memory and a core dump. Then the device opens all payloads of its list. As a
-control, the same happens without encryption: then the program must find the word in answers, memory and dump. Then a tenth
-of the payloads do so with PostgreSQL, whose files it searches in place of a backup.
-
-The dump is gdb's, as root: the server forbids the kernel's (Sources/sealpost/MemoryProtection.swift).
-
-Before that, pyhpke opens a payload of the library, and makes one that the library opens.
+The library for Python sends thousands of payloads with a random word to a user's device, which opens all of them. The word may be
+nowhere: in answers, files, log, metrics, a backup, memory and a core dump. Without encryption the program must find it in answers,
+memory and dump. A tenth of the payloads do so with PostgreSQL, whose files it searches in place of a backup. The dump is gdb's, as
+root: the server forbids the kernel's. Before that, pyhpke opens a payload of the library, and makes one that the library opens.
 """
 
+import contextlib
 import subprocess
 import sys
 import time
 
-from sealpost_e2e import api, environment, postgresql, processes, rig
+from sealpost_e2e import api, environment, postgresql, processes, require, rig
 from sealpost_e2e.programs import canaries
 
 environment.enter()  # It has `cryptography`.
@@ -28,11 +25,8 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: E402
 
 from sealpost import Client, Notification, end_to_end, user  # noqa: E402
 
-WORD = canaries.LETTERS
-
-
-def add_options(parser):
-    parser.add_argument("--count", type=int, default=10_000, help="the number of payloads")
+WORD, OVERLAP = canaries.LETTERS, 512  # Longer than the longest spelling.
+OPTIONS = {"--count": (10_000, "the number of payloads")}
 
 
 def run(options):
@@ -45,11 +39,9 @@ def run(options):
 def compare(number, tour):
     found = {is_encrypted: tour(is_encrypted) for is_encrypted in (True, False)}
     for place, count in found[True].items():
-        if count:
-            raise SystemExit(f"{place}: the word was found {count} times in spite of encryption")
+        require(not count, f"{place}: the word was found {count} times in spite of encryption")
     for place in ("answers", "memory", "core"):
-        if not found[False][place]:
-            raise SystemExit(f"{place}: without encryption the word was not found, so the search proves nothing")
+        require(found[False][place], f"{place}: without encryption the word was not found, so the search proves nothing")
     where = {place: count for place, count in found[False].items() if count}
     print(f"{number} encrypted payloads: the word is nowhere in {len(found[True])} places; without encryption: {where}", flush=True)
 
@@ -67,8 +59,7 @@ def compare_with_pyhpke():
     wrapped, zeros = end_to_end._bytes(entry[22:]), bytes(12)
     wrapping = suite.create_recipient_context(wrapped[:65], own, info=info, pks=public).export(hashlib.sha256(front.encode()).digest(), 16)
     plain = AESGCM(AESGCM(wrapping).decrypt(zeros, wrapped[65:], None)).decrypt(zeros, end_to_end._bytes(content), header.encode())
-    if plain != b'"x"\x80' + bytes(252):
-        raise SystemExit(f"pyhpke has opened something else: {plain}")
+    require(plain == b'"x"\x80' + bytes(252), f"pyhpke has opened something else: {plain}")
     enc, context = suite.create_sender_context(pyhpke.KEMKey.from_pyca_cryptography_key(key.public), info=info, sks=other)
     content_key = bytes(range(16))
     front = f"{header}.{end_to_end._text(AESGCM(content_key).encrypt(zeros, plain, header.encode()))}"
@@ -84,8 +75,7 @@ class Device:
     def __init__(self, site, name):
         self.credentials, self.connection = api.basic(name), site.connect()
         self.account = self.ask("GET", "/api/sessions/current")["Account"]
-        id = self.ask("POST", "/api/register")
-        self.ask("PUT", f"/api/register/{id}", {"Platform": "stream"})
+        id = api.register(self.connection, self.credentials, Platform="stream")
         self.signing, self.agreement = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
         text = end_to_end.device_key(self.account, self.signing, self.agreement, int(time.time()))
         self.ask("PUT", f"/api/devices/{id}/key", {"Key": text})
@@ -98,8 +88,8 @@ class Device:
         """The pages of the list as received."""
         cursor = ""
         while True:
-            self.connection.request("GET", f"/api/notifications?limit=500&key={self.key.id}{cursor}", headers={"Authorization": self.credentials})
-            answer = self.connection.getresponse().read()
+            path = f"/api/notifications?limit=500&key={self.key.id}{cursor}"
+            _, _, answer = api.exchange(self.connection, "GET", path, None, {"Authorization": self.credentials})
             yield answer
             page = end_to_end.json.loads(answer)
             if not page["More"]:
@@ -115,7 +105,7 @@ def tour(options, is_encrypted, count, cluster=None):
     with rig.Rig(options.sealpost, "admin", LOG_LEVEL="trace", LOG_FILE="server.log", **database) as site:
         site.add_user("bob")
         daemon = site.start_daemon(stderr=subprocess.DEVNULL)
-        processes.wait_until(lambda: is_ready(site), 30, "the server", daemon)
+        processes.wait_until(lambda: api.is_ready(site.port), 30, "the server", daemon)
         device, sender = Device(site, "bob"), end_to_end.SenderKey.generate()
         with Client(f"http://127.0.0.1:{site.port}", user=("alice", api.PASSWORD)) as client:
             send(client, end_to_end.Encryption(sender), count, is_encrypted)
@@ -131,18 +121,16 @@ def tour(options, is_encrypted, count, cluster=None):
             cluster.query("checkpoint")
             folders.append(cluster.folder)
         else:
-            processes.run(site.sealpost, "backup", "copy.db", cwd=site.folder, env=site.environment)
+            site.call("backup", "copy.db")
         processes.terminate(daemon)
         found["metrics"] = len(canaries.find(metrics.encode(), WORD))
         for file in sorted(file for folder in folders for file in folder.rglob("*") if file.is_file()):
             found[file.name] = found.get(file.name, 0) + sum(len(canaries.find(piece, WORD)) for piece in pieces(file))
         items = [item for page in pages for item in end_to_end.json.loads(page)["Notifications"]]
-        if len(items) != count:
-            raise SystemExit(f"{len(items)} of {count} payloads are in the list")
+        require(len(items) == count, f"{len(items)} of {count} payloads are in the list")
         if is_encrypted:
             opened = {end_to_end.open_payload(item["Payload"], device.key, device.agreement, [sender.text])[0] for item in items}
-            if len(opened) != count or not all(WORD in text for text in opened):
-                raise SystemExit("the device has not opened all payloads")
+            require(len(opened) == count and all(WORD in text for text in opened), "the device has not opened all payloads")
         return found
 
 
@@ -158,28 +146,19 @@ def send(client, encryption, count, is_encrypted):
         client.send(order)
 
 
-def is_ready(site):
-    try:
-        connection = site.connect()
-        connection.timeout = 2
-        return api.status(connection, "/readyz") == 200
-    except OSError:
-        return False
-
-
 def pieces(file):
-    """A file in pieces that overlap by the length of the longest spelling. Leaves out zeros, of which a dump has hundreds of MB."""
+    """A file in pieces that overlap by `OVERLAP`. Leaves out zeros, of which a dump has hundreds of MB."""
     with open(file, "rb") as file:
         while piece := file.read(1 << 20):
             if len(piece) == 1 << 20:
-                file.seek(-512, 1)
+                file.seek(-OVERLAP, 1)
             if piece.count(0) < len(piece):
                 yield piece
 
 
 def memory(pid):
-    """The memory that a process can write, in pieces that overlap by the length of the longest spelling."""
-    size, overlap = 1 << 24, 512
+    """The memory that a process can write, in pieces that overlap."""
+    size = 1 << 24
     with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb", 0) as memory:
         for line in maps:
             place, rights = line.split()[:2]
@@ -187,8 +166,6 @@ def memory(pid):
             if "rw" not in rights:
                 continue
             for at in range(start, end, size):
-                try:
+                with contextlib.suppress(OSError, ValueError):  # The kernel's own pages.
                     memory.seek(at)
-                    yield memory.read(min(size + overlap, end - at))
-                except (OSError, ValueError):
-                    continue  # The kernel's own pages.
+                    yield memory.read(min(size + OVERLAP, end - at))

@@ -1,33 +1,26 @@
 """Kills and freezes the primary of a Patroni cluster while several daemons serve clients.
 
-Three PostgreSQL have strict synchronous replication by a quorum of two replicas; SIGKILL or SIGSTOP hits Patroni and PostgreSQL
-together, and a frozen primary thaws after the failover. A ledger outside has the acknowledged posts. Each notification must exist
-with its payload, no fetch may miss one meanwhile, and each device must get its push; a duplicate must have been leased during the
-failover. The first post must be stored within the primary's lease and 8 s.
+Three PostgreSQL have strict synchronous replication by a quorum of two replicas; a signal hits Patroni and PostgreSQL together.
+A ledger outside has the acknowledged posts: each notification must exist, no fetch may miss one meanwhile, and each device must
+get its push; a duplicate must have been leased during the failover. The first post must be stored within the lease and 8 s.
 
-With `--lossy` a commit waits for no replica, and the replicas freeze just before the primary is killed, once. Then acknowledged
-notifications must be missing and the program must fail, or it could not see a loss.
+With `--lossy` no commit waits for a replica, and the replicas freeze just before the kill; then the program must fail.
 """
 
 import random
 import signal
 import time
 
-from sealpost_e2e import patroni, processes, several
+from sealpost_e2e import patroni, processes, require, several
 
-# Seconds from the primary's end to the first stored post.
-LIMIT = patroni.TTL + 8.0
-# Pushes within these seconds of a failover may have been leased.
-MARGIN = 15.0
-
-
-def add_options(parser):
-    parser.add_argument("--nodes", type=int, default=3)
-    parser.add_argument("--kills", type=int, default=3, help="kills of the primary (3)")
-    parser.add_argument("--freezes", type=int, default=3, help="freezes of the primary, each until the failover (3)")
-    parser.add_argument("--clients", type=int, default=8, help="clients that post, and as many that fetch (8)")
-    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32), help="seed of the random instants")
-    parser.add_argument("--lossy", action="store_true", help="the control: must fail")
+LIMIT = patroni.TTL + 8.0  # Seconds from the primary's end to the first stored post.
+MARGIN = 15.0  # Pushes within these seconds of a failover may have been leased.
+OPTIONS = {
+    "--nodes": (3, "daemons"), "--kills": (3, "kills of the primary"),
+    "--freezes": (3, "freezes of the primary, each until the failover"),
+    "--clients": (8, "clients that post, and as many that fetch"),
+    "--seed": (random.randrange(1 << 32), "seed of the random instants"), "--lossy": "the control: must fail",
+}
 
 
 def run(options):
@@ -48,25 +41,18 @@ def run(options):
         while not site.is_settled() and time.monotonic() - start < 120:
             time.sleep(0.5)
         emptied, is_settled = time.monotonic() - start, site.is_settled()
-        missing = sum(several.missing(site, number, ledger, credentials) for number in range(options.nodes))
-        for daemon in site.daemons:
-            processes.terminate(daemon)
-        site.await_log(simulators)
-        unpushed, foreign, twice = several.compare(site, ledger)
+        missing, unpushed, foreign, twice = several.conclude(site, ledger, credentials, simulators)
         unexplained = count_unexplained(site, outages)
-        several.show(ledger.faults, site)
     waits = {how: [outage.wait for outage in outages if outage.how == how] for how in ("kill", "freeze")}
     print(
         f"{options.kills} kills and {options.freezes} freezes of the primary (seed {options.seed}): {len(ledger.posted)} notifications "
         f"acknowledged, {missing} of them missing, {unpushed} without their push, {foreign} pushes with another id, {len(twice)} sent twice, of "
         f"which {unexplained} were not under way at a failover; the first post was stored after {describe(waits['kill'])} (kills) and "
         f"{describe(waits['freeze'])} (freezes), at most {LIMIT:.0f}; the outbox was {'' if is_settled else 'not '}empty {emptied:.1f} s "
-        f"after the last post; {ledger.counts['fetched']} fetches, {len(ledger.faults)} wrong answers, {ledger.counts['lost']} connections lost, "
-        f"{ledger.counts['refused']} refused as busy"
+        f"after the last post; {several.tell(ledger)}"
     )
     late = any(outage.wait > LIMIT for outage in outages)
-    if missing or unpushed or foreign or unexplained or ledger.faults or late or not is_settled:
-        raise SystemExit(1)
+    require(not missing and not unpushed and not foreign and not unexplained and not ledger.faults and not late and is_settled)
 
 
 class Outage:
@@ -111,7 +97,7 @@ def fail_over(cluster, ledger, how, instants, is_lossy):
 def count_unexplained(site, outages):
     """The number of duplicate pushes without a failover in between."""
     first, count = {}, 0
-    for at, push, outcome in several.pushes(site):
+    for at, _, push, outcome, _ in site.received():
         before = first.setdefault(push, at) if outcome == "200" else at
         if outcome == "200" and before != at:
             count += not any(before <= one.end + MARGIN and at >= one.begin for one in outages)

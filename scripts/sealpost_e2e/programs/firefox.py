@@ -1,41 +1,27 @@
 """Tests the client for browsers in Firefox, with a real Web Push: the server encrypts, the browser decrypts, and its worker fetches.
 
-The push service is simulated, with Mozilla's protocol; the pages, the proxy-free API and the worker are those of `web-client`.
-It fails
-
-- if a push does not show the sent text, or one of two tabs does not have it;
-- if two tabs use more than one event stream;
-- if the client does not open a database again that the browser has closed, or two commits on one revision both succeed;
-- if another VAPID key, or a permission that was taken back, is not noticed;
-- if a signed-out page or its worker has anything left.
+The push service is simulated, with Mozilla's protocol. Pages, worker and flows are those of `web-client`: pushes, two tabs with
+one stream, a database that the browser has closed, another VAPID key, a permission that was taken back, and the sign-out.
 """
 
 import json
-import tempfile
 import time
 
-from sealpost_e2e import api, firefox, processes
+from sealpost_e2e import api, firefox, processes, require
 from sealpost_e2e.programs import web_client
-from sealpost_e2e.programs.web_client import Wrong
 
 SHOWN = "navigator.serviceWorker.ready.then(ready => ready.getNotifications()).then(all => all.map(({title, body}) => `${title}: ${body}`))"
 CREATED, GONE = (b"HTTP/1.1 %b\r\nContent-Length: 0\r\n\r\n" % status for status in (b"201 Created", b"410 Gone"))
-
-
-def add_options(parser):
-    parser.add_argument("--firefox", default="firefox-esr", help="the browser (firefox-esr)")
+OPTIONS = {"--firefox": ("firefox-esr", "the browser")}
 
 
 def run(options):
-    with web_client.Site(options.sealpost) as site, tempfile.TemporaryDirectory(prefix="sealpost-browser-", ignore_cleanup_errors=True) as profile:
+    with web_client.Site(options.sealpost) as site:
         service = firefox.PushService(f"https://localhost:{site.service.port}/push/")
         site.service.answer = lambda request, _: CREATED if service.deliver(request) else GONE
         site.serve()
-        try:
-            with firefox.Firefox(profile, service, options.firefox) as browser:
-                times = go_through(browser, site)
-        except Wrong as wrong:
-            raise SystemExit(f"firefox: {wrong}") from None
+        with firefox.Firefox(service, options.firefox) as browser:
+            times = go_through(browser, site)
         processes.terminate(site.daemon)
     print(f"{len(times)} pushes were shown {min(times):.2f} to {max(times):.2f} s after their posts; another key and a permission were noticed")
 
@@ -56,19 +42,17 @@ def go_through(browser, site):
     first = browser.open(origin + "/plain.html")
     permit(True)
     web_client.change_key_and_permission(ask, site, "", permit, receive)
-    if left := ask(SHOWN):
-        raise Wrong(f"after signing out, these notifications are shown: {left}")
-    web_client.try_store(ask)
-    ask(web_client.RENEWING % site.names())
+    require(not (left := ask(SHOWN)), f"after signing out, these notifications are shown: {left}")
+    web_client.try_store(ask, site)
+    ask(site.script(web_client.RENEWING))
     tabs = first, browser.open(origin + "/plain.html")
     for tab in tabs:
         browser.switch(tab)
-        ask(web_client.LISTENING % site.names())
+        ask(site.script(web_client.LISTENING))
     processes.wait_until(lambda: "/api/stream" in site.page.asked, 20, "a stream")
     site.post({"Payload": "to both tabs"})
     for tab in tabs:
         browser.switch(tab)
         processes.wait_until(lambda: ask("heard.includes('to both tabs')"), 20, "an event in each tab")
-    if (count := site.page.asked.count("/api/stream")) != 1:
-        raise Wrong(f"two tabs have opened {count} streams")
+    require((count := site.page.asked.count("/api/stream")) == 1, f"two tabs have opened {count} streams")
     return times

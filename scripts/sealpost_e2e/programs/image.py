@@ -1,16 +1,13 @@
 """Builds the Dockerfile's image without Docker, and runs it as the pods of examples/kubernetes, without a cluster.
 
-Podman builds the unchanged Dockerfile. This program makes its two base images, as registries are out of reach: debian:bookworm-slim
-by mmdebstrap, and swift:6.3-bookworm with a `swift` that only copies the tested executable to the compiler's output. So the real
-compiler's image and Docker's own builder remain untested.
-
-The strict schemas of two versions of Kubernetes must accept the manifests; they do not know the PodMonitor. Podman runs one pod of SQLite
-and three of PostgreSQL as their templates say: user, rights, mounts, read-only root, probes, preStop, grace. Before each start the volumes get
-what the kubelet does to them for `fsGroup`. A payload must be fetched after a pod was replaced, and the image's health check must fail while
-a server is stopped. So the API server, limits, network policies and a shared network file system remain untested. It runs as root.
+Podman builds the unchanged Dockerfile on two base images of this program, as registries are out of reach: a Debian of mmdebstrap,
+and one with a `swift` that only copies the tested executable. The strict schemas of two versions of Kubernetes must accept the
+manifests, except the PodMonitor. Podman runs one pod of SQLite and three of PostgreSQL as their templates and the kubelet would. A
+payload must be fetched after a pod was replaced, and the health check must fail while a server is stopped. The API server, limits,
+network policies and a shared network file system remain untested. It runs as root.
 """
 
-from sealpost_e2e import environment
+from sealpost_e2e import environment, require
 
 environment.enter()
 
@@ -126,8 +123,7 @@ def build(podman, program, folder):
 
 def run_alone(podman, program):
     """Runs the image without a pod: its version is the program's, and its user may write to a new volume."""
-    if podman.run("run", "--rm", IMAGE, "--version") != processes.run(program, "--version"):
-        raise SystemExit("the image has another version")
+    require(podman.run("run", "--rm", IMAGE, "--version") == processes.run(program, "--version"), "the image has another version")
     podman.run("run", "--rm", "--read-only", "--volume", "new:/var/lib/sealpost", IMAGE, "user", "add", "alice", "--no-password")
 
 
@@ -199,8 +195,7 @@ class Pod:
         if hooks := self.container.get("lifecycle"):
             self.execute(*hooks["preStop"]["exec"]["command"])
         self.podman.run("stop", "--time", self.spec["terminationGracePeriodSeconds"], self.name)
-        if (code := self.state()["ExitCode"]) != 0:
-            raise SystemExit(f"SIGTERM has ended {self.name} with {code}")
+        require((code := self.state()["ExitCode"]) == 0, f"SIGTERM has ended {self.name} with {code}")
         self.podman.run("rm", self.name)
 
 
@@ -213,8 +208,7 @@ def live(pods):
     pods[-1].stop()
     pods[-1].start()
     for pod in pods:
-        if (payload := api.fetch(api.connect(pod.port), id)) != PAYLOAD:
-            raise SystemExit(f"the payload is {payload!r}")
+        require((payload := api.fetch(api.connect(pod.port), id)) == PAYLOAD, f"the payload is {payload!r}")
         pod.execute("sealpost", "doctor")
     print(f"{len(pods)} pods: the probes succeed, and the payload was fetched from each after one was replaced")
 
@@ -226,8 +220,7 @@ def require_unhealthy_while_stopped(pod):
     processes.wait_until(is_healthy, 30, "the health check's content", pause=0.2)
     os.kill(pid := pod.state()["Pid"], signal.SIGSTOP)
     try:
-        if is_healthy():
-            raise SystemExit("the health check is content with a server that is stopped")
+        require(not is_healthy(), "the health check is content with a server that is stopped")
     finally:
         os.kill(pid, signal.SIGCONT)
     processes.wait_until(is_healthy, 30, "the health check's content", pause=0.2)

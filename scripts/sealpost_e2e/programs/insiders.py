@@ -1,15 +1,10 @@
 """Makes hostile users' moves in sequence, and measures their effect on everybody else.
 
-The release build runs with its default limits and all kinds of senders, in its own network. `sealpost simulate` stands for APNs, FCM
-and WNS; the program has receivers for Web Push and webhooks, and hostile hosts. Meanwhile a publisher posts to honest users on each
-lane four times a second, a user fetches, and /readyz is requested ten times a second. A new account with the least rights makes
-each move for some seconds; then an administrator deletes it.
-
-1. Honest pushes arrive within a second of their post, and no honest request fails. Quiet windows before, between and after
-   the moves, and a page flushed to the same disk ten times a second, show the machine's own delays. A move with a late push is
-   repeated by another account, and fails after --tries late ones: a move's effect recurs, a busy disk's seldom does.
-2. /readyz is 200.
-3. The answers are those of the table in `insiders/moves`.
+The daemon has its default limits and all kinds of senders, in its own network with simulated providers and hostile hosts. A
+publisher posts to honest users on each lane, a user fetches, and /readyz is requested. Meanwhile a new account with the least
+rights makes each move for some seconds. Honest pushes must arrive within a second, no honest request may fail, and the answers are
+those of the table in `insiders/moves`. Quiet windows, and a page flushed to the same disk, show the machine's own delays. A move
+with a late push fails after --tries late ones: a move's effect recurs, a busy disk's seldom does.
 
 --write-table writes the table into docs/evidence/insiders.md, and keeps its column about an earlier version.
 """
@@ -19,7 +14,7 @@ import pathlib
 import sys
 import time
 
-from sealpost_e2e import api, processes
+from sealpost_e2e import api, processes, require
 from sealpost_e2e.insiders import insider as insiders
 from sealpost_e2e.insiders import network, table, watch
 from sealpost_e2e.insiders.moves import ALL
@@ -27,18 +22,14 @@ from sealpost_e2e.insiders.site import CROWD, Site
 
 LATEST = 1
 QUIET = 6
-# The number of moves between quiet windows.
-EVERY = 12
-# The least seconds of a window, and the timeout of a move.
-SHORTEST, LONGEST = 3, 90
-
-
-def add_options(parser):
-    parser.add_argument("--inside", action="store_true", help="run inside the private network")
-    parser.add_argument("--only", default="", help="moves by their names, separated by commas; `list` prints them")
-    parser.add_argument("--crowd", type=int, default=CROWD, help="devices of the broadcasts (%(default)s)")
-    parser.add_argument("--tries", type=int, default=3, help="tries of a move with a late push (%(default)s)")
-    parser.add_argument("--write-table", type=pathlib.Path, help="docs/evidence/insiders.md, whose table is replaced")
+EVERY = 12  # The number of moves between quiet windows.
+SHORTEST, LONGEST = 3, 90  # The least seconds of a window, and the timeout of a move.
+OPTIONS = {
+    "--inside": "run inside the private network",
+    "--only": ("", "moves by their names, separated by commas; `list` prints them"),
+    "--crowd": (CROWD, "devices of the broadcasts"), "--tries": (3, "tries of a move with a late push"),
+    "--write-table": {"type": pathlib.Path, "help": "docs/evidence/insiders.md, whose table is replaced"},
+}
 
 
 def run(options):
@@ -49,8 +40,7 @@ def run(options):
     processes.raise_descriptor_limit()
     names = options.only.split(",") if options.only else [move.name for move in ALL]
     moves = [move for move in ALL if move.name in names]
-    if len(moves) != len(names):
-        raise SystemExit("there is no such move; --only list prints all")
+    require(len(moves) == len(names), "there is no such move; --only list prints all")
     with Site(options.sealpost, options.crowd) as site:
         daemon, _ = site.serve()
         site.create_honest_users()
@@ -121,5 +111,4 @@ def finish(options, results, quiet, codes, errors):
         f"{LATEST * 1000}), in quiet windows {max(window['worst'] for window in quiet) * 1000:.0f} ms; the daemon ended with "
         f"{max(codes)}, {errors} errors in its log"
     )
-    if bad or any(codes) or errors:
-        raise SystemExit(1)
+    require(not bad and not any(codes) and not errors)

@@ -1,12 +1,9 @@
 """Times a newcomer's steps of README.md on a bare Debian, from source and from the Debian package.
 
-Each way has its own machine: a root of mmdebstrap, booted by systemd in a container with its own network. The program pastes
-the README's commands block by block, and compares their output with the README's. A way ends with the first fetched payload, a
-backend's notification and an administrator's sign-in at the console in Chromium. The program prints each step's time, and fails at
-the first failing command, and if the package's way to the first payload takes more than 30 seconds.
-
-Its times exclude the boot, swift.org's required packages, and making the Debian package. It mounts this machine's toolchain, and
-folders that git uses instead of hosts (`url.….insteadOf`). It runs as root.
+Each way has its own machine, booted by systemd in a container with its own network. The program pastes the README's commands, and
+compares their output with the README's, up to an administrator's sign-in at the console in Chromium. It fails if the package's
+way to the first payload takes more than 30 seconds. Its times exclude the boot, the packages that swift.org requires, and making
+the Debian package. It mounts this machine's toolchain, and folders that git uses instead of hosts. It runs as root.
 """
 
 import os
@@ -16,10 +13,9 @@ import shutil
 import tempfile
 import time
 
-from sealpost_e2e import api, debian, machine, processes, rig
+from sealpost_e2e import api, debian, machine, processes, require, rig
 
-# From `apt-get install` to the first payload, in seconds.
-PACKAGE_LIMIT = 30
+PACKAGE_LIMIT = 30  # From `apt-get install` to the first payload, in seconds.
 CONSOLE = "http://127.0.0.1:8080/console/"
 # https://www.swift.org/install/linux/debian/12
 TOOLCHAIN_PACKAGES = (
@@ -36,10 +32,7 @@ SIGN_IN = """(async () => {
     await until(() => document.title.startsWith('Overview'));
     return document.body.innerText;
 })()"""
-
-
-def add_options(parser):
-    parser.add_argument("--only", choices=("source", "package"), help="only one of the two ways")
+OPTIONS = {"--only": {"choices": ("source", "package"), "help": "only one of the two ways"}}
 
 
 def run(options):
@@ -68,8 +61,7 @@ class Clock:
 
     def reached(self, what, limit=None):
         print(f"{self.all:8.1f} s  in all: {what} (load of this machine: {os.getloadavg()[0]:.1f})", flush=True)
-        if limit and self.all > limit:
-            raise SystemExit(f"FAILED: that should take at most {limit} s")
+        require(not limit or self.all <= limit, f"FAILED: that should take at most {limit} s")
 
 
 def from_source(options, folder):
@@ -140,8 +132,7 @@ def blocks():
 def block(marker, text=""):
     """The script of the one block with this marker that contains a text."""
     found = [script for name, script, _ in blocks() if name == marker and text in script]
-    if len(found) != 1:
-        raise SystemExit(f"README.md has {len(found)} blocks of the kind {marker!r} with {text!r}")
+    require(len(found) == 1, f"README.md has {len(found)} blocks of the kind {marker!r} with {text!r}")
     return found[0].strip("\n")
 
 
@@ -155,14 +146,12 @@ def paste(terminal, script, expected):
     """Runs a block; its output must contain each line, in order, with anything for the dots."""
     output = terminal.run(script)
     form = ".*".join(re.escape(line).replace("…", ".*") for line in expected)
-    if not re.search(form, output, re.DOTALL):
-        raise SystemExit(f"FAILED: README.md promises\n{chr(10).join(expected)}\nand what is printed is\n{output}")
+    require(re.search(form, output, re.DOTALL), f"FAILED: README.md promises\n{chr(10).join(expected)}\nand what is printed is\n{output}")
 
 
 def look_at_console(place, clock):
     with place.browser() as browser:
         page = clock.time(f"{CONSOLE} in Chromium", browser.open, CONSOLE)
         text = clock.time("signing in as the administrator", page.evaluate, SIGN_IN % api.PASSWORD)
-    if "Overview" not in text:
-        raise SystemExit(f"FAILED: the console shows {text[:500]}")
+    require("Overview" in text, f"FAILED: the console shows {text[:500]}")
     clock.reached("the console shows its overview")

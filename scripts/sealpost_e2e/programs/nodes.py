@@ -1,10 +1,8 @@
 """Kills and pauses daemons that share one PostgreSQL, at random instants under load.
 
-A ledger outside has the acknowledged posts. Each notification must exist with its payload on every daemon, and each device must
-get its push at the simulated APNs. Duplicate pushes must have the same apns-id, and be no more than the killed or paused daemon
-had leased. A post without an answer may exist or not. Then the program kills daemons with leased pushes while the others have run
-for some time: the last of these pushes must end within 7 s. At the end it kills and restarts the database, and fetches
-all acknowledged notifications.
+A ledger outside has the acknowledged posts. Each notification must exist on every daemon, and each device must get its push;
+duplicates must have been leased by a killed or paused daemon. Then the program kills daemons with leased pushes: the last of
+these must end within 7 s. At the end it kills and restarts the database, and fetches all acknowledged notifications.
 
 With `--forget` the ledger has an entry more for each kill, which was never posted; then the program must fail.
 """
@@ -13,22 +11,16 @@ import random
 import secrets
 import time
 
-from sealpost_e2e import api, postgresql, processes, several
+from sealpost_e2e import api, postgresql, processes, require, several
 
-# Seconds until other daemons must have sent a dead daemon's pushes.
-TAKEOVER = 7.0
-# Seconds that a daemon runs before it takes over.
-WARM_UP = 5.0
-
-
-def add_options(parser):
-    parser.add_argument("--nodes", type=int, default=3)
-    parser.add_argument("--kills", type=int, default=60)
-    parser.add_argument("--pauses", type=int, default=6, help="pauses of 1 to 30 s (6)")
-    parser.add_argument("--takeovers", type=int, default=3, help="measured takeovers under load, and as many without (3)")
-    parser.add_argument("--clients", type=int, default=16, help="clients that post, and as many that fetch (16)")
-    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32), help="seed of the random instants")
-    parser.add_argument("--forget", action="store_true", help="the control: must fail")
+TAKEOVER = 7.0  # Seconds until other daemons must have sent a dead daemon's pushes.
+WARM_UP = 5.0  # Seconds that a daemon runs before it takes over.
+OPTIONS = {
+    "--nodes": (3, "daemons"), "--kills": (60, "kills"), "--pauses": (6, "pauses of 1 to 30 s"),
+    "--takeovers": (3, "measured takeovers under load, and as many without"),
+    "--clients": (16, "clients that post, and as many that fetch"),
+    "--seed": (random.randrange(1 << 32), "seed of the random instants"), "--forget": "the control: must fail",
+}
 
 
 def run(options):
@@ -49,15 +41,10 @@ def run(options):
         idle = [take_over(site, several.Clients(site, ledger, credentials, options.clients, 0)) for _ in range(options.takeovers)]
         processes.wait_until(site.is_settled, 120, "the end of the outbox", site.daemons[0], pause=0.2)
         cluster.kill()
-        processes.wait_until(lambda: not any(map(is_ready, site.ports)), 15, "the daemons' notice that the database is gone", pause=0.2)
+        processes.wait_until(lambda: not any(map(api.is_ready, site.ports)), 15, "the daemons' notice that the database is gone", pause=0.2)
         cluster.start()
-        processes.wait_until(lambda: all(map(is_ready, site.ports)), 15, "the daemons' notice that it is back", pause=0.2)
-        missing = sum(several.missing(site, number, ledger, credentials) for number in range(options.nodes))
-        for daemon in site.daemons:
-            processes.terminate(daemon)
-        site.await_log(simulators)
-        unpushed, foreign, twice = several.compare(site, ledger)
-        several.show(ledger.faults, site)
+        processes.wait_until(lambda: all(map(api.is_ready, site.ports)), 15, "the daemons' notice that it is back", pause=0.2)
+        missing, unpushed, foreign, twice = several.conclude(site, ledger, credentials, simulators)
     takeovers += idle
     leased = leased.union(*(pushes for pushes, _ in takeovers))
     unexplained = len(twice - leased)
@@ -67,11 +54,9 @@ def run(options):
         f"(seed {options.seed}): {len(ledger.posted)} notifications acknowledged, {missing} of them missing, {unpushed} without their "
         f"push, {foreign} pushes with another id, {len(twice)} sent twice, {unexplained} of them not among the {len(leased)} that were leased by who was killed or paused; "
         f"{len(takeovers)} takeovers, {len(idle)} of them without other load, of {sum(len(pushes) for pushes, _ in takeovers)} pushes, the slowest {slowest:.1f} s after the death "
-        f"(at most {TAKEOVER:.0f}); the outbox was empty {emptied:.1f} s after the last post; {ledger.counts['fetched']} fetches, "
-        f"{len(ledger.faults)} wrong answers, {ledger.counts['lost']} connections lost, {ledger.counts['refused']} refused as busy"
+        f"(at most {TAKEOVER:.0f}); the outbox was empty {emptied:.1f} s after the last post; {several.tell(ledger)}"
     )
-    if missing or unpushed or foreign or ledger.faults or unexplained or slowest > TAKEOVER:
-        raise SystemExit(1)
+    require(not missing and not unpushed and not foreign and not ledger.faults and not unexplained and slowest <= TAKEOVER)
 
 
 def interfere(site, options, ledger):
@@ -137,8 +122,3 @@ def take_over(site, clients=None):
     if clients:
         clients.stop()
     return pushes, seconds
-
-
-def is_ready(port):
-    """The answer of /readyz: without the database a proxy must send no requests to this daemon."""
-    return api.status(api.connect(port), "/readyz") == 200

@@ -5,12 +5,11 @@ code with the server. The server must refuse each forged signature. Then clients
 change, strangers invent keys, and the issuer is down for a while.
 """
 
-from sealpost_e2e import environment
+from sealpost_e2e import environment, require
 
 environment.enter()
 
-import base64
-import concurrent.futures
+import contextlib
 import functools
 import hashlib
 import hmac
@@ -18,21 +17,27 @@ import http.client
 import itertools
 import json
 import os
-import threading
 import time
 import warnings
 
 from joserfc import jws, jwt
 from joserfc.jwk import ECKey, OKPKey, RSAKey
 
-from sealpost_e2e import api, crew, receiver, rig, tls
+from sealpost_e2e import api, crew, processes, receiver, rig, tls
 
 AUDIENCE = "sealpost"
+# The id, kind and form of the key of each algorithm.
+KEYS = {
+    "RS256": ("rsa", RSAKey, 2048), "RS384": ("rsa384", RSAKey, 2048), "RS512": ("rsa512", RSAKey, 2048), "PS256": ("pss", RSAKey, 2048),
+    "PS384": ("pss384", RSAKey, 2048), "PS512": ("pss512", RSAKey, 2048), "ES256": ("ec", ECKey, "P-256"),
+    "ES384": ("ec384", ECKey, "P-384"), "ES512": ("ec521", ECKey, "P-521"), "EdDSA": ("ed", OKPKey, "Ed25519"),
+}
 PAUSE = 5  # Seconds between two readings of the keys, as the server has them.
 CLIENTS = 6
 addresses = itertools.count(1)
 # RFC 9864 has a new name for EdDSA, which issuers hardly use yet.
 warnings.filterwarnings("ignore", message="EdDSA is deprecated")
+OPTIONS = {"--count": (8, "changes of the key")}
 
 
 class Issuer:
@@ -42,16 +47,7 @@ class Issuer:
         certificate, key = tls.make_certificate(folder)
         self.certificate, self.is_down, self.readings = certificate, False, 0
         self.keys = {
-            "RS256": RSAKey.generate_key(2048, {"kid": "rsa", "use": "sig", "alg": "RS256"}),
-            "PS256": RSAKey.generate_key(2048, {"kid": "pss", "use": "sig", "alg": "PS256"}),
-            "RS384": RSAKey.generate_key(2048, {"kid": "rsa384", "use": "sig", "alg": "RS384"}),
-            "RS512": RSAKey.generate_key(2048, {"kid": "rsa512", "use": "sig", "alg": "RS512"}),
-            "PS384": RSAKey.generate_key(2048, {"kid": "pss384", "use": "sig", "alg": "PS384"}),
-            "PS512": RSAKey.generate_key(2048, {"kid": "pss512", "use": "sig", "alg": "PS512"}),
-            "ES256": ECKey.generate_key("P-256", {"kid": "ec", "use": "sig", "alg": "ES256"}),
-            "ES384": ECKey.generate_key("P-384", {"kid": "ec384", "use": "sig", "alg": "ES384"}),
-            "ES512": ECKey.generate_key("P-521", {"kid": "ec521", "use": "sig", "alg": "ES512"}),
-            "EdDSA": OKPKey.generate_key("Ed25519", {"kid": "ed", "use": "sig", "alg": "EdDSA"}),
+            algorithm: kind.generate_key(form, {"kid": kid, "use": "sig", "alg": algorithm}) for algorithm, (kid, kind, form) in KEYS.items()
         }
         # Published, and skipped: neither verifies tokens.
         self.others = [OKPKey.generate_key("X25519", {"kid": "x25519"}), RSAKey.generate_key(2048, {"kid": "enc", "use": "enc"})]
@@ -62,18 +58,22 @@ class Issuer:
     def answer(self, request, _):
         path = request.split(b" ")[1].decode()
         if self.is_down:
-            return b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"
+            return reply({}, "503 Service Unavailable")
         if path == "/realm/.well-known/openid-configuration":
             return reply({"issuer": self.name, "jwks_uri": self.name + "/keys"})
         if path == "/realm/keys":
             self.readings += 1
             return reply({"keys": [key.as_dict(private=False) for key in self.published]})
-        return b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
+        return reply({}, "404 Not Found")
+
+    def renew(self, kid):
+        """Replaces the key for ES256 without notice. The server has not read the new one yet."""
+        self.keys["ES256"] = ECKey.generate_key("P-256", {"kid": kid, "use": "sig", "alg": "ES256"})
+        return self.keys["ES256"]
 
     def claims(self, **changes):
         now = int(time.time())
-        claims = {"iss": self.name, "aud": AUDIENCE, "sub": "carol", "iat": now, "exp": now + 300, "jti": os.urandom(8).hex()}
-        return claims | changes
+        return {"iss": self.name, "aud": AUDIENCE, "sub": "carol", "iat": now, "exp": now + 300, "jti": os.urandom(8).hex()} | changes
 
     def token(self, algorithm="ES256", key=None, **claims):
         key = key or self.keys[algorithm]
@@ -81,17 +81,15 @@ class Issuer:
         return jwt.encode(header, self.claims(**claims), key, algorithms=list(self.keys))
 
 
-def reply(body):
-    text = json.dumps(body).encode()
-    head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nCache-Control: max-age=3600\r\nContent-Length: {len(text)}"
-    return head.encode() + b"\r\n\r\n" + text
+def reply(body, status="200 OK"):
+    text = json.dumps(body)
+    head = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nCache-Control: max-age=3600\r\nContent-Length: {len(text)}"
+    return f"{head}\r\n\r\n{text}".encode()
 
-
-# MARK: Forged tokens
 
 def b64(data):
     data = data if isinstance(data, bytes) else json.dumps(data, separators=(",", ":")).encode()
-    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+    return api.base64url(data)
 
 
 def signed(header, claims, key, algorithm="ES256"):
@@ -107,35 +105,22 @@ def with_hmac(header, claims, secret):
 
 
 def forged(issuer):
-    """Name, token, and a word of the answer; `IssuerTokenTests` tests header and claims."""
+    """Name, token, and a word of the answer; `IssuerTokenTests` tests wrong headers (none, HS256, jwk and others) and claims."""
     claims, token, keys = issuer.claims, issuer.token, issuer.keys
     ec = keys["ES256"]
     ec_header = {"alg": "ES256", "kid": "ec", "typ": "JWT"}
     head, body, _ = token().split(".")
     stranger = ECKey.generate_key("P-256", {"kid": "ec"})
-    public = stranger.as_dict(private=False)
-    pem, der = keys["RS256"].as_pem(private=False), keys["RS256"].as_der(private=False)
-    jwks = json.dumps({"keys": [keys["RS256"].as_dict(private=False)]}).encode()
+    pem = keys["RS256"].as_pem(private=False)
     return [
         ("another key under the same kid", token(key=stranger), "signature"),
         ("another RSA key", token("RS256", key=RSAKey.generate_key(2048, {"kid": "rsa"})), "signature"),
-        ("none", f"{b64({'alg': 'none', 'kid': 'ec'})}.{body}.", "algorithm"),
-        ("no signature", f"{head}.{body}.", "signature"),
-        ("HMAC with the public key in PEM", with_hmac({"alg": "HS256", "kid": "rsa"}, claims(), pem), "algorithm"),
-        ("HMAC with the public key in DER", with_hmac({"alg": "HS256", "kid": "rsa"}, claims(), der), "algorithm"),
-        ("HMAC with the key set", with_hmac({"alg": "HS256", "kid": "rsa"}, claims(), jwks), "algorithm"),
         ("HMAC behind RS256", with_hmac({"alg": "RS256", "kid": "rsa"}, claims(), pem), "signature"),
-        ("ES256 by an RSA key's kid", signed({"alg": "ES256", "kid": "rsa"}, claims(), ec), "no such key"),
-        ("RS256 said, ES256 signed", signed({"alg": "RS256", "kid": "rsa"}, claims(), ec), "signature"),
         ("PS256 by the key for RS256", signed({"alg": "PS256", "kid": "rsa"}, claims(), keys["RS256"], "PS256"), "no such key"),
         ("PS256 said, RS256 signed", signed({"alg": "PS256", "kid": "pss"}, claims(), keys["PS256"], "RS256"), "signature"),
-        ("ES256K", signed({"alg": "ES256K", "kid": "ec"}, claims(), ec), "algorithm"),
         ("ES384 by the key for ES256", signed({"alg": "ES384", "kid": "ec"}, claims(), keys["ES384"], "ES384"), "no such key"),
         ("ES512 said, ES384 signed", signed({"alg": "ES512", "kid": "ec521"}, claims(), keys["ES384"], "ES384"), "signature"),
         ("RS512 said, RS256 signed", signed({"alg": "RS512", "kid": "rsa512"}, claims(), keys["RS512"], "RS256"), "signature"),
-        ("a key for encryption", signed({"alg": "RS256", "kid": "enc"}, claims(), issuer.others[1], "RS256"), "no such key"),
-        ("jwk", signed({**ec_header, "jwk": public}, claims(), stranger), "jwk"),
-        ("x5c", signed({**ec_header, "x5c": [base64.b64encode(der).decode()]}, claims(), ec), "x5c"),
         ("a token in a token", signed(ec_header, json.dumps(token()).encode(), ec), "object"),
         ("encrypted", ".".join([b64({"alg": "dir", "enc": "A256GCM"}), "", "AAAA", "AAAA", "AAAA"]), "encrypted"),
         ("a deep claim", signed(ec_header, claims(x=json.loads("[" * 40 + "]" * 40)), ec), "levels"),
@@ -152,35 +137,27 @@ def show(port, token):
     """Shows a token from a new address, as the server counts guesses. Returns status, code and detail."""
     number = next(addresses)
     source = f"127.1.{number // 250 % 250}.{number % 250 + 1}"
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60, source_address=(source, 0))
-    connection.request("GET", "/api/sessions/current", headers={"Authorization": f"Bearer {token}"})
-    response = connection.getresponse()
-    answer = json.loads(response.read() or b"{}")
-    connection.close()
-    if response.status == 503 and "Retry-After" not in response.headers:
-        raise SystemExit("503 without Retry-After")
-    return response.status, answer.get("type", "").rpartition(":")[2], answer.get("detail", "")
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60, source_address=(source, 0))) as connection:
+        status, fields, body = api.exchange(connection, "GET", "/api/sessions/current", None, {"Authorization": f"Bearer {token}"})
+    require(status != 503 or "Retry-After" in fields, "503 without Retry-After")
+    answer = json.loads(body or b"{}")
+    return status, answer.get("type", "").rpartition(":")[2], answer.get("detail", "")
 
 
 def refuse_all(site, issuer):
     for algorithm in issuer.keys:
         token = issuer.token(algorithm)
-        if (answer := show(site.port, token))[0] != 200:
-            raise SystemExit(f"a right token of {algorithm}: {answer}")
+        require((answer := show(site.port, token))[0] == 200, f"a right token of {algorithm}: {answer}")
     rows = forged(issuer)
     # A token with an unknown key waits until the server has read the keys.
-    with concurrent.futures.ThreadPoolExecutor(16) as pool:
-        answers = list(pool.map(lambda row: show(site.port, row[1]), rows))
+    answers = crew.together(lambda row: show(site.port, row[1]), rows, threads=16)
     faults = [
         f"{name}: {status} {code} {detail}" for (name, _, word), (status, code, detail) in zip(rows, answers)
         if (status, code) != (401, "invalid-token") or word not in detail
     ]
     print(f"{len(rows)} forged tokens refused")
-    if faults:
-        raise SystemExit("\n".join(faults))
+    require(not faults, "\n".join(faults))
 
-
-# MARK: Under load
 
 class Load(crew.Crew):
     """Clients with their own users; each shows a token three times and then a new one."""
@@ -215,8 +192,7 @@ class Load(crew.Crew):
         key = ECKey.generate_key("P-256")
         while not self.ends.is_set():
             status, _, _ = show(self.port, signed({"alg": "ES256", "kid": os.urandom(8).hex()}, self.issuer.claims(), key))
-            # 503 while the issuer is down, as the key may be a new one.
-            self.invented[status] = self.invented.get(status, 0) + 1
+            self.invented[status] = self.invented.get(status, 0) + 1  # 503 while the issuer is down, as the key may be a new one.
 
 
 def rotate(site, issuer, count):
@@ -225,9 +201,8 @@ def rotate(site, issuer, count):
     begin, readings = time.monotonic(), issuer.readings
     try:
         for number in range(count):
-            new = ECKey.generate_key("P-256", {"kid": f"turn{number}", "use": "sig", "alg": "ES256"})
-            issuer.published = [new, issuer.keys["ES256"], issuer.keys["EdDSA"]]
-            issuer.keys["ES256"] = new
+            old = issuer.keys["ES256"]
+            issuer.published = [issuer.renew(f"turn{number}"), old, issuer.keys["EdDSA"]]
             time.sleep(PAUSE * 2.5)
         seconds, readings = time.monotonic() - begin, issuer.readings - readings
         # The issuer is down for a while; known keys stay valid.
@@ -244,26 +219,15 @@ def rotate(site, issuer, count):
     )
     if load.failures or not during or not set(load.invented) <= {401, 429, 503} or readings > seconds / PAUSE + 2:
         raise SystemExit("\n".join(load.failures[:20]) or "too many readings, too few answers, or an invented key is taken")
-    expect("a new key while the issuer is down", show(site.port, issuer.token(key=fresh(issuer))), 503, "issuer-unavailable")
+    issuer.published = [*issuer.published, issuer.renew("fresh")]
+    expect("a new key while the issuer is down", show(site.port, issuer.token()), 503, "issuer-unavailable")
     issuer.is_down = False
     expect("the new key when it is back", show(site.port, issuer.token()), 200)
 
 
-def fresh(issuer):
-    """A new key of the issuer, which the server has not read yet."""
-    key = ECKey.generate_key("P-256", {"kid": f"fresh{time.monotonic_ns()}", "use": "sig", "alg": "ES256"})
-    issuer.published, issuer.keys["ES256"] = [*issuer.published, key], key
-    return key
-
-
 def expect(what, answer, status, code=""):
     print(f"{what}: {answer[0]} {answer[1]}".rstrip())
-    if answer[:2] != (status, code):
-        raise SystemExit(f"expected {status} {code}: {answer}")
-
-
-def add_options(parser):
-    parser.add_argument("--count", type=int, default=8, help="changes of the key (8)")
+    require(answer[:2] == (status, code), f"expected {status} {code}: {answer}")
 
 
 def run(options):
@@ -274,17 +238,15 @@ def run(options):
             "SEALPOST_SIGNIN_OIDC_USERS": "created", "SEALPOST_SIGNIN_OIDC_CAFILE": str(issuer.certificate),
         }
         daemon, _ = site.serve()
-        drain = threading.Thread(target=daemon.stderr.read, daemon=True)
-        drain.start()
+        processes.drain(daemon)
         expect("the first token", show(site.port, issuer.token()), 200)
         refuse_all(site, issuer)
         rotate(site, issuer, options.count)
         daemon.terminate()
-        if code := daemon.wait(60):
-            raise SystemExit(f"the daemon ended with {code}")
+        require(not (code := daemon.wait(60)), f"the daemon ended with {code}")
         issuer.is_down = True
         daemon, _ = site.serve()
-        threading.Thread(target=daemon.stderr.read, daemon=True).start()
+        processes.drain(daemon)
         expect("a start while the issuer is down", show(site.port, issuer.token()), 503, "issuer-unavailable")
         api.ask(site.connect(), "GET", "/readyz")
         issuer.is_down = False

@@ -1,12 +1,10 @@
 """Installs, upgrades, removes and purges the Debian package in a fresh Debian; stored payloads must survive.
 
-Two builds under different host names, time zones and umasks must have the same bytes. apt-get installs the first version in a root
-of mmdebstrap, README.md's commands make an administrator and a user, and the daemon runs as its unit says. curl posts a payload,
-and fetches it after the upgrade to a second version, a removal, and a purge without the answer to delete, each followed by an
-installation. The changed configuration must survive the upgrade, and the keyring all but a purge with that answer, which must leave
-nothing. With systemd, the upgrade must restart the service and leave the socket alone.
-
-With --control the second version's installation replaces the keyring; then the program must fail. It runs as root.
+Two builds in different environments must have the same bytes. The daemon runs as its unit says, after README.md's commands. A
+payload is fetched after the upgrade, a removal, and a purge without the answer to delete, each followed by an installation. The
+configuration must survive the upgrade, and the keyring all but a purge with that answer, which must leave nothing. The upgrade must
+restart the service and leave the socket alone. With --control the second version replaces the keyring; then the program must fail.
+It runs as root.
 """
 
 import hashlib
@@ -20,7 +18,7 @@ import subprocess
 import tempfile
 import time
 
-from sealpost_e2e import debian, processes, rig
+from sealpost_e2e import debian, processes, require, rig
 from sealpost_e2e.api import PASSWORD
 
 STATE = "var/lib/sealpost"
@@ -28,6 +26,7 @@ CONFIGURATION = "/etc/sealpost/sealpost.yaml"
 PAYLOAD = "Your test result is in."
 # Replaces systemctl where the upgrade believes that systemd runs, and records its arguments.
 SYSTEMCTL = '#!/bin/sh\necho "$*" >>/systemctl.log\n'
+OPTIONS = {"--control": "lose the keyring in the upgrade: the program must then fail"}
 
 
 class Root:
@@ -68,8 +67,7 @@ class Root:
     def stop(self):
         code, rest = processes.terminate(self.daemon)
         self.daemon = None
-        if code:
-            raise SystemExit(f"the daemon ended with {code}: {rest}")
+        require(not code, f"the daemon ended with {code}: {rest}")
 
     def text(self, path):
         return (self.path / path).read_text()
@@ -88,13 +86,7 @@ class Root:
 
     def close(self):
         """Ends the daemon in any case. The root runs no other process, as it has no init."""
-        if self.daemon and self.daemon.poll() is None:
-            self.daemon.kill()
-            self.daemon.wait()
-
-
-def add_options(parser):
-    parser.add_argument("--control", action="store_true", help="lose the keyring in the upgrade: the program must then fail")
+        processes.kill(self.daemon)
 
 
 def run(options):
@@ -105,7 +97,7 @@ def run(options):
         # Other users than root must pass through it.
         folder.chmod(0o755)
         try:
-            try_all(pathlib.Path(options.sealpost).resolve(), folder, options.control)
+            try_all(program, folder, options.control)
         except BaseException:
             # The killed namespace's processes must end before the removal of the folder.
             time.sleep(1)
@@ -132,8 +124,7 @@ def require_same_bytes(program, folder, package):
         program, folder / "elsewhere", version, elsewhere,
         env=os.environ | {"TZ": "Pacific/Chatham", "LANG": "C", "USER": "somebody"}, umask=0o077,
     )
-    if other.read_bytes() != package.read_bytes():
-        raise SystemExit("the package depends on where it is made")
+    require(other.read_bytes() == package.read_bytes(), "the package depends on where it is made")
     print(f"{package.name}: {package.stat().st_size >> 20} MiB, the same bytes when made elsewhere; lintian has no error")
 
 
@@ -152,7 +143,10 @@ def live(root, program, old, new):
     root.install(old)
     require_version(root, program)
     require_installed(root)
-    for line in readme_commands():
+    block = re.search(r"<!-- package -->\n```bash\n(.*?)```", (rig.ROOT / "README.md").read_text(), re.DOTALL)[1]
+    lines = [line for line in block.splitlines() if "sealpost user add" in line]
+    require(len(lines) == 2, "README.md does not make an administrator and a user")
+    for line in lines:
         root.run("sh", "-c", f"cd /root && {line}")
     require_private(root, (f"{STATE}/keyring", 0o600), (f"{STATE}/sealpost.db", 0o600))
     root.serve()
@@ -164,33 +158,24 @@ def live(root, program, old, new):
     with (root.path / CONFIGURATION[1:]).open("a") as configuration:
         configuration.write("# ours\n")
     upgrade(root, new)
-    if "# ours" not in root.text(CONFIGURATION[1:]):
-        raise SystemExit("the upgrade has replaced a configuration that was changed")
+    require("# ours" in root.text(CONFIGURATION[1:]), "the upgrade has replaced a configuration that was changed")
     revive(root, id, keyring, "the upgrade")
 
-    root.run("apt-get", "remove", "--yes", "sealpost")
-    if (root.path / "usr/bin/sealpost").exists() or not (root.path / CONFIGURATION[1:]).exists():
-        raise SystemExit("the removal has left the program, or removed the configuration")
-    root.install(new)
-    revive(root, id, keyring, "removal and installation")
-
-    root.run("apt-get", "purge", "--yes", "sealpost")
-    if (root.path / CONFIGURATION[1:]).exists():
-        raise SystemExit("the purge has left the configuration")
-    root.install(new)
-    revive(root, id, keyring, "a purge without an answer")
+    for command, is_kept in (("remove", True), ("purge", False)):
+        root.run("apt-get", command, "--yes", "sealpost")
+        exist = [(root.path / path).exists() for path in ("usr/bin/sealpost", CONFIGURATION[1:])]
+        require(exist == [False, is_kept], f"{command}: program and configuration exist: {exist}")
+        root.install(new)
+        revive(root, id, keyring, f"{command} and an installation")
 
     root.run("debconf-set-selections", input="sealpost sealpost/purge-data boolean true\n")
     root.run("apt-get", "purge", "--yes", "sealpost")
-    if (root.path / STATE).exists():
-        raise SystemExit("the purge has left data that was to be deleted")
+    require(not (root.path / STATE).exists(), "the purge has left data that was to be deleted")
     left = root.run("find", "/etc", "/usr", "/var", "/lib/systemd", "-name", "*sealpost*", "-not", "-path", "/var/cache/*")
-    if left:
-        raise SystemExit(f"the purge has left {left}")
+    require(not left, f"the purge has left {left}")
     root.install(new)
     root.serve()
-    if root.digest(f"{STATE}/keyring") == keyring or root.curl(f"/api/notifications/{id}")[1] != 401:
-        raise SystemExit("what was purged is still there")
+    require(root.digest(f"{STATE}/keyring") != keyring and root.curl(f"/api/notifications/{id}")[1] == 401, "what was purged is still there")
     root.stop()
     print("a purge that was told to deletes all: keys are new, and the user is unknown")
 
@@ -199,8 +184,7 @@ def require_version(root, program):
     """The installed program reports its commit: packaging has kept the note in it."""
     built, installed = processes.run(program, "--version"), root.run("sealpost", "--version")
     commit = re.search(r"\(commit ([0-9a-f]{12})(-dirty)?\)", installed)
-    if not commit or installed != built:
-        raise SystemExit(f"the installed program is {installed.strip()}, and was built as {built.strip()}")
+    require(commit and installed == built, f"the installed program is {installed.strip()}, and was built as {built.strip()}")
     if subprocess.run(["git", "-C", rig.ROOT, "cat-file", "-e", commit[1]], capture_output=True).returncode:
         raise SystemExit(f"the repository has no commit {commit[1]}")
     print(f"installed: {installed.strip()}")
@@ -209,15 +193,12 @@ def require_version(root, program):
 def require_installed(root):
     """The folder belongs to the service's user alone, and nothing was made in it or started."""
     require_private(root, (STATE, 0o700))
-    if list((root.path / STATE).iterdir()):
-        raise SystemExit("the installation has made files of the server")
-    if CONFIGURATION not in root.run("dpkg-query", "--show", "--showformat", "${Conffiles}", "sealpost"):
-        raise SystemExit("the configuration is no conffile")
+    require(not list((root.path / STATE).iterdir()), "the installation has made files of the server")
+    require(CONFIGURATION in root.run("dpkg-query", "--show", "--showformat", "${Conffiles}", "sealpost"), "the configuration is no conffile")
     root.run("runuser", "-u", "sealpost", "--", "sealpost", "doctor", "--config", CONFIGURATION)
     root.run("bash", "-n", "/usr/share/bash-completion/completions/sealpost")
     for unit in ("multi-user.target.wants/sealpost.service", "sockets.target.wants/sealpost.socket"):
-        if not (root.path / "etc/systemd/system" / unit).is_symlink():
-            raise SystemExit(f"{unit} is not enabled")
+        require((root.path / "etc/systemd/system" / unit).is_symlink(), f"{unit} is not enabled")
 
 
 def require_private(root, *files):
@@ -229,37 +210,25 @@ def require_private(root, *files):
             raise SystemExit(f"{path} is of {found.st_uid} and has the mode {stat.S_IMODE(found.st_mode):o}")
 
 
-def readme_commands():
-    """The lines of README.md that make users, in its section about the package."""
-    block = re.search(r"<!-- package -->\n```bash\n(.*?)```", (rig.ROOT / "README.md").read_text(), re.DOTALL).group(1)
-    lines = [line for line in block.splitlines() if "sealpost user add" in line]
-    if len(lines) != 2:
-        raise SystemExit("README.md does not make an administrator and a user")
-    return lines
-
-
 def post(root):
     """Registers a device, and posts a payload to its user as the administrator. Returns the notification's id."""
     device = json.loads(root.curl("/api/register", "--request", "POST")[0])
     _, status = root.curl(f"/api/register/{device}", "--request", "PUT", "--data", '{"Platform": "stream"}')
     order = {"Payload": PAYLOAD, "To": ["username:alice"]}
     body, posted = root.curl("/api/notifications", "--data", json.dumps(order), user="boss")
-    if (status, posted) != (200, 201):
-        raise SystemExit(f"registering was answered with {status}, posting with {posted}: {body}")
+    require((status, posted) == (200, 201), f"registering was answered with {status}, posting with {posted}: {body}")
     return json.loads(body)["Id"]
 
 
 def require_fetched(root, id, what):
     body, status = root.curl(f"/api/notifications/{id}")
-    if status != 200 or json.loads(body)["Payload"] != PAYLOAD:
-        raise SystemExit(f"after {what} the payload is not fetched: {status} {body}")
+    require(status == 200 and json.loads(body)["Payload"] == PAYLOAD, f"after {what} the payload is not fetched: {status} {body}")
     print(f"fetched after {what}")
 
 
 def revive(root, id, keyring, what):
     """Starts the daemon again, for one fetch."""
-    if root.digest(f"{STATE}/keyring") != keyring:
-        raise SystemExit(f"{what} has changed the keyring")
+    require(root.digest(f"{STATE}/keyring") == keyring, f"{what} has changed the keyring")
     root.serve()
     require_fetched(root, id, what)
     root.stop()
@@ -278,8 +247,7 @@ def upgrade(root, package):
         systemctl.unlink()
         running.rmdir()
     acts = [line for line in asked.splitlines() if re.search(r"\b(start|stop|restart|try-restart)\b", line)]
-    if len(acts) != 1 or not re.search(r"\btry-restart sealpost\.service$", acts[0]):
-        raise SystemExit(f"the upgrade has asked systemd for {acts}")
+    require(len(acts) == 1 and re.search(r"\btry-restart sealpost\.service$", acts[0]), f"the upgrade has asked systemd for {acts}")
     if (version := package.name.split("_")[1]) != root.run("dpkg-query", "--show", "--showformat", "${Version}", "sealpost"):
         raise SystemExit(f"{version} is not installed")
     print(f"upgraded to {version}; systemd was asked for: {acts[0]}")

@@ -6,7 +6,7 @@ import pathlib
 import subprocess
 import tempfile
 
-from sealpost_e2e import api, listening, processes, rig
+from sealpost_e2e import api, listening, processes, require, rig
 
 EXAMPLES = rig.ROOT / "examples"
 TEXTS = 100
@@ -26,14 +26,11 @@ def run(options):
                 proxy = listening.LossyProxy(server.port)
                 texts = [f'{language} "{number}" é' for number in range(TEXTS)]
                 sent = publish(command, proxy, token, language, *texts)
-                if sent.returncode != 0 or len(set(sent.stdout.split())) != TEXTS:
-                    raise SystemExit(f"{language}: {sent.stdout}{sent.stderr}")
+                require(sent.returncode == 0 and len(set(sent.stdout.split())) == TEXTS, f"{language}: {sent.stdout}{sent.stderr}")
                 page = api.ask(connection, "GET", "/api/notifications?limit=500", credentials=api.basic(language))
                 received = collections.Counter(item["Payload"] for item in page["Notifications"])
-                if received != collections.Counter(texts):
-                    raise SystemExit(f"{language}: received {received}")
-                if proxy.cuts < TEXTS / 10:
-                    raise SystemExit(f"{language}: the proxy has cut only {proxy.cuts} answers")
+                require(received == collections.Counter(texts), f"{language}: received {received}")
+                require(proxy.cuts >= TEXTS / 10, f"{language}: the proxy has cut only {proxy.cuts} answers")
                 refused = publish(command, proxy, token, "nobody", "x")
                 if refused.returncode == 0 or "urn:sealpost:problem:unknown-user" not in refused.stderr:
                     raise SystemExit(f"{language}: {refused.stdout}{refused.stderr}")

@@ -1,26 +1,23 @@
 """Restarts the daemon by SIGTERM repeatedly under load behind a proxy: no request may fail or be lost.
 
-Clients fetch and post with and without pauses, so that the proxy's kept connections are in every state when a daemon stops. The
-program checks each answer; at the end it fetches each posted payload, and none may be missing or duplicate.
-
-Before that it forces the worst case: the proxy freezes while the daemon closes the kept connections and a client sends its
+Clients fetch and post with and without pauses, so that the proxy's kept connections are in every state when a daemon stops. Before
+that the program forces the worst case: the proxy freezes while the daemon closes the kept connections and a client sends its
 request. The resumed proxy must not use a closed connection for a request that it cannot repeat.
 """
 
 import functools
 import http.client
 import os
-import pathlib
 import random
 import signal
-import sqlite3
 import statistics
 import threading
 import time
 
-from sealpost_e2e import api, crew, processes, rig
+from sealpost_e2e import api, crew, processes, require, rig
 
 FETCHERS, POSTERS = 6, 4
+OPTIONS = {"--count": (1000, "restarts"), "--proxy": {"choices": ["nginx", "haproxy", "varnish", "squid"], "default": "nginx"}}
 
 
 class Load(crew.Crew):
@@ -69,11 +66,6 @@ class Load(crew.Crew):
             self.failures.append("no answers within a minute")
 
 
-def add_options(parser):
-    parser.add_argument("--count", type=int, default=1000, help="restarts (1000)")
-    parser.add_argument("--proxy", choices=["nginx", "haproxy", "varnish", "squid"], default="nginx")
-
-
 def run(options):
     with rig.Rig(options.sealpost) as site:
         freeze_proxy(site, options.proxy)
@@ -82,10 +74,9 @@ def run(options):
 
 
 def freeze_proxy(site, kind):
-    proxy, port = site.proxy(kind)
+    proxy = site.proxy(kind, port := processes.free_port())
     # HAProxy's worker is a child of the started process, nginx is alone.
-    children = pathlib.Path(f"/proc/{proxy.pid}/task/{proxy.pid}/children").read_text().split()
-    worker = int(children[0]) if children else proxy.pid
+    worker = next(iter(processes.children(proxy.pid)), proxy.pid)
     daemon, _ = site.serve()
     client, other = (api.connect(port) for _ in range(2))
     id = api.post(client, "posted")
@@ -98,31 +89,23 @@ def freeze_proxy(site, kind):
         os.kill(worker, signal.SIGSTOP)
         try:
             asking.start()
-            while asking.is_alive() and not waits_in_kernel(port):
+            # Until the proxy has unread bytes of a client.
+            while asking.is_alive() and not any(to_read for _, _, to_read in processes.sockets(port)):
                 time.sleep(0.001)
             processes.terminate(daemon)
             daemon, _ = site.serve()
         finally:
             os.kill(worker, signal.SIGCONT)
         asking.join()
-        if not answers:
-            raise SystemExit(f"{kind} used a connection that was gone")
+        require(answers, f"{kind} used a connection that was gone")
     processes.terminate(daemon)
     processes.terminate(proxy)
 
 
-def waits_in_kernel(port):
-    """Whether the proxy has unread bytes of a client."""
-    return any(to_read for _, _, to_read in processes.sockets(port))
-
-
 def restart(site, kind, count):
-    proxy, port = site.proxy(kind)
+    proxy = site.proxy(kind, port := processes.free_port())
     daemon, _ = site.serve()
-    direct = site.connect()
-    known = (api.post(direct, "known"), "known")
-    direct.close()
-    load = Load(port, known)
+    load = Load(port, (site.post("known"), "known"))
     starts, stops, begin = [], [], time.monotonic()
     while len(stops) < count and len(load.failures) < 20:
         load.wait_for(random.randrange(60), daemon)
@@ -140,8 +123,7 @@ def restart(site, kind, count):
     missing = sum(api.fetch(direct, id) != payload for id, payload in load.posted.items())
     processes.terminate(daemon)
     _, complaints = processes.terminate(proxy)
-    with sqlite3.connect(site.folder / "var/sealpost.db") as database:
-        stored = database.execute("select count(*) from notification").fetchone()[0] - 1
+    stored = site.read("select count(*) from notification") - 1
 
     if load.failures:
         print(*load.failures, complaints, sep="\n")
@@ -150,5 +132,4 @@ def restart(site, kind, count):
         f"{load.answered + len(load.failures)} requests failed, {missing} of {len(load.posted)} posts lost, "
         f"{stored - len(load.posted)} stored unasked; stop {1000 * statistics.median(stops):.0f} ms, start {1000 * statistics.median(starts):.0f} ms"
     )
-    if load.failures or missing or stored != len(load.posted):
-        raise SystemExit(1)
+    require(not load.failures and not missing and stored == len(load.posted))

@@ -6,10 +6,9 @@ and queued pushes go out. The comparison must also find a changed row.
 """
 
 import secrets
-import subprocess
 import time
 
-from sealpost_e2e import api, outbox, postgresql, processes, rig, sealing
+from sealpost_e2e import api, outbox, postgresql, processes, require, rig, sealing
 
 FOLDER = rig.ROOT / "Migrations/postgresql"
 # Excluded from the comparison: the servers' own state, and the list of the migrations.
@@ -34,9 +33,7 @@ class Filled(outbox.Outbox):
         order = {"User": "anna", "Scopes": ["fetch", "register"]}
         self.token = "Bearer " + api.ask(connection, "POST", "/api/tokens", order, credentials=boss)["Token"]
         for name in ("anna", "anna", "alice"):
-            id = api.ask(connection, "POST", "/api/register", credentials=api.basic(name))
-            device = {"Platform": "apns", "Handle": secrets.token_hex(32), "Tags": ["news"]}
-            api.ask(connection, "PUT", f"/api/register/{id}", device, credentials=api.basic(name))
+            api.register(connection, api.basic(name), Platform="apns", Handle=secrets.token_hex(32), Tags=["news"])
         self.kept = api.post(connection, {"Payload": KEPT, "To": ["news"]}, credentials=boss)
         api.fetch(connection, self.kept)
         later = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 20 * 60))
@@ -46,8 +43,6 @@ class Filled(outbox.Outbox):
 
     def accepted(self, database=postgresql.NAME):
         return int(self.cluster.query("select count(*) from push_end where state = 'accepted'", database)[0][0])
-
-    # MARK: Old schemas
 
     def make_past(self, database, schema):
         """A database of the first migrations, with the filled one's rows in their columns."""
@@ -98,33 +93,21 @@ class Filled(outbox.Outbox):
             for table, columns in tables.items() if table not in OWN
         }
 
-    # MARK: The upgraded database
-
-    def call(self, *arguments):
-        done = subprocess.run([self.sealpost, *arguments], cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=120)
-        if done.returncode:
-            raise SystemExit(f"sealpost {' '.join(arguments)} ended with {done.returncode}: {done.stderr}")
-        return done.stdout
-
     def use(self, database):
         """Serves the database by a daemon."""
         daemon, _ = self.serve()
         connection, boss = self.connect(), api.basic("boss")
         for name in ("boss", "anna", "alice"):
             api.sign_in(connection, name)
-        if api.fetch(connection, self.kept, credentials=self.token) != KEPT:
-            raise SystemExit("a payload is another one")
-        if (count := len(api.ask(connection, "GET", "/api/devices", credentials=boss)["Devices"])) != 3:
-            raise SystemExit(f"{count} devices of 3")
-        if api.ask(connection, "GET", "/api/users/anna/tags", credentials=boss)["Tags"] != ["role:nurse"]:
-            raise SystemExit("the tags are gone")
+        require(api.fetch(connection, self.kept, credentials=self.token) == KEPT, "a payload is another one")
+        require((count := len(api.ask(connection, "GET", "/api/devices", credentials=boss)["Devices"])) == 3, f"{count} devices of 3")
+        require(api.ask(connection, "GET", "/api/users/anna/tags", credentials=boss)["Tags"] == ["role:nurse"], "the tags are gone")
         # The scheduled notification is due now.
         self.cluster.query("update scheduled set due_at = 0", database)
         processes.terminate(daemon)
         daemon, _ = self.serve()
         processes.wait_until(lambda: self.accepted(database) == 5, 60, "the pushes of what waited", daemon)
-        if api.fetch(self.connect(), self.later, credentials=self.token) != LATER:
-            raise SystemExit("the payload of what waited is another one")
+        require(api.fetch(self.connect(), self.later, credentials=self.token) == LATER, "the payload of what waited is another one")
         id = api.post(self.connect(), {"Payload": "new", "To": ["news"]}, credentials=boss)
         processes.wait_until(lambda: self.accepted(database) == 8, 60, "the pushes of a new notification", daemon)
         api.fetch(self.connect(), id, credentials=self.token)
@@ -147,17 +130,14 @@ def upgrade_one(site, schema, database):
     tables = site.tables(database)
     before = site.rows(tables, database)
     site.environment["SEALPOST_DATABASE"] = site.cluster.url.replace(f"/{postgresql.NAME}?", f"/{database}?")
-    site.call("migrate", "--config", str(site.configuration))
+    site.call("migrate", "--config", site.configuration)
     changed = differences(before, site.rows(tables, database))
-    if changed:
-        raise SystemExit(f"the upgrade from {schema[-1][0]} has changed {changed}")
-    if "is intact and up to date" not in (found := site.call("doctor", "--config", str(site.configuration))):
-        raise SystemExit(f"migrated, but: {found}")
-    site.call("audit", "verify", "--config", str(site.configuration))
+    require(not changed, f"the upgrade from {schema[-1][0]} has changed {changed}")
+    require("is intact and up to date" in (found := site.call("doctor", "--config", site.configuration)), f"migrated, but: {found}")
+    site.call("audit", "verify", "--config", site.configuration)
     # The comparison must find a changed value.
     site.cluster.query("update recipient set change = change + 1000 where fetched_at is not null", database)
-    if differences(before, site.rows(tables, database)) != ["recipient"]:
-        raise SystemExit("a row that was changed is not found")
+    require(differences(before, site.rows(tables, database)) == ["recipient"], "a row that was changed is not found")
     site.cluster.query("update recipient set change = change - 1000 where fetched_at is not null", database)
     site.use(database)
     return sum(map(len, before.values()))

@@ -1,14 +1,12 @@
 """Runs a full load for a quarter of an hour: memory, descriptors, log and database file must not grow.
 
-64 connections post, fetch and list at full speed, lists as a user with few notifications; each post is pushed to a simulated
-provider and expires after half a minute. Meanwhile strangers connect and leave, and every ten seconds the program scrapes the metrics
-and reloads by SIGHUP. The first third warms up; then it compares the last third with the second.
-
-The file's content follows the load, as cleanup runs in rounds and posts vary. So the used pages are divided by the number of
-notifications, and the free pages must stay within the server's own limit. The audit, which is kept for a day at least, does not
-count. The program prints a line each minute.
+64 connections post, fetch and list at full speed; each post is pushed to a simulated provider and expires after half a minute.
+Strangers connect and leave, and the program scrapes the metrics and reloads by SIGHUP. It compares the last third with the second.
+The file's content follows the load, so the used pages without the audit are divided by the number of notifications, and the free
+pages must stay within the server's own limit.
 """
 
+import contextlib
 import functools
 import os
 import signal
@@ -22,8 +20,7 @@ import typing
 from sealpost_e2e import api, crew, figures, outbox, processes
 
 CONNECTIONS = 64
-# The allowed growth from the second third to the last, and the allowed length of the log.
-DRIFT, LONGEST_LOG = 1.02, 64 << 20
+DRIFT, LONGEST_LOG = 1.02, 64 << 20  # The allowed growth from the second third to the last, and the allowed length of the log.
 # The ratio of free to used pages above which the server frees pages: docs/decisions/sqlite-incremental-vacuum.md.
 MOST_FREE = 1 / 4
 LIFETIME = 30
@@ -40,6 +37,7 @@ function request()
     return wrk.format("GET", "/api/notifications/%d", fields)
 end
 """
+OPTIONS = {"--minutes": (15.0, "minutes of load")}
 
 
 class Sample(typing.NamedTuple):
@@ -66,20 +64,15 @@ class Sample(typing.NamedTuple):
         )
 
 
-def add_options(parser):
-    parser.add_argument("--minutes", type=float, default=15)
-
-
 def run(options):
     with outbox.Outbox(options.sealpost, LOG_LEVEL="warning") as site:
         site.simulate()
         site.add_user("ada", "admin")
         site.add_user("bob")
         daemon = site.start_blindly()
-        processes.wait_until(lambda: api.status(site.connect(), "/readyz") == 200, 60, "the daemon", daemon)
+        processes.wait_until(lambda: api.is_ready(site.port), 60, "the daemon", daemon)
         connection = site.connect()
-        id = api.ask(connection, "POST", "/api/register")
-        api.ask(connection, "PUT", f"/api/register/{id}", {"Platform": "apns", "Handle": "ab" * 32})
+        api.register(connection, Platform="apns", Handle="ab" * 32)
         known = api.post(connection, {"Payload": "known", "To": ["username:alice"]})
         script = site.folder / "load.lua"
         for number in range(20):
@@ -87,7 +80,9 @@ def run(options):
         tokens = [api.sign_in(connection, name) for name in ("alice", "bob")]
         script.write_text(LOAD % (*tokens, LIFETIME, known))
         samples, output = load(site, daemon, script, options.minutes * 60)
-        audit, answers = bytes_of_audit_row(site), [line for line in metrics(site) if "requests_total{" in line]
+        answers = [line for line in metrics(site) if "requests_total{" in line]
+        # The bytes of an audit's row in the file, with its share of pages.
+        audit = site.read("select sum(pgsize) * 1.0 / (select count(*) from audit) from dbstat where name = 'audit'")
         code = processes.terminate(daemon)[0]
         print(next(line.strip() for line in output.splitlines() if "requests in" in line), flush=True)
         is_fine = judge(samples, audit)
@@ -140,29 +135,12 @@ def metrics(site):
 
 def sample(site, daemon):
     database = site.folder / "var/sealpost.db"
-    connection = sqlite3.connect(database, timeout=60, isolation_level=None)
-    try:
+    queries = ("pragma page_count", "pragma freelist_count", "select coalesce(sum(notifications), 0) from usage", "select coalesce(max(number), 0) from audit")
+    with contextlib.closing(sqlite3.connect(database, timeout=60, isolation_level=None)) as connection:
         connection.execute("begin")
-        rows = [
-            connection.execute(text).fetchone()[0]
-            for text in (
-                "pragma page_count", "pragma freelist_count", "select coalesce(sum(notifications), 0) from usage",
-                "select coalesce(max(number), 0) from audit",
-            )
-        ]
-    finally:
-        connection.close()
-    return Sample(
-        processes.memory(daemon), len(os.listdir(f"/proc/{daemon.pid}/fd")),
-        os.stat(f"{database}-wal").st_size, database.stat().st_size, *rows,
-    )
-
-
-def bytes_of_audit_row(site):
-    """The bytes of an audit's row in the file, with its share of pages."""
-    with site.database() as database:
-        pages = database.execute("select sum(pgsize) from dbstat where name = 'audit'").fetchone()[0]
-        return pages / database.execute("select count(*) from audit").fetchone()[0]
+        rows = [connection.execute(text).fetchone()[0] for text in queries]
+    sizes = len(os.listdir(f"/proc/{daemon.pid}/fd")), os.stat(f"{database}-wal").st_size, database.stat().st_size
+    return Sample(processes.memory(daemon), *sizes, *rows)
 
 
 def judge(samples, entry):

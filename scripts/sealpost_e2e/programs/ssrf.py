@@ -7,7 +7,6 @@ private network, or a cloud's metadata service. Each address exists and has a li
 import collections
 import ipaddress
 import os
-import pathlib
 import re
 import socket
 import struct
@@ -16,7 +15,7 @@ import tempfile
 import threading
 import time
 
-from sealpost_e2e import api, processes, rig
+from sealpost_e2e import api, listening, processes, require, rig
 from sealpost_e2e.api import ask
 from sealpost_e2e.insiders import network
 
@@ -30,26 +29,18 @@ NAMES = (
     | {f"rebinds6-{n}": [[GLOBAL6], [address]] for n, address in enumerate(PRIVATE6)}
     | {f"leads-inside-{n}": [[address]] for n, address in enumerate(PRIVATE + PRIVATE6)}
     | {
-        "both": [[GLOBAL, "127.0.0.1"]],
-        "both-reversed": [["10.1.2.3", GLOBAL]],
-        "both-families": [[GLOBAL, "::1"]],
-        "mapped": [["::ffff:127.0.0.1"]],
-        "compatible": [["::127.0.0.1"]],
-        "embedded": [["64:ff9b::7f00:1"]],
-        "unspecified": [["0.0.0.0"]],
+        "both": [[GLOBAL, "127.0.0.1"]], "both-reversed": [["10.1.2.3", GLOBAL]], "both-families": [[GLOBAL, "::1"]],
+        "mapped": [["::ffff:127.0.0.1"]], "compatible": [["::127.0.0.1"]], "embedded": [["64:ff9b::7f00:1"]], "unspecified": [["0.0.0.0"]],
     }
 )
-# Longer than libcurl caches an answer, a minute, whatever its TTL.
-TIMEOUT = 200
-
-
-def add_options(parser):
-    parser.add_argument("--inside", action="store_true", help="run inside the private network")
+TIMEOUT = 200  # Longer than libcurl caches an answer, a minute, whatever its TTL.
+OPTIONS = {"--inside": "run inside the private network"}
 
 
 def run(options):
     network.enter("ssrf", sys.argv[3:], [GLOBAL, GLOBAL6, *PRIVATE[1:], *PRIVATE6[1:]])
-    with tempfile.TemporaryDirectory(prefix="sealpost-") as folder, Resolver() as resolver, Sink() as sink:
+    with tempfile.TemporaryDirectory(prefix="sealpost-") as folder, Resolver() as resolver:
+        sink = Sink()
         network.lay_over(folder, {
             "resolv.conf": f"nameserver {RESOLVER}\noptions timeout:2 attempts:2\n", "nsswitch.conf": "hosts: files dns\n",
             "hosts": "127.0.0.1 localhost\n",
@@ -100,32 +91,21 @@ class Resolver:
         return max(self.asked[name, 1], self.asked[name, 28])
 
 
-class Sink:
+class Sink(listening.Listener):
     """Listens at every address, records each connection, and closes it before TLS."""
 
-    def __enter__(self):
+    def __init__(self):
         self.arrivals = []
-        self.socket = socket.create_server(("::", 443), family=socket.AF_INET6, dualstack_ipv6=True, backlog=512)
-        threading.Thread(target=self.serve, daemon=True).start()
+        super().__init__(socket.create_server(("::", 443), family=socket.AF_INET6, dualstack_ipv6=True, backlog=512))
         # Proves that the recorder works, as an empty record would prove nothing.
         for address in PRIVATE + PRIVATE6 + [GLOBAL, GLOBAL6]:
             processes.wait_until(lambda: reaches(address), 30, f"the way to {address}")
-        if len(self.arrivals) != len(PRIVATE + PRIVATE6) + 2:
-            raise SystemExit("the sink does not hear at every address")
+        require(len(self.arrivals) == len(PRIVATE + PRIVATE6) + 2, "the sink does not hear at every address")
         self.arrivals.clear()
-        return self
 
-    def __exit__(self, *_):
-        self.socket.close()
-
-    def serve(self):
-        while True:
-            try:
-                connection, _ = self.socket.accept()
-            except OSError:
-                return
-            self.arrivals.append(connection.getsockname()[0].removeprefix("::ffff:"))
-            connection.close()
+    def serve(self, connection):
+        self.arrivals.append(connection.getsockname()[0].removeprefix("::ffff:"))
+        connection.close()
 
 
 def reaches(address):
@@ -140,18 +120,16 @@ def reaches(address):
 
 def push_to_all(site, trace, resolver):
     """One browser at each name, one notification to all, until two look-ups of each changing name."""
-    (site.folder / "sealpost.yaml").write_text(
-        'senders:\n  webpush: {type: webpush, subject: "mailto:ops@example.com", allowedHosts: ["*"]}\n'
-    )
+    site.configuration.write_text('senders:\n  webpush: {type: webpush, subject: "mailto:ops@example.com", allowedHosts: ["*"]}\n')
     command = ["strace", "--follow-forks", "--decode-fds=all", "--trace=connect", "--output", trace]
     process = site.start(command + [site.sealpost, "serve", "--config", "sealpost.yaml"], cwd=site.folder, env=site.environment)
     processes.wait_for_line(process, "serving")
-    threading.Thread(target=process.stderr.read, daemon=True).start()
+    processes.drain(process)
     client = api.connect(8080)
     key = ask(client, "GET", "/api/webpush/key")["Key"]
     for name in NAMES:
         handle = {"endpoint": f"https://{name}.example.com/{name}", "keys": {"p256dh": key, "auth": "A" * 22}}
-        ask(client, "PUT", f"/api/register/{ask(client, 'POST', '/api/register')}", {"Platform": "webpush", "Handle": handle})
+        api.register(client, Platform="webpush", Handle=handle)
     for address in PRIVATE:
         handle = {"endpoint": f"https://{address}/", "keys": {"p256dh": key, "auth": "A" * 22}}
         ask(client, "PUT", "/api/register/x", {"Platform": "webpush", "Handle": handle}, expected=[400])
@@ -161,8 +139,7 @@ def push_to_all(site, trace, resolver):
         time.sleep(0.2)
     # Time for connections after the last answers.
     time.sleep(3)
-    child = int(pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()[0])
-    os.kill(child, 15)
+    os.kill(processes.children(process.pid)[0], 15)
     process.wait(timeout=60)
 
 
@@ -182,5 +159,4 @@ def judge(trace, sink, resolver):
         f"{dict(tried)}; {len(sink.arrivals)} arrived, {len(strangers)} of them inside; "
         f"{len(late)} names not asked about again"
     )
-    if wrong or strangers or late or not {GLOBAL, GLOBAL6} <= set(tried) or not sink.arrivals:
-        raise SystemExit(f"wrong: {wrong} {strangers} {late}")
+    require(not wrong and not strangers and not late and {GLOBAL, GLOBAL6} <= set(tried) and sink.arrivals, f"wrong: {wrong} {strangers} {late}")

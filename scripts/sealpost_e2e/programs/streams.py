@@ -1,11 +1,8 @@
 """Tests event streams at several daemons on one PostgreSQL while devices reconnect and daemons are killed.
 
-Each device reads a stream from a random daemon. First all stay; then they leave after some seconds and reconnect elsewhere with the
-id of their last event, and kill -9 hits daemons at random instants. A ledger outside has the acknowledged posts: each
-notification must arrive at its device's stream within half a minute of the last post, without another reconnection.
-
-With `--blind` the program empties the table of the streams' places repeatedly, so that no daemon knows a stream for long;
-then it must fail.
+Each device reads a stream from a random daemon; first all stay, then they reconnect elsewhere with the id of their last event, and
+kill -9 hits daemons. A ledger outside has the acknowledged posts: each must arrive at its device's stream within half a minute of
+the last post. With `--blind` the program empties the table of the streams' places repeatedly; then it must fail.
 """
 
 import collections
@@ -18,11 +15,16 @@ import socket
 import threading
 import time
 
-from sealpost_e2e import api, crew, figures, postgresql, several
+from sealpost_e2e import api, crew, figures, postgresql, require, several
 
 EVENT = re.compile(rb"id: (\d+)\ndata: ")
-# Seconds for the last push: a dead daemon's leases last five, and another daemon finds its pushes a little later.
-LATEST = 30
+LATEST = 30  # Seconds for the last push: a dead daemon's leases last five, and another daemon finds its pushes a little later.
+OPTIONS = {
+    "--nodes": (3, "daemons"), "--devices": (100, "devices"), "--posters": (8, "posters"),
+    "--pace": (0.05, "seconds between two posts of a poster"),
+    "--steady": (20.0, "seconds before the first kill or reconnection"), "--kills": (20, "kills"),
+    "--seed": (random.randrange(1 << 32), "seed of the random instants"), "--blind": "the control: must fail",
+}
 
 
 class Device(crew.Crew):
@@ -32,8 +34,7 @@ class Device(crew.Crew):
         self.site, self.chance = site, chance
         connection = api.connect(site.ports[0])
         self.name, self.credentials = name, api.sign_in(connection, name)
-        self.id = api.ask(connection, "POST", "/api/register", credentials=self.credentials)
-        api.ask(connection, "PUT", f"/api/register/{self.id}", {"Platform": "stream"}, self.credentials)
+        self.id = api.register(connection, self.credentials, Platform="stream")
         # When each notification arrived first, and how often it came.
         self.arrivals, self.counts, self.last = {}, collections.Counter(), None
         self.moves, self.opened = threading.Event(), 0
@@ -103,17 +104,6 @@ class Posters(crew.Crew):
                 self.lost["refused" if isinstance(error, api.UnexpectedAnswer) else "lost"] += 1
 
 
-def add_options(parser):
-    parser.add_argument("--nodes", type=int, default=3)
-    parser.add_argument("--devices", type=int, default=100)
-    parser.add_argument("--posters", type=int, default=8)
-    parser.add_argument("--pace", type=float, default=0.05, help="seconds between two posts of a poster (0.05)")
-    parser.add_argument("--steady", type=float, default=20, help="seconds before the first kill or reconnection (20)")
-    parser.add_argument("--kills", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32), help="seed of the random instants")
-    parser.add_argument("--blind", action="store_true", help="the control: must fail")
-
-
 def run(options):
     instants = random.Random(options.seed)
     with postgresql.Cluster() as cluster, several.Site(options.sealpost, cluster, options.nodes) as site:
@@ -121,8 +111,7 @@ def run(options):
         names = [f"user{number}" for number in range(options.devices)]
         for name in names:
             site.add_user(name)
-        for number in range(options.nodes):
-            site.begin(number)
+        site.begin_all()
         devices = [Device(site, name, random.Random(f"{options.seed} {name}")) for name in names]
         alice = api.sign_in(api.connect(site.ports[0]), "alice")
         blinder = Blinder(cluster) if options.blind else None
@@ -137,8 +126,7 @@ def run(options):
     missing = [report("at rest", *first), report(f"with {options.kills} kills (seed {options.seed})", *second)]
     opened, twice = sum(device.opened for device in devices), sum(sum(device.counts.values()) - len(device.counts) for device in devices)
     print(f"{opened} streams opened by {options.devices} devices at {options.nodes} daemons; {twice} events came more than once")
-    if any(missing):
-        raise SystemExit(1)
+    require(not any(missing))
 
 
 def steady(site, devices, alice, options):

@@ -1,12 +1,16 @@
 """Sends pushes to a UnifiedPush server that was not written here: Prosody with mod_unified_push, both from Debian.
 
 Prosody gives each app an endpoint and passes its pushes over XMPP to a distributor, as Conversations is on a phone; here the program
-is the distributor. It registers two apps, and their devices register at the daemon by Web Push. Each push must arrive once, and
-http_ece must decrypt it to the id of the notification. Then Prosody loses one endpoint, as at its expiry, and answers 404: the device
-is retired. At last Prosody ends: the push is retried.
+is the distributor of two apps. Each push must arrive once, and http_ece must decrypt it to the id of the notification. When
+Prosody loses an endpoint and answers 404, the device is retired. At last Prosody ends: the push is retried.
 """
 
+from sealpost_e2e import environment
+
+environment.enter(".venv-test")
+
 import base64
+import contextlib
 import json
 import re
 import secrets
@@ -15,13 +19,15 @@ import subprocess
 import threading
 import xml.etree.ElementTree as xml
 
-from sealpost_e2e import api, processes, rig, tls
+import http_ece
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from sealpost_e2e import api, processes, require, rig, tls
 
 UNIFIED_PUSH = "http://gultsch.de/xmpp/drafts/unified-push"
 SASL, BIND = "urn:ietf:params:xml:ns:xmpp-sasl", "urn:ietf:params:xml:ns:xmpp-bind"
 STREAM = "<stream:stream to='localhost' version='1.0' xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams'>"
-# http_ece is in the tests' environment.
-PYTHON = rig.ROOT / ".venv-test/bin/python"
 
 
 def run(options):
@@ -29,14 +35,12 @@ def run(options):
         prosody = Prosody(site)
         distributors = [Distributor(prosody) for _ in range(2)]
         apps = [App(distributor) for distributor in distributors]
-        configuration = site.folder / "sealpost.yaml"
-        configuration.write_text(
+        site.configuration.write_text(
             'senders:\n  webpush: {type: webpush, subject: "mailto:ops@example.com", allowPrivateAddresses: true, '
             f'caFile: "{prosody.certificate}", allowedHosts: ["localhost:{prosody.port}"]}}\n'
         )
-        daemon = site.start_daemon("--config", configuration)
-        processes.wait_for_line(daemon, "serving")
-        threading.Thread(target=daemon.stderr.read, daemon=True).start()
+        daemon, _ = site.serve()
+        processes.drain(daemon)
         client = site.connect()
         devices = [app.register(client) for app in apps]
         send(client, apps, devices, ["fetched", "fetched"])
@@ -47,7 +51,7 @@ def run(options):
         if "410" not in str(api.ask(client, "PUT", f"/api/register/{devices[0]}", handle, expected=[410])):
             raise SystemExit("the device of the lost endpoint is not retired")
 
-        prosody.end()
+        processes.kill(prosody.process)
         id = api.post(client, {"Payload": "later", "To": ["username:alice"]})
         report = lambda: api.ask(client, "GET", f"/api/notifications/{id}/deliveries")["Deliveries"]
         processes.wait_until(lambda: report() and report()[0]["Reason"], 60, "the first attempt", daemon)
@@ -62,10 +66,8 @@ def send(client, apps, devices, states):
     id = api.post(client, {"Payload": "hello", "To": ["username:alice"]})
     for app in apps:
         push = json.loads(app.next_push())
-        if push.get("id") != id and str(id) not in json.dumps(push):
-            raise SystemExit(f"the push of {id} is {push}")
-    if api.fetch(client, id) != "hello":
-        raise SystemExit("the payload is wrong")
+        require(push.get("id") == id or str(id) in json.dumps(push), f"the push of {id} is {push}")
+    require(api.fetch(client, id) == "hello", "the payload is wrong")
 
     def ends():
         entries = api.ask(client, "GET", f"/api/notifications/{id}/deliveries")["Deliveries"]
@@ -77,8 +79,6 @@ def send(client, apps, devices, states):
     except SystemExit:
         raise SystemExit(f"the pushes of {id} ended as {ends()}, not {states}")
 
-
-# MARK: The server
 
 class Prosody:
     """Prosody on this machine, for anonymous users."""
@@ -106,11 +106,6 @@ class Prosody:
         self.process = site.start(["prosody", "-F", "--config", folder / "prosody.cfg.lua"], cwd=folder, stderr=subprocess.DEVNULL)
         for port in (self.client_port, self.port):
             processes.wait_until(lambda: processes.listens(port), 30, f"Prosody, see {folder}/log,")
-
-
-    def end(self):
-        self.process.kill()
-        self.process.wait()
 
     def expire(self, app):
         """Removes an app's endpoint."""
@@ -150,12 +145,11 @@ class Distributor:
         )
         self.apps[app.instance] = app
         with self.arrived:
-            if not self.arrived.wait_for(lambda: "registered" in self.answers, 30):
-                raise SystemExit("Prosody registers no app")
+            require(self.arrived.wait_for(lambda: "registered" in self.answers, 30), "Prosody registers no app")
             return self.answers.pop("registered").get("endpoint")
 
     def listen(self):
-        try:
+        with contextlib.suppress(OSError):  # Prosody has ended.
             while True:
                 stanza = self.next()
                 if (found := stanza.find(f"{{{UNIFIED_PUSH}}}registered")) is not None:
@@ -163,22 +157,15 @@ class Distributor:
                         self.answers["registered"] = found
                         self.arrived.notify_all()
                 elif (push := stanza.find(f"{{{UNIFIED_PUSH}}}push")) is not None:
-                    self.take(stanza, push)
-        except OSError:
-            pass  # Prosody has ended.
-
-    def take(self, stanza, push):
-        app = self.apps[push.get("instance")]
-        app.receive(base64.b64decode(push.text))
-        self.write(f"<iq type='result' to='localhost' id='{stanza.get('id')}'/>")
+                    self.apps[push.get("instance")].receive(base64.b64decode(push.text))
+                    self.write(f"<iq type='result' to='localhost' id='{stanza.get('id')}'/>")
 
     def write(self, text):
         self.socket.sendall(text.encode())
 
     def read(self, name):
         element = self.next()
-        if element.tag != name:
-            raise SystemExit(f"Prosody sends {xml.tostring(element)}, not {name}")
+        require(element.tag == name, f"Prosody sends {xml.tostring(element)}, not {name}")
         return element
 
     def next(self):
@@ -199,23 +186,14 @@ class App:
     def __init__(self, distributor):
         self.application, self.instance = (base64.b64encode(secrets.token_bytes(32)).decode() for _ in range(2))
         self.pushes, self.arrived = [], threading.Condition()
-        self.secret = encode(secrets.token_bytes(16))
-        self.key = call("""
-from cryptography.hazmat.primitives import serialization as s
-from cryptography.hazmat.primitives.asymmetric import ec
-key = ec.generate_private_key(ec.SECP256R1())
-point = key.public_key().public_bytes(s.Encoding.X962, s.PublicFormat.UncompressedPoint)
-pem = key.private_bytes(s.Encoding.PEM, s.PrivateFormat.PKCS8, s.NoEncryption()).decode()
-answer = {"pem": pem, "point": base64.urlsafe_b64encode(point).decode().rstrip("=")}
-""")
+        self.key, self.secret = ec.generate_private_key(ec.SECP256R1()), secrets.token_bytes(16)
+        point = self.key.public_key().public_bytes(serialization.Encoding.X962, serialization.PublicFormat.UncompressedPoint)
         self.endpoint = distributor.register(self)
-        self.handle = {"endpoint": self.endpoint, "keys": {"p256dh": self.key["point"], "auth": self.secret}}
+        self.handle = {"endpoint": self.endpoint, "keys": {"p256dh": api.base64url(point), "auth": api.base64url(self.secret)}}
 
     def register(self, client):
         """Registers its device at the daemon. Returns the registration id."""
-        id = api.ask(client, "POST", "/api/register")
-        api.ask(client, "PUT", f"/api/register/{id}", {"Platform": "webpush", "Handle": self.handle})
-        return id
+        return api.register(client, Platform="webpush", Handle=self.handle)
 
     def receive(self, body):
         with self.arrived:
@@ -225,25 +203,7 @@ answer = {"pem": pem, "point": base64.urlsafe_b64encode(point).decode().rstrip("
     def next_push(self):
         """The plaintext of the next push; there must be one."""
         with self.arrived:
-            if not self.arrived.wait_for(lambda: self.pushes, 30):
-                raise SystemExit(f"no push came to {re.sub('push/.*', 'push/…', self.endpoint)}")
+            require(self.arrived.wait_for(lambda: self.pushes, 30), f"no push came to {re.sub('push/.*', 'push/…', self.endpoint)}")
             body = self.pushes.pop(0)
-            if self.pushes:
-                raise SystemExit("a push came twice")
-        return call("""
-from cryptography.hazmat.primitives.serialization import load_pem_private_key
-import http_ece
-key = load_pem_private_key(given["pem"].encode(), None)
-pad = lambda text: base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-answer = http_ece.decrypt(pad(given["body"]), private_key=key, auth_secret=pad(given["secret"]), version="aes128gcm").decode()
-""", pem=self.key["pem"], secret=self.secret, body=encode(body))
-
-
-def encode(bytes):
-    return base64.urlsafe_b64encode(bytes).decode().rstrip("=")
-
-
-def call(program, **given):
-    """Runs a program in the tests' environment. Returns its `answer`."""
-    code = f"import base64, json, sys\ngiven = json.loads(sys.stdin.read())\n{program}\nprint(json.dumps(answer))"
-    return json.loads(processes.run(PYTHON, "-c", code, input=json.dumps(given)))
+            require(not self.pushes, "a push came twice")
+        return http_ece.decrypt(body, private_key=self.key, auth_secret=self.secret, version="aes128gcm").decode()

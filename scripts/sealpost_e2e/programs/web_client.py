@@ -1,44 +1,29 @@
 """Tests the client for browsers, `Clients/web`, and the sample page in Chromium, behind all harmful proxies.
 
-Daemon and browser are real; pages come over TLS, and the DevTools protocol delivers pushes to the service worker. The program
-compares the page's and the worker's output with what was sent. It fails
-
-- if the first launch of `examples/web` does not register the device or show the sent message;
-- if an interference has the wrong name, with pinned keys or without; or, with pinned keys, if the page, the worker's
-  notifications or the storage have anything but the sent payload;
-- if the page shows nothing without a network, does not show the content's age, or forgets actions meanwhile;
-- if signing out without a network leaves readable data, is forgotten, or does not end device and token at the server;
-- if a payload or token is unencrypted in the browser's databases;
-- if a message for Safari has more than the placeholder and the id, or the worker does not show its notification;
-- if one of two accounts with one subscription shows or keeps the other's pushes;
-- if a device's topics, a test push, its end or a new password are not as the client reports them;
-- if another VAPID key, or a permission that was taken back, is not noticed;
-- if a killed worker cannot renew the token of its account, or seven tabs use more than one event stream;
-- if the page breaks a rule of `console`: names, contrast, headings, a phone's width, in both themes.
+Daemon and browser are real; pages come over TLS, and the DevTools protocol delivers pushes to the service worker. The page, its
+notifications and its storage may have only what was sent, and each interference must get its name. Without a network the page
+shows its content with its age, and remembers actions and the sign-out. The browser's databases may have no readable payload or
+token. Messages for Safari, accounts that share a subscription, tabs that share a stream, killed workers, and changes of the key
+or the permission have their own flows. The rules of `screen` judge each page.
 """
 
 import base64
+import collections
+import contextlib
 import json
-import pathlib
 import re
 import shutil
 import socket
-import ssl
-import tempfile
-import threading
-import time
 
-from sealpost_e2e import api, chromium, interferers, listening, processes, receiver, rig, tls
-from sealpost_e2e.programs.console import RULES, THEMES, Wrong
+from sealpost_e2e import api, chromium, interferers, listening, processes, receiver, require, rig, tls
+from sealpost_e2e.screen import THEMES, Screen
 
 SIZES = {"phone": (390, 844), "desk": (1000, 760)}
 SECRET = "a secret text"
-# The content that the proxies of the matrix forge.
-FORGERIES = ("forged text", "invented", "Welcome", "Advertisement")
+FORGERIES = ("forged text", "invented", "Welcome", "Advertisement")  # The content that the proxies of the matrix forge.
 TYPES = {"html": "text/html; charset=utf-8", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml", "webmanifest": "application/manifest+json"}
 PLACEHOLDER = "New message. Open to read."
-# The push service of Safari, whose messages have a placeholder.
-APPLE = "web.push.apple.com"
+APPLE = "web.push.apple.com"  # The push service of Safari, whose messages have a placeholder.
 
 
 # MARK: The site
@@ -51,15 +36,13 @@ class Front(listening.Listener):
         self.context, self.folder = context, folder
         # The API's port; with None the connection is closed, as on a bad network. `isUp` is for the whole origin.
         self.upstream, self.isUp = None, True
-        # The paths of requests to the API.
-        self.asked = []
-        # Gives the token that the app's own backend returns for `/push-token`.
-        self.token = None
+        self.asked = []  # The paths of requests to the API.
+        self.token = None  # Gives the token that the app's own backend returns for `/push-token`.
         super().__init__()
 
     def serve(self, connection):
         """Serves one request of a connection. A truncated answer stays truncated."""
-        try:
+        with contextlib.suppress(OSError, ValueError):  # The browser, or a proxy, has gone.
             if not self.isUp:
                 return connection.close()
             with self.context.wrap_socket(connection, server_side=True) as secure:
@@ -77,18 +60,10 @@ class Front(listening.Listener):
                     upstream.sendall(head + body)
                     while piece := upstream.recv(65536):
                         secure.sendall(piece)
-        except (OSError, ValueError):
-            pass  # The browser, or a proxy, has gone.
 
     def read(self, secure):
         """A request's head, with the connection's end requested, and its body."""
-        data = b""
-        while b"\r\n\r\n" not in data:
-            piece = secure.recv(65536)
-            if not piece:
-                raise ValueError("no request")
-            data += piece
-        head, _, body = data.partition(b"\r\n\r\n")
+        head, _, body = listening.receive_until(secure, b"\r\n\r\n").partition(b"\r\n\r\n")
         lines = [line for line in head.split(b"\r\n") if not line.lower().startswith(b"connection:")]
         length = next((int(line.split(b":")[1]) for line in lines if line.lower().startswith(b"content-length:")), 0)
         while len(body) < length:
@@ -104,36 +79,11 @@ class Front(listening.Listener):
         return head.encode() + body
 
 
-class Gate(listening.Listener):
-    """A forwarding port that can be closed: it removes the daemon for a proxy alone."""
-
-    def __init__(self, port):
-        self.to, self.connections = port, []
-        super().__init__()
-
-    def serve(self, connection):
-        upstream = socket.create_connection(("127.0.0.1", self.to), timeout=30)
-        self.connections += [connection, upstream]
-        threading.Thread(target=listening.pump, args=[connection, upstream], daemon=True).start()
-        listening.pump(upstream, connection)
-
-    def close(self):
-        # A shutdown, as a thread waits for more of each connection.
-        for one in (self.listener, *self.connections):
-            try:
-                one.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
-            one.close()
-
-
-class Tunnel(Gate):
+class Tunnel(listening.Forwarder):
     """The operator's proxy, which leads to the replaced push service whatever name the server wants."""
 
     def serve(self, connection):
-        head = b""
-        while not head.endswith(b"\r\n\r\n"):
-            head += connection.recv(65536) or b"\r\n\r\n"
+        listening.receive_until(connection, b"\r\n\r\n")
         connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
         super().serve(connection)
 
@@ -147,11 +97,9 @@ class Site(rig.Rig):
         self.add_user("carl")
         self.chain = interferers.Chain(self)
         certificate, key = tls.make_certificate(self.folder, APPLE)
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(certificate, key)
+        context = tls.serving(certificate, key)
         self.page = Front(context, self.copy_page())
-        # The API on another origin, for pages of other origins.
-        self.other = Front(context)
+        self.other = Front(context)  # The API on another origin, for pages of other origins.
         self.origin = f"https://app.example:{self.page.port}"
         self.first = f"https://first.example:{self.page.port}"
         self.shared = f"https://shared.example:{self.page.port}"
@@ -160,7 +108,6 @@ class Site(rig.Rig):
         # Replaces a browser's push service where a push must really arrive; it accepts every push.
         self.service = receiver.Receiver(certificate, key, lambda *_: b"HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n")
         service, tunnel = f"localhost:{self.service.port}", Tunnel(self.service.port)
-        self.configuration = self.folder / "sealpost.yaml"
         self.configuration.write_text(
             f'server: {{allowedOrigins: ["{self.origin}"]}}\nstream: {{heartbeat: 1}}\n'
             f'proxy: {{url: "http://127.0.0.1:{tunnel.port}", deviceHosts: true}}\n'
@@ -188,8 +135,7 @@ class Site(rig.Rig):
         return folder
 
     def serve(self):
-        self.daemon = self.start_daemon("--config", self.configuration)
-        processes.wait_for_line(self.daemon, "serving")
+        self.daemon, _ = super().serve()
         connection = self.connect()
         self.keys = [key["x"] for key in api.ask(connection, "GET", "/.well-known/sealpost-keys")["keys"]]
         self.signatures, self.token = {"keys": self.keys}, api.sign_in(connection, "alice").removeprefix("Bearer ")
@@ -197,15 +143,16 @@ class Site(rig.Rig):
         (self.folder / "page/settings.js").write_text(f"export default {json.dumps(settings)};\n")
         page, script = re.search(r"<!-- first launch -->\n```html\n(.*?)```.*?```js\n(.*?)```", (rig.ROOT / "docs/web.md").read_text(), re.S).groups()
         lines = [line for line in script.splitlines() if line.strip()]
-        if len(lines) > 20:
-            raise Wrong(f"the first launch in docs/web.md has {len(lines)} lines")
+        require(len(lines) <= 20, f"the first launch in docs/web.md has {len(lines)} lines")
         (self.folder / "page/first/index.html").write_text(f'<!doctype html><html lang="en"><title>First</title>{page}<script type="module" src="app.js"></script>')
         (self.folder / "page/first/app.js").write_text(f"const KEYS = {json.dumps(self.keys)};\n{script}")
 
-    def names(self):
-        """The constants of scripts, as JSON."""
-        names = {"service": f"https://localhost:{self.service.port}/push/", "users": USERS, "signatures": self.signatures, "password": api.PASSWORD}
-        return {name: json.dumps(value) for name, value in names.items()}
+    def script(self, body, **more):
+        """JavaScript for a page, which the client's names and some constants precede."""
+        service = f"https://localhost:{self.service.port}/push/"
+        names = {"service": service, "users": USERS, "signatures": self.signatures, "password": api.PASSWORD, "token": self.token} | more
+        constants = "".join(f"const {name} = {json.dumps(value)};" for name, value in names.items())
+        return "(async () => { const {PushClient, IndexedStore} = await import('/sealpost/sealpost.js');" + f"{constants}{body}}})()"
 
     def restart(self, change):
         """Starts the daemon again, with a change in between."""
@@ -225,18 +172,6 @@ class Site(rig.Rig):
         """Inserts proxies, beginning at the browser; the last one asks the daemon, or `upstream`."""
         self.chain.replace(files, how, upstream)
         self.set_upstream(("127.0.0.1", self.chain.port))
-
-    def post(self, order, **options):
-        connection = self.connect()
-        id = api.post(connection, order, **options)
-        connection.close()
-        return id
-
-    def ask(self, method, path, **options):
-        connection = self.connect()
-        answer = api.ask(connection, method, path, **options)
-        connection.close()
-        return answer
 
 
 # MARK: The browser
@@ -283,26 +218,20 @@ globalThis.opened = async base64 => {
 """
 
 
-class Visitor:
+class Visitor(Screen):
     """The sample page in a tab, in a size and a theme."""
 
-    def __init__(self, browser, site, size="phone", theme="light", origin=None):
-        self.browser, self.site, self.size = browser, site, SIZES[size]
-        self.origin = origin or site.origin
-        self.registration = None
-        self.page = chromium.Page(browser)
+    def __init__(self, browser, site, size="phone", theme="light", origin=None, path=None):
+        self.site, self.origin, self.registration, self.errors = site, origin or site.origin, None, []
         browser.watchers.append(self.watch)
-        self.errors = []
-        for domain in ("Runtime", "Log", "ServiceWorker"):
-            self.page.call(f"{domain}.enable")
-        self.page.call("Page.addScriptToEvaluateOnNewDocument", source=SUBSCRIPTION + HEARING)
-        width, height = self.size
-        self.page.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
-        self.page.call("Emulation.setScrollbarsHidden", hidden=True)
-        self.page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}])
+        super().__init__(browser, SIZES[size], "Runtime", "Log", "ServiceWorker", **{"color-scheme": theme})
+        self.call("Page.addScriptToEvaluateOnNewDocument", source=SUBSCRIPTION + HEARING)
+        self.call("Emulation.setScrollbarsHidden", hidden=True)
+        if path:
+            self.open(path)
 
     def watch(self, session, method, parameters):
-        if session != self.page.session:
+        if session != getattr(self, "session", None):
             return
         if method == "ServiceWorker.workerRegistrationUpdated":
             for registration in parameters["registrations"]:
@@ -314,22 +243,10 @@ class Visitor:
             self.errors.append(json.dumps(parameters["args"])[:600])
 
     def open(self, path="/"):
-        self.page.navigate(self.origin + path)
+        self.navigate(self.origin + path)
 
-    def ask(self, script):
-        return self.page.evaluate(script)
-
-    def until(self, script, what, seconds=20):
-        """Waits until an expression on the page is true."""
-        deadline = time.monotonic() + seconds
-        while not (found := self.ask(script)):
-            if time.monotonic() > deadline:
-                raise Wrong(f"{what} did not come; the page says: {self.ask('document.body.innerText')!r}, {self.errors}")
-            time.sleep(0.05)
-        return found
-
-    def has(self, text, seconds=20):
-        self.until(f"document.body.innerText.includes({json.dumps(text)})", repr(text), seconds)
+    def shown_text(self):
+        return f"{self.ask('document.body.innerText')!r}, {self.errors}"
 
     def click(self, label):
         script = f"[...document.querySelectorAll('button')].find(button => button.checkVisibility() && button.textContent === {json.dumps(label)})"
@@ -344,7 +261,7 @@ class Visitor:
     def push(self, id, data=None):
         """Delivers a push to the worker, and waits for its notification. Returns its texts."""
         before, heard = self.shown(), self.ask("wordsHeard")
-        self.page.call(
+        self.call(
             "ServiceWorker.deliverPushMessage", origin=self.origin, registrationId=self.registration,
             data=json.dumps({"secureId": str(id)}) if data is None else data,
         )
@@ -352,8 +269,7 @@ class Visitor:
         self.until(f"wordsHeard > {heard}", "the worker's word that it has shown a push", 60)
         now = self.shown()
         new = [one for one in now if one not in before]
-        if len(new) != 1:
-            raise Wrong(f"for a push the worker shows {now}, after {before}")
+        require(len(new) == 1, f"for a push the worker shows {now}, after {before}")
         return new[0]
 
     def shown(self):
@@ -367,23 +283,10 @@ class Visitor:
         self.ask("navigator.serviceWorker.ready.then(ready => ready.getNotifications()).then(all => all.forEach(one => one.close()))")
         self.until("navigator.serviceWorker.ready.then(ready => ready.getNotifications()).then(all => all.length === 0)", "an end of notifications")
 
-    def judge(self, what):
-        """Checks the drawn page by the rules. Returns the least contrast."""
-        found = self.ask(RULES)
-        if found["wrong"]:
-            raise Wrong(f"{what}: {found['wrong']}")
-        return found["least"]
-
-    def shoot(self, path):
-        self.ask("document.activeElement.blur(); scrollTo(0, 0)")
-        clip = {"x": 0, "y": 0, "width": self.size[0], "height": self.size[1], "scale": 1}
-        path.write_bytes(base64.b64decode(self.page.call("Page.captureScreenshot", format="png", clip=clip)["data"]))
-
     def close(self):
-        if self.errors:
-            raise Wrong(f"errors on the page: {self.errors}")
+        require(not self.errors, f"errors on the page: {self.errors}")
         self.browser.watchers.remove(self.watch)
-        self.page.close()
+        super().close()
 
 
 # MARK: Flows
@@ -392,28 +295,21 @@ class Visitor:
 def first_launch(visitor, site):
     """Signs in, sees the inbox, enables notifications, and gets a push."""
     id = site.post({"Payload": SECRET})
-    visitor.open()
-    visitor.sign_in()
-    visitor.has(SECRET)
-    visitor.has("Up to date")
+    visitor.do("open", "sign_in", f"has {SECRET}", "has Up to date")
     # Over the event stream, until notifications are enabled.
     processes.wait_until(lambda: '"stream"' in json.dumps(site.ask("GET", "/api/register")), 20, "a stream's registration")
     site.post({"Payload": "before any push"})
-    visitor.has("before any push")
-    visitor.click("Turn on notifications")
+    visitor.do("has before any push", "click Turn on notifications")
     visitor.until("document.getElementById('offer').hidden", "a registration")
     devices = site.ask("GET", "/api/register")
-    if "webpush" not in json.dumps(devices):
-        raise Wrong(f"the browser is not registered: {devices}")
+    require("webpush" in json.dumps(devices), f"the browser is not registered: {devices}")
     processes.wait_until(lambda: '"stream"' not in json.dumps(site.ask("GET", "/api/register")), 20, "the end of the stream's registration")
     processes.wait_until(lambda: visitor.registration is not None, 20, "the worker's registration")
     second = site.post({"Payload": "your result is there"})
     found = visitor.push(second)
-    if (found["body"], found["title"]) != ("your result is there", "Clinic"):
-        raise Wrong(f"the worker shows {found}")
+    require((found["body"], found["title"]) == ("your result is there", "Clinic"), f"the worker shows {found}")
     # The page has it from the worker, without a request.
-    visitor.has("your result is there")
-    visitor.has("3 new")
+    visitor.do("has your result is there", "has 3 new")
     return id
 
 
@@ -421,17 +317,13 @@ def launch_as_written(browser, site):
     """The first launch in docs/web.md, on its own page: from signing in to a pushed message."""
     visitor = Visitor(browser, site, origin=site.first)
     id = site.post({"Payload": "by the guide"})
-    visitor.open("/first/")
-    visitor.has("Sign in")
+    visitor.do("open /first/", "has Sign in")
     visitor.ask(f"document.querySelector('form').user.value = 'alice'; document.querySelector('form').password.value = {json.dumps(api.PASSWORD)}")
-    visitor.click("Sign in")
-    visitor.has("by the guide")
-    visitor.click("Notify me")
+    visitor.do("click Sign in", "has by the guide", "click Notify me")
     processes.wait_until(lambda: visitor.registration is not None, 20, "the worker's registration")
     visitor.until("import('/first/sealpost.js').then(({PushClient}) => PushClient.reopen()).then(push => push.registrationID())", "a registration")
     second = site.post({"Payload": "and pushed"})
-    if (found := visitor.push(second))["body"] != "and pushed":
-        raise Wrong(f"the first launch's worker shows {found}")
+    require((found := visitor.push(second))["body"] == "and pushed", f"the first launch's worker shows {found}")
     visitor.has("and pushed")
     for each in (id, second):
         site.ask("DELETE", f"/api/notifications/{each}")
@@ -439,38 +331,32 @@ def launch_as_written(browser, site):
 
 
 # Two accounts on one page, as in `docs/web.md`.
-ACCOUNTS = """(async () => {
-    const {PushClient} = await import('/sealpost/sealpost.js');
-    globalThis.pushService = %(service)s;
-    globalThis.accounts = {};
-    for (const [name, user] of Object.entries(%(users)s)) {
-        accounts[name] = await PushClient.open({name, isDeviceShared: true, signatures: %(signatures)s, title: name, worker: '/worker.js'});
-        await accounts[name].signIn(user, %(password)s);
+ACCOUNTS = """
+    [globalThis.pushService, globalThis.accounts] = [service, {}];
+    for (const [name, user] of Object.entries(users)) {
+        accounts[name] = await PushClient.open({name, isDeviceShared: true, signatures, title: name, worker: '/worker.js'});
+        await accounts[name].signIn(user, password);
         await accounts[name].register();
     }
-    return (await Promise.all(Object.values(accounts).map(push => push.registrationID())));
-})()"""
+    return Promise.all(Object.values(accounts).map(push => push.registrationID()));
+"""
 USERS = {"private": "alice", "practice": "anna"}
 
 
 def share_a_browser(browser, site):
     """Two accounts, one subscription: each push reaches only its own account."""
-    visitor = Visitor(browser, site, origin=site.shared)
-    visitor.open("/plain.html")
-    registrations = visitor.ask(ACCOUNTS % site.names())
+    visitor = Visitor(browser, site, origin=site.shared, path="/plain.html")
+    registrations = visitor.ask(site.script(ACCOUNTS))
     endpoint = visitor.ask("subscription.endpoint")
-    if len(set(registrations)) != 2:
-        raise Wrong(f"two accounts are registered as {registrations}")
+    require(len(set(registrations)) == 2, f"two accounts are registered as {registrations}")
     processes.wait_until(lambda: visitor.registration is not None, 20, "the worker's registration")
     sent = {name: [] for name in USERS}
     for number, name in enumerate(["private", "practice", "practice", "private", "private", "practice"]):
         text = f"number {number} for {name}"
         message = posted(visitor, site, name, text)
-        if "accountHint" not in message:
-            raise Wrong(f"a push to a shared subscription has no hint: {message}")
+        require("accountHint" in message, f"a push to a shared subscription has no hint: {message}")
         found = visitor.push(None, data=message)
-        if (found["title"], found["body"]) != (name, text) or name not in found["tag"].split():
-            raise Wrong(f"of a push for {name} the worker shows {found}")
+        require((found["title"], found["body"]) == (name, text) and name in found["tag"].split(), f"of a push for {name} the worker shows {found}")
         sent[name].append(text)
         check_inboxes(visitor, sent)
     # A hint for neither: an account that another user has registered.
@@ -478,7 +364,7 @@ def share_a_browser(browser, site):
     before = fetches(site)
     found = visitor.push(None, data=json.dumps(strange))
     if found["body"] != PLACEHOLDER or found["title"] in USERS or fetches(site) != before:
-        raise Wrong(f"of a push for nobody here the worker shows {found}, after {fetches(site) - before} fetches")
+        raise SystemExit(f"of a push for nobody here the worker shows {found}, after {fetches(site) - before} fetches")
     # The account that signs out leaves the subscription to the other.
     visitor.ask("accounts.private.signOut()")
     visitor.clear()
@@ -486,12 +372,9 @@ def share_a_browser(browser, site):
     site.post({"Payload": "to nobody"})
     text = "to who is left"
     found = visitor.push(None, data=posted(visitor, site, "practice", text))
-    if (found["title"], found["body"]) != ("practice", text):
-        raise Wrong(f"after the other has signed out, the worker shows {found}")
-    if len(site.service.requests) != count + 1:
-        raise Wrong(f"{len(site.service.requests) - count} pushes went to the subscription, not one")
-    if endpoint != visitor.ask("globalThis.subscription?.endpoint ?? null"):
-        raise Wrong("the sign-out of one account has ended the subscription")
+    require((found["title"], found["body"]) == ("practice", text), f"after the other has signed out, the worker shows {found}")
+    require(len(site.service.requests) == count + 1, f"{len(site.service.requests) - count} pushes went to the subscription, not one")
+    require(endpoint == visitor.ask("globalThis.subscription?.endpoint ?? null"), "the sign-out of one account has ended the subscription")
     sent["practice"].append(text)
     check_inboxes(visitor, {"practice": sent["practice"]})
     visitor.close()
@@ -499,53 +382,46 @@ def share_a_browser(browser, site):
 
 
 # A client whose stored token has ended, and a worker for it.
-RENEWING = """(async () => {
-    const {PushClient} = await import('/sealpost/sealpost.js');
-    const push = await PushClient.open({signatures: %(signatures)s, title: 'Clinic', worker: '/worker.js', token: '/push-token'});
+RENEWING = """
+    const push = await PushClient.open({signatures, title: 'Clinic', worker: '/worker.js', token: '/push-token'});
     await push.useToken('spt_ended', {account: 'alice'});
     await push.startWorker();
     push.close();
-})()"""
-LISTENING = """import('/sealpost/sealpost.js').then(async ({PushClient}) => {
-    const push = await PushClient.open({signatures: %(signatures)s, token: '/push-token'});
+"""
+LISTENING = """
+    const push = await PushClient.open({signatures, token: '/push-token'});
     window.heard = [];
     (async () => { for await (const {item} of push.events()) heard.push(item?.payload) })();
-})"""
+"""
 TABS = 7
 
 
 def use_tabs(browser, site):
     """A killed worker renews the token; then seven tabs share one event stream."""
-    visitor, signatures = Visitor(browser, site, origin=site.tabs), site.names()
-    visitor.open("/plain.html")
-    visitor.ask(RENEWING % signatures)
+    visitor = Visitor(browser, site, origin=site.tabs, path="/plain.html")
+    visitor.ask(site.script(RENEWING))
     processes.wait_until(lambda: visitor.registration is not None, 20, "the worker's registration")
     for text in ("with a renewed token", "and by a killed worker"):
-        if (found := visitor.push(site.post({"Payload": text})))["body"] != text:
-            raise Wrong(f"a worker whose token has ended shows {found}")
-        visitor.page.call("ServiceWorker.stopAllWorkers")
+        require((found := visitor.push(site.post({"Payload": text})))["body"] == text, f"a worker whose token has ended shows {found}")
+        visitor.call("ServiceWorker.stopAllWorkers")
     tabs = [browser.open(site.tabs + "/plain.html") for _ in range(TABS)]
     streams = site.page.asked.count("/api/stream")
     for tab in tabs:
-        tab.evaluate(LISTENING % signatures)
+        tab.evaluate(site.script(LISTENING))
     processes.wait_until(lambda: site.page.asked.count("/api/stream") > streams, 20, "a stream")
     site.post({"Payload": "to all tabs"})
     for tab in tabs:
         processes.wait_until(lambda tab=tab: tab.evaluate("heard.includes('to all tabs')"), 20, "an event in each tab")
-    if (count := site.page.asked.count("/api/stream") - streams) != 1:
-        raise Wrong(f"{TABS} tabs have opened {count} streams")
+    require((count := site.page.asked.count("/api/stream") - streams) == 1, f"{TABS} tabs have opened {count} streams")
     for tab in tabs:
         tab.close()
     visitor.close()
 
 
-CALLS = """(async () => {
-    const {PushClient} = await import('/sealpost/sealpost.js');
-    globalThis.pushService = %(service)s;
-    const push = await PushClient.open({
-        name: 'calls', signatures: %(signatures)s, worker: '/worker.js',
-    });
-    await push.signIn('carl', %(password)s);
+CALLS = """
+    globalThis.pushService = service;
+    const push = await PushClient.open({name: 'calls', signatures, worker: '/worker.js'});
+    await push.signIn('carl', password);
     const first = await push.register({tags: ['news']});
     await push.joinTopic('weather:Berlin');
     await push.leaveTopic('news');
@@ -554,29 +430,26 @@ CALLS = """(async () => {
     await push.endDevice(first);
     const second = await push.registerIfNeeded();
     found.push(first !== second, await own());
-    await push.changePassword(%(password)s, 'another correct horse battery');
+    await push.changePassword(password, 'another correct horse battery');
     found.push(await push.registerIfNeeded() !== null, await own(), (await push.sync()).isFresh);
     await push.signOut();
     push.close();
     return found;
-})()"""
+"""
 
 
 def use_calls(browser, site):
     """Topics, a test push, a device that the server has ended, and a new password."""
-    visitor = Visitor(browser, site, origin=site.tabs)
-    visitor.open("/plain.html")
-    found = visitor.ask(CALLS % site.names())
+    visitor = Visitor(browser, site, origin=site.tabs, path="/plain.html")
+    found = visitor.ask(site.script(CALLS))
     device = [[["username:carl", "weather:berlin"], "webpush"]]
-    if found != [device, "accepted", True, device, True, device, True]:
-        raise Wrong(f"the calls have returned {found}")
+    require(found == [device, "accepted", True, device, True, device, True], f"the calls have returned {found}")
     visitor.close()
 
 
 def use_changes(browser, site):
     """The changes of key and permission in Chromium, with the messages that Safari gets."""
-    visitor = Visitor(browser, site, origin=site.tabs)
-    visitor.open("/plain.html")
+    visitor = Visitor(browser, site, origin=site.tabs, path="/plain.html")
 
     def permit(is_allowed):
         browser.call("Browser.setPermission", origin=site.tabs, permission={"name": "notifications"}, setting="granted" if is_allowed else "denied")
@@ -589,22 +462,20 @@ def use_changes(browser, site):
         message = decrypt(visitor, pushes()[0])
         notification = json.loads(message)["notification"]
         if (notification["title"], notification["body"], notification["navigate"]) != ("Clinic", PLACEHOLDER, f"{site.tabs}/#m{id}") or text in message:
-            raise Wrong(f"Safari would show {notification}")
-        if (found := visitor.push(None, data=message))["body"] != text:
-            raise Wrong(f"of a message with a placeholder the worker shows {found}")
+            raise SystemExit(f"Safari would show {notification}")
+        require((found := visitor.push(None, data=message))["body"] == text, f"of a message with a placeholder the worker shows {found}")
 
     change_key_and_permission(visitor.ask, site, f"https://{APPLE}/", permit, receive)
     visitor.close()
 
 
 # A registered client; and its state after a change of the server's key or of the user's permission.
-REGISTER = """(async () => {
-    const {PushClient} = await import('/sealpost/sealpost.js');
-    window.pushService = %(service)s;
-    window.push = await PushClient.open({name: 'changes', signatures: %(signatures)s, title: 'Clinic', worker: '/worker.js', timeout: 120});
-    await push.signIn('anna', %(password)s);
+REGISTER = """
+    window.pushService = service;
+    window.push = await PushClient.open({name: 'changes', signatures, title: 'Clinic', worker: '/worker.js', timeout: 120});
+    await push.signIn('anna', password);
     return push.register();
-})()"""
+"""
 AGAIN = """push.registerIfNeeded().then(async id => {
     const {pushManager} = await navigator.serviceWorker.ready, found = await pushManager.getSubscription();
     return [id, found?.endpoint ?? null, found && btoa(String.fromCharCode(...new Uint8Array(found.options.applicationServerKey)))];
@@ -612,28 +483,22 @@ AGAIN = """push.registerIfNeeded().then(async id => {
 
 
 def change_key_and_permission(ask, site, service, permit, receive):
-    """Another VAPID key, and a permission that the user takes back and gives again, are noticed at the page's next start.
-
-    `permit(is_allowed)` is the user, and `receive(text)` checks a text's push.
-    """
-    ask(REGISTER % (site.names() | {"service": json.dumps(service)}))
+    """Another VAPID key, and a permission that `permit` takes back and gives again, are noticed. `receive` checks a text's push."""
+    ask(site.script(REGISTER, service=service))
     first = ask(AGAIN)
     receive("with the first key")
     site.restart(lambda: (site.folder / "var/vapid.pem").unlink())
     second = ask(AGAIN)
     if None in first + second or {one == other for one, other in zip(first[1:], second[1:])} != {False} or first[0] != second[0]:
-        raise Wrong(f"with another key the registration is {second}, after {first}")
+        raise SystemExit(f"with another key the registration is {second}, after {first}")
     receive("with the second key")
     permit(False)
     refused = ask("push.register().then(String, error => error.code)"), ask("push.registerIfNeeded().then(String)")
-    if refused != ("denied", "null"):
-        raise Wrong(f"without permission the calls return {refused}")
+    require(refused == ("denied", "null"), f"without permission the calls return {refused}")
     permit(True)
-    if None in (third := ask(AGAIN)):
-        raise Wrong(f"with permission again the registration is {third}")
+    require(None not in (third := ask(AGAIN)), f"with permission again the registration is {third}")
     receive("with permission again")
-    if not ask("push.signOut()"):
-        raise Wrong("the sign-out was not confirmed")
+    require(ask("push.signOut()"), "the sign-out was not confirmed")
 
 
 def posted(visitor, site, name, text):
@@ -656,8 +521,7 @@ def check_inboxes(visitor, sent):
         cached = visitor.ask(f"accounts[{json.dumps(name)}].cachedInbox().then(({{notifications}}) => notifications.map(({{payload}}) => payload))")
         others = {text for other, texts in sent.items() if other != name for text in texts}
         # A push syncs, so that older notifications are there, too.
-        if not set(texts) <= set(cached) or others & set(cached):
-            raise Wrong(f"{name} has {cached} in its cache, not {texts}")
+        require(set(texts) <= set(cached) and not (others & set(cached)), f"{name} has {cached} in its cache, not {texts}")
 
 
 def fetches(site):
@@ -670,8 +534,7 @@ def read_and_dismiss(visitor, site, id):
     visitor.until(f"document.querySelector('#m{id}.item:not(.new)') !== null", "a read message")
     processes.wait_until(lambda: site.ask("GET", f"/api/notifications/{id}")["Read"], 20, "the mark at the server")
     gone = site.post({"Payload": "to be dismissed"})
-    visitor.click("Check now")
-    visitor.has("to be dismissed")
+    visitor.do("click Check now", "has to be dismissed")
     visitor.ask(f"[...document.querySelectorAll('#m{gone} .quiet')].at(-1).focus(); document.activeElement.click()")
     visitor.until(f"document.getElementById('m{gone}') === null", "the end of a dismissed message")
     visitor.until("document.activeElement.textContent === 'Dismiss'", "the focus on the next message")
@@ -681,52 +544,43 @@ def read_and_dismiss(visitor, site, id):
 def read_once(visitor, site):
     """A push of a read-once payload shows a placeholder and fetches nothing; the user opens it later."""
     id = site.post({"Payload": "only once", "ReadOnce": True})
-    if (found := visitor.push(id))["body"] != PLACEHOLDER:
-        raise Wrong(f"of a payload that may be read once, the worker shows {found}")
-    visitor.has("This message can be opened once.")
-    visitor.click("Open once")
-    visitor.has("only once")
-    visitor.click("Done")
+    require((found := visitor.push(id))["body"] == PLACEHOLDER, f"of a payload that may be read once, the worker shows {found}")
+    visitor.do("has This message can be opened once.", "click Open once", "has only once", "click Done")
     visitor.until(f"document.getElementById('m{id}') === null", "the end of what was read once")
 
 
 # A client with its own storage: its findings for the list and for one notification.
-TRIAL = """(async () => {
-    const {PushClient} = await import('/sealpost/sealpost.js');
-    const push = await PushClient.open({name: %(name)s, signatures: %(signatures)s, timeout: 15, title: 'Clinic', ...%(more)s});
-    if (!push.account) await push.useToken(%(token)s, {account: 'alice'});
+TRIAL = """
+    const push = await PushClient.open({name, signatures, timeout: 15, title: 'Clinic', ...more});
+    if (!push.account) await push.useToken(token, {account: 'alice'});
     const outcome = async (call) => {
         try {
             const {payload, failure} = await call();
-            return failure ? failure.interference?.kind ?? failure.code : payload === %(secret)s ? 'truth' : 'belief';
+            return failure ? failure.interference?.kind ?? failure.code : payload === secret ? 'truth' : 'belief';
         } catch (error) {
             return error.interference?.kind ?? error.code ?? String(error);
         }
     };
     const found = [
-        await outcome(async () => { const {item, failure} = await push.notification(%(id)s); return {payload: item.payload, failure} }),
+        await outcome(async () => { const {item, failure} = await push.notification(id); return {payload: item.payload, failure} }),
         await outcome(async () => {
             const {notifications, failure} = await push.sync();
-            return {payload: notifications.find(({id}) => id === %(id)s)?.payload, failure};
+            return {payload: notifications.find(one => one.id === id)?.payload, failure};
         }),
     ];
     const cached = await push.cachedInbox();
     push.close();
     return {found, cached: JSON.stringify(cached.notifications), syncedAt: cached.syncedAt};
-})()"""
+"""
 
 
 def trial(visitor, site, name, signatures, id, more=None, text=SECRET):
-    names = {"name": name, "signatures": signatures, "token": site.token, "id": id, "secret": text, "more": more or {}}
-    return visitor.ask(TRIAL % {key: json.dumps(value) for key, value in names.items()})
+    return visitor.ask(site.script(TRIAL, name=name, signatures=signatures, id=id, secret=text, more=more or {}))
 
 
 def meet_proxies(visitor, site, own):
-    """Runs each chain of proxies, for clients with keys and without, with empty and filled storage; and the worker.
-
-    The chains and their findings are those of the other clients.
-    """
-    named, pushes = {}, 0
+    """Runs each chain of proxies, for clients with keys and without, with empty and filled storage; and the worker."""
+    named = collections.Counter()
     for number, interferer in enumerate(interferers.ALL):
         what, text = interferer.name, interferer.payload
         # A long notification exists for its chain only, as most proxies do not change a long list.
@@ -735,9 +589,9 @@ def meet_proxies(visitor, site, own):
             wanted = [interferer.finding(call, kind == "signatures") for call in interferers.FETCHES]
             keeper = f"keeper {number} {kind}"
             first = trial(visitor, site, keeper, signatures, id, text=text)
-            if first["found"] != ["truth", "truth"]:
-                raise Wrong(f"without a proxy: {first}")
-            gate = Gate(site.port) if interferer.needs_no_daemon else None
+            require(first["found"] == ["truth", "truth"], f"without a proxy: {first}")
+            # Its end removes the daemon for the proxy alone.
+            gate = listening.Forwarder(site.port) if interferer.needs_no_daemon else None
             site.interpose(interferer.files, interferer.how, gate.port if gate else None)
             if interferer.is_cache:
                 # The first request fills a cache.
@@ -746,22 +600,20 @@ def meet_proxies(visitor, site, own):
                 gate.close()
             result = trial(visitor, site, f"trial {number} {kind}", signatures, id, text=text)
             if not all(found in (due if isinstance(due, set) else {due}) for found, due in zip(result["found"], wanted)):
-                raise Wrong(f"{what}, {kind}: {result['found']}, not {wanted}")
-            for finding in result["found"]:
-                named[finding] = named.get(finding, 0) + 1
+                raise SystemExit(f"{what}, {kind}: {result['found']}, not {wanted}")
+            named.update(result["found"])
             # A client with the true content shows it with its date, whatever the proxy does.
             again = trial(visitor, site, keeper, signatures, id, text=text)
-            if kind == "signatures" and (text not in again["cached"] or any(forgery in again["cached"] + result["cached"] for forgery in FORGERIES)):
-                raise Wrong(f"{what}, {kind}: the cache has {again['cached']}, {result['cached']}")
-            if kind == "signatures" and any(finding == "belief" for finding in again["found"] + result["found"]):
-                raise Wrong(f"{what}, {kind}: a wrong payload was accepted")
             if kind == "signatures":
-                pushes += push_through(visitor, site, id, wanted, what, text)
+                if text not in again["cached"] or any(forgery in again["cached"] + result["cached"] for forgery in FORGERIES):
+                    raise SystemExit(f"{what}, {kind}: the cache has {again['cached']}, {result['cached']}")
+                require("belief" not in again["found"] + result["found"], f"{what}, {kind}: a wrong payload was accepted")
+                push_through(visitor, site, id, wanted, what, text)
             print(f"{kind:10}  {what:44}", *result["found"], flush=True)
             site.direct()
         if id != own:
             site.ask("DELETE", f"/api/notifications/{id}")
-    return named, pushes
+    return named
 
 
 def push_through(visitor, site, id, wanted, what, text):
@@ -770,9 +622,7 @@ def push_through(visitor, site, id, wanted, what, text):
     found = visitor.push(id)
     # A cache may have nothing for this address yet.
     due = {text} if wanted[0] == interferers.TRUTH else {text, PLACEHOLDER} if wanted[0] == {"wrongEcho"} else {PLACEHOLDER}
-    if found["body"] not in due or found["title"] != "Clinic":
-        raise Wrong(f"{what}: the worker shows {found}")
-    return 1
+    require(found["body"] in due and found["title"] == "Clinic", f"{what}: the worker shows {found}")
 
 
 def cross_origins(visitor, site, id):
@@ -781,78 +631,62 @@ def cross_origins(visitor, site, id):
     more = {"server": f"https://push.example:{site.other.port}"}
     for number, signatures in enumerate(("unsigned", site.signatures)):
         found = trial(visitor, site, f"cross {number}", signatures, id, more)["found"]
-        if found != ["truth", "truth"]:
-            raise Wrong(f"from another origin: {found}")
+        require(found == ["truth", "truth"], f"from another origin: {found}")
     for files, wanted in ((["nginx-portal.conf"], "missingEcho"), (["haproxy-meddle.cfg"], "signature"), (["haproxy-meddle.cfg cut"], "truncated")):
         file, _, how = files[0].partition(" ")
         site.interpose([file], how or "rewrite")
         found = trial(visitor, site, f"cross {file} {how}", site.signatures, id, more)["found"]
-        if found != [wanted, wanted]:
-            raise Wrong(f"from another origin, {file} {how}: {found}, not {wanted}")
+        require(found == [wanted, wanted], f"from another origin, {file} {how}: {found}, not {wanted}")
     site.direct()
     site.set_upstream(None)
     found = trial(visitor, site, "cross down", site.signatures, id, more)["found"]
     site.direct()
-    if found != ["offline", "offline"]:
-        raise Wrong(f"from another origin, without an answer: {found}")
+    require(found == ["offline", "offline"], f"from another origin, without an answer: {found}")
     visitor.open()
 
 
-def try_store(ask):
+def try_store(ask, site):
     """The browser's database: of two commits on one revision it refuses the second, which writes nothing."""
-    found = ask(
-        """import('/sealpost/sealpost.js').then(async ({IndexedStore}) => {
-            const [one, other] = [await IndexedStore.open('trial of the store'), await IndexedStore.open('trial of the store')];
-            const {revision, ...head} = await one.head();
-            const results = await Promise.all([one.commit(revision, new Map([['a', 1]]), head), other.commit(revision, new Map([['a', 2]]), head)]);
-            return [results, await other.get('a'), (await other.head()).revision - revision, [...(await one.list('a')).keys()]];
-        })"""
-    )
-    if found != [[True, False], 1, 1, ["a"]]:
-        raise Wrong(f"two commits at once: {found}")
+    found = ask(site.script("""
+        const [one, other] = [await IndexedStore.open('trial of the store'), await IndexedStore.open('trial of the store')];
+        const {revision, ...head} = await one.head();
+        const results = await Promise.all([one.commit(revision, new Map([['a', 1]]), head), other.commit(revision, new Map([['a', 2]]), head)]);
+        return [results, await other.get('a'), (await other.head()).revision - revision, [...(await one.list('a')).keys()]];
+    """))
+    require(found == [[True, False], 1, 1, ["a"]], f"two commits at once: {found}")
     # The browser closes the connection behind the client's back, as WebKit does with pages in the background.
-    found = ask(
-        """import('/sealpost/sealpost.js').then(async ({IndexedStore}) => {
-            const opened = [], opening = IDBFactory.prototype.open;
-            IDBFactory.prototype.open = function (...given) {
-                const request = opening.apply(this, given);
-                request.addEventListener('success', () => opened.push(request.result));
-                return request;
-            };
-            const store = await IndexedStore.open('trial of the store');
-            opened.forEach(database => database.close());
-            const value = await store.get('a');
-            IDBFactory.prototype.open = opening;
-            store.close();
-            return [value, opened.length];
-        })"""
-    )
-    if found != [1, 2]:
-        raise Wrong(f"after the browser has closed the connection: {found}")
+    found = ask(site.script("""
+        const opened = [], opening = IDBFactory.prototype.open;
+        IDBFactory.prototype.open = function (...given) {
+            const request = opening.apply(this, given);
+            request.addEventListener('success', () => opened.push(request.result));
+            return request;
+        };
+        const store = await IndexedStore.open('trial of the store');
+        opened.forEach(database => database.close());
+        const value = await store.get('a');
+        IDBFactory.prototype.open = opening;
+        store.close();
+        return [value, opened.length];
+    """))
+    require(found == [1, 2], f"after the browser has closed the connection: {found}")
 
 
 def go_offline(visitor, site, id):
     """Without a network the page shows its content with a date, and repeats actions later."""
     site.page.isUp = False
     late = site.post({"Payload": "while you were away"})
-    visitor.open()
-    visitor.has(SECRET)
-    visitor.has("There is no connection.")
-    visitor.has("As of ")
+    visitor.do("open", f"has {SECRET}", "has There is no connection.", "has As of ")
     visitor.ask(f"document.querySelector('#m{id} .quiet').click()")
     visitor.until(f"document.querySelector('#m{id}.item.new') !== null", "a message that is new again")
-    if not site.ask("GET", f"/api/notifications/{id}")["Read"]:
-        raise Wrong("the server knows of what was done without a network")
+    require(site.ask("GET", f"/api/notifications/{id}")["Read"], "the server knows of what was done without a network")
     visitor.clear()
-    if (found := visitor.push(late))["body"] != PLACEHOLDER:
-        raise Wrong(f"without a network the worker shows {found}")
+    require((found := visitor.push(late))["body"] == PLACEHOLDER, f"without a network the worker shows {found}")
     # Reads the earlier marks, and takes them to the network.
     visitor.open()
     visitor.until(f"document.querySelector('#m{id}.item.new') !== null", "what was done, after a reload")
     site.page.isUp = True
-    visitor.click("Check now")
-    visitor.has("while you were away")
-    visitor.has("Up to date")
+    visitor.do("click Check now", "has while you were away", "has Up to date")
     processes.wait_until(lambda: not site.ask("GET", f"/api/notifications/{id}")["Read"], 20, "what was done, at the server")
 
 
@@ -867,63 +701,46 @@ ROWS = """new Promise(done => {
 
 def sign_out(visitor, site):
     """Signs out without a network: the page erases everything now, and the server when it is reachable."""
-    device = visitor.ask(
-        """import('/sealpost/sealpost.js').then(async ({PushClient}) => {
-            const push = await PushClient.reopen();
-            const id = await push.registrationID();
-            push.close();
-            return id;
-        })"""
-    )
+    device = visitor.ask(site.script("const push = await PushClient.reopen(), id = await push.registrationID(); push.close(); return id;"))
 
     def is_registered():
         return device in json.dumps([one for one in site.ask("GET", "/api/register") if not one.get("RetiredAt")])
 
-    if not device or not is_registered():
-        raise Wrong("the page's device is not registered")
+    require(device and is_registered(), "the page's device is not registered")
     site.page.isUp = False
-    visitor.click("Sign out")
-    visitor.has("Password")
-    if SECRET in visitor.ask("document.body.textContent"):
-        raise Wrong("a message is still on the page")
-    if left := visitor.shown():
-        raise Wrong(f"after signing out, these notifications are shown: {left}")
+    visitor.do("click Sign out", "has Password")
+    require(SECRET not in visitor.ask("document.body.textContent"), "a message is still on the page")
+    require(not (left := visitor.shown()), f"after signing out, these notifications are shown: {left}")
     rows = visitor.ask(ROWS)
     if left := [name for name in rows if name.startswith(("entry/", "cursor", "session", "registration", "outbox/"))]:
-        raise Wrong(f"after signing out, these are left: {left}")
-    if not any(name.startswith("ending/") for name in rows):
-        raise Wrong(f"the sign-out is forgotten: {rows}")
-    if not is_registered():
-        raise Wrong("the device has ended without a network")
+        raise SystemExit(f"after signing out, these are left: {left}")
+    require(any(name.startswith("ending/") for name in rows), f"the sign-out is forgotten: {rows}")
+    require(is_registered(), "the device has ended without a network")
     site.page.isUp = True
     visitor.open()
     processes.wait_until(lambda: not is_registered(), 20, "the end of the device")
     visitor.until(f"{ROWS}.then(rows => !rows.some(name => name.startsWith('ending/')))", "the end of the sign-out")
-    if (found := visitor.push(1))["body"] != PLACEHOLDER:
-        raise Wrong(f"signed out, the worker shows {found}")
+    require((found := visitor.push(1))["body"] == PLACEHOLDER, f"signed out, the worker shows {found}")
 
 
-def search_profile(profile, site):
+def search_profile(profile):
     """Searches all databases of the browser, but for its shown notifications, for unencrypted secrets."""
     searched = 0
-    for path in pathlib.Path(profile).rglob("*"):
+    for path in profile.rglob("*"):
         if not path.is_file() or not {"IndexedDB", "Local Storage", "Session Storage", "CacheStorage"} & set(path.parts):
             continue
         content = path.read_bytes()
         searched += len(content)
         for secret in (SECRET, "your result is there"):
-            if secret.encode() in content or secret.encode("utf-16-le") in content:
-                raise Wrong(f"{secret!r} is unsealed in {path.name}")
+            require(secret.encode() not in content and secret.encode("utf-16-le") not in content, f"{secret!r} is unsealed in {path.name}")
         # The client's own sources contain only a token's prefix.
-        if re.search(rb"spt_\w{20}|s\0p\0t\0_\0(?:\w\0){20}", content):
-            raise Wrong(f"a token is unsealed in {path.name}")
-    if searched < 10_000:
-        raise Wrong("the browser's databases are empty, so that nothing was searched")
+        require(not re.search(rb"spt_\w{20}|s\0p\0t\0_\0(?:\w\0){20}", content), f"a token is unsealed in {path.name}")
+    require(searched >= 10_000, "the browser's databases are empty, so that nothing was searched")
     return searched
 
 
-def look(browser, site, folder):
-    """Judges each state in each size and theme, with pictures. Returns the least contrast."""
+def look(browser, site):
+    """Judges each state in each size and theme. Returns the least contrast."""
     least, messages = 21, ("Your result is in. Please call us to talk it over.", "Tuesday, 24 November, 9:30, Dr Frank", "Your prescription is ready.")
     anna = {"credentials": api.basic("anna")}
     ids = [site.post({"Payload": text}, **anna) for text in messages]
@@ -931,82 +748,54 @@ def look(browser, site, folder):
     for size in SIZES:
         for theme in THEMES:
             visitor = Visitor(browser, site, size, theme)
-            visitor.open()
-            visitor.has("Password")
-            states = {"sign-in": visitor.judge("sign in")}
-            visitor.sign_in("anna")
-            visitor.has("Turn on notifications")
-            visitor.has("Up to date")
-            states["inbox"] = visitor.judge("inbox")
-            if folder:
-                visitor.shoot(folder / f"inbox-{size}-{theme}.png")
+            visitor.do("open", "has Password", "judge sign in", "sign_in anna", "has Turn on notifications", "has Up to date", "judge inbox")
             site.page.isUp = False
-            visitor.open()
-            visitor.has("There is no connection.")
-            states["offline"] = visitor.judge("offline")
-            if folder:
-                visitor.shoot(folder / f"offline-{size}-{theme}.png")
+            visitor.do("open", "has There is no connection.", "judge offline")
             site.page.isUp = True
-            visitor.open()
-            visitor.has("Up to date")
+            visitor.do("open", "has Up to date")
             site.interpose(["nginx-portal.conf"], "")
-            visitor.click("Check now")
-            visitor.has("This network wants something of you first.")
-            states["portal"] = visitor.judge("portal")
+            visitor.do("click Check now", "has This network wants something of you first.", "judge portal")
             site.direct()
-            visitor.click("Sign out")
-            visitor.has("Password")
-            if folder:
-                visitor.shoot(folder / f"sign-in-{size}-{theme}.png")
-            visitor.close()
-            least = min(least, *states.values())
+            visitor.do("click Sign out", "has Password", "close")
+            least = min(least, visitor.least)
     return least
 
 
 # MARK: The run
 
 
-def add_options(parser):
-    parser.add_argument("--chromium", default="chromium", help="the browser (chromium)")
-    parser.add_argument("--screenshots", metavar="FOLDER", type=pathlib.Path, help="write pictures of the page into this folder")
-
-
 def run(options):
-    if options.screenshots:
-        options.screenshots.mkdir(parents=True, exist_ok=True)
-    with Site(options.sealpost) as site, tempfile.TemporaryDirectory(prefix="sealpost-browser-", ignore_cleanup_errors=True) as profile:
+    with Site(options.sealpost) as site:
         site.serve()
         try:
-            with chromium.Chromium(profile, options.chromium) as browser:
+            with chromium.Chromium() as browser:
                 for origin in (site.origin, site.first, site.shared, site.tabs):
                     browser.call("Browser.grantPermissions", permissions=["notifications"], origin=origin)
-                go_through(browser, site, profile, options)
-        except Wrong as wrong:
-            raise SystemExit(f"web-client: {wrong}") from None
+                go_through(browser, site)
         finally:
             site.direct()
         processes.terminate(site.daemon)
 
 
-def go_through(browser, site, profile, options):
+def go_through(browser, site):
     launch_as_written(browser, site)
     visitor = Visitor(browser, site)
     id = first_launch(visitor, site)
     read_and_dismiss(visitor, site, id)
     read_once(visitor, site)
-    named, pushes = meet_proxies(visitor, site, id)
+    named = meet_proxies(visitor, site, id)
     cross_origins(visitor, site, id)
-    try_store(visitor.ask)
+    try_store(visitor.ask, site)
     go_offline(visitor, site, id)
-    searched = search_profile(profile, site)
+    searched = search_profile(browser.profile)
     sign_out(visitor, site)
     visitor.close()
-    least = look(browser, site, options.screenshots)
+    least = look(browser, site)
     use_tabs(browser, site)
     use_calls(browser, site)
     use_changes(browser, site)
     attributed = share_a_browser(browser, site)
-    print(f"behind {len(interferers.ALL)} chains of proxies, with pinned keys and without: {dict(sorted(named.items()))}; {pushes} pushes, none of them shown wrong")
+    print(f"behind {len(interferers.ALL)} chains of proxies, with pinned keys and without: {dict(sorted(named.items()))}; as many pushes, none of them shown wrong")
     print(f"offline, other origins and signing out as they should be; {searched} bytes of the browser's databases hold nothing unsealed")
     print(f"two accounts on one page and one subscription: {attributed} pushes, each shown and cached as its own account's")
     print(f"{len(SIZES) * len(THEMES)} sizes and themes judged, the least contrast {least:.2f}")

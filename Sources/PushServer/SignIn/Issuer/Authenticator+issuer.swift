@@ -6,11 +6,11 @@ internal import PushStore
 internal import SocketHTTP
 
 extension Authenticator {
-    /// The caller with a token of the issuer. May wait for the issuer's keys, make the user, or
-    /// change the user's role and apps according to the claims.
+    /// The caller whom a token of the issuer identifies. This method may wait for the issuer's
+    /// keys, make the user, or change the user's role and apps according to the token's claims.
     ///
     /// Throws an `invalid-token`, `token-expired`, `account-refused` or `issuer-unavailable`
-    /// problem, and `TryLater` after too many invalid ones.
+    /// problem, and `TryLater` after too many invalid tokens.
     func signIn(
         issued text: Substring,
         by issuer: Issuer,
@@ -33,8 +33,9 @@ extension Authenticator {
         }
     }
 
-    /// Whether the caller has no token of the issuer, or a current one. A current token has not
-    /// expired by the machine's clock, and was verified with keys that are still the issuer's.
+    /// Whether the caller has no token of the issuer, or a token that is current: it has not
+    /// expired by the machine's clock, and the issuer still has the keys with which it was
+    /// verified.
     func isCurrent(_ caller: Caller) -> Bool {
         guard let issued = caller.issued else { return true }
         guard let issuer, case let now = issuer.now(), now < issued.expiresAt else { return false }
@@ -68,7 +69,7 @@ extension Authenticator {
         }
     }
 
-    /// The result of one step from a token to its caller.
+    /// The result of one step on the way from a token to its caller.
     private enum Step {
         case ready(Caller)
         /// The step has changed something, and the user must be read again.
@@ -76,8 +77,9 @@ extension Authenticator {
     }
 
     private func caller(_ entry: Entry, rules: IssuerRules, reader: any StoreReader) async throws -> Caller {
-        // Three steps suffice: make the user, change the rights, find nothing more to do. One more
-        // is for another server's change.
+        // Three steps suffice if no other server interferes: one makes the user, one changes the
+        // rights, and one finds nothing more to do. The fourth step is for the case that another
+        // server changes the user meanwhile.
         for _ in 0..<4 {
             if case .ready(let caller) = try await self.step(entry, rules: rules, reader: reader) { return caller }
         }
@@ -90,8 +92,8 @@ extension Authenticator {
         guard let user = try await reader.user(named: identity.name) else {
             guard rules.createsUsers else { throw TokenFault.account("there is no user \(identity.name)") }
             let role = identity.rights.role ?? .device
-            // The result does not matter: if it is `false`, another request has made the user. The
-            // next step binds the account to its owner.
+            // The result of `addUser` does not matter: if it is `false`, another request has made
+            // the user. The next step connects the account with the issuer's user.
             _ = try await self.store.addUser(
                 identity.name,
                 role: role,
@@ -102,8 +104,8 @@ extension Authenticator {
             )
             return .again
         }
-        // OpenID Connect Core section 2: `sub` is case-sensitive. This check is first, so that the
-        // answer hides the account's state.
+        // OpenID Connect Core section 2: the case of letters matters in `sub`. This check comes
+        // first, so that a refusal does not reveal the account's state.
         guard identity.name.isSpelled(like: user.name) else {
             throw TokenFault.account("the user of this name differs from \(identity.name) in upper or lower case")
         }
@@ -124,8 +126,8 @@ extension Authenticator {
             if try await self.take(token, for: user, instead: stored, role, apps, entry) { return .again }
         }
         let scopes = token.account.rights.scopes(as: role)
-        // This check comes after the rights were stored: a token without scopes, too, must end
-        // older tokens with scopes.
+        // This check comes after the rights were stored: a token without scopes must also end the
+        // validity of older tokens with scopes.
         guard !scopes.isEmpty else { throw TokenFault.account("the claims give no scope") }
         let grant = IssuedGrant(
             token: token,
@@ -133,7 +135,8 @@ extension Authenticator {
             expiresAt: identity.expiresAt,
             generation: entry.generation
         )
-        // The last administrator keeps the role in the account, but not for this token.
+        // The account of the last administrator keeps the role, but a caller with this token has
+        // only the role that the token gives.
         let caller = self.caller(user.with(role: role, apps: apps), issued: grant, now: now)
         self.remember(caller, for: entry.key, since: start, now: now)
         return .ready(caller)
@@ -148,8 +151,8 @@ extension Authenticator {
         )
     }
 
-    /// Stores the token's rights with the account; `false` if it stores all but the role, because
-    /// the user is the last administrator and keeps the role.
+    /// Stores the token's rights with the account. Returns `false` if it has stored all rights
+    /// except the role, because the user is the last administrator.
     private func take(
         _ token: IssuedToken,
         for user: User,
@@ -186,8 +189,8 @@ extension Authenticator {
     }
 }
 
-/// Derives the stored identifiers of issuers' users; all servers of a database derive the same
-/// ones.
+/// Derives the identifiers by which the database knows the users of issuers. All servers of a
+/// database derive the same identifiers.
 struct IssuedOwners: Sendable {
     private let code: KeyedHash
 

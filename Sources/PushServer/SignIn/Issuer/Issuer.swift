@@ -6,8 +6,8 @@ internal import PushStore
 package struct Issuer: Sendable {
     package let rules: IssuerRules
     package let keys: IssuerKeys
-    /// The machine's clock. The server compares the issuer's times with it, even while a
-    /// `HeldClock` does not accept it.
+    /// The machine's clock. The server compares the times in tokens with this clock, even while a
+    /// `HeldClock` does not accept the machine's time for other purposes.
     let now: @Sendable () -> Date
 
     package init(rules: IssuerRules, keys: IssuerKeys, now: @escaping @Sendable () -> Date = { Date() }) {
@@ -18,7 +18,8 @@ package struct Issuer: Sendable {
 
     /// The identity in a token, and the generation of the keys that verified it.
     ///
-    /// Cheap checks come first. Waits if the token is signed with an unknown key.
+    /// The cheap checks come before the check of the signature. If the token is signed with an
+    /// unknown key, this method waits until the issuer's keys are read again.
     func identity(in text: Substring) async throws(TokenFault) -> (IssuedIdentity, generation: Int) {
         let token = try SignedToken(text, algorithms: self.rules.algorithms)
         let identity = try self.rules.identity(in: token.claims, now: self.now())

@@ -1,15 +1,15 @@
 internal import PushAPI
 
-/// An issuer's metadata (OpenID Connect Discovery 1.0 section 4, RFC 8414).
+/// The document with an issuer's metadata (OpenID Connect Discovery 1.0 section 4, RFC 8414).
 package struct IssuerDocument: Sendable, Hashable {
-    /// The path of the document, below the issuer.
+    /// The path of the document, which follows the issuer's URL.
     package static let path = "/.well-known/openid-configuration"
 
     /// The URL of the issuer's key set.
     package let keySet: String
 
-    /// Reads the document. Throws unless it names `issuer`, byte for byte: another issuer's keys
-    /// must not verify its tokens.
+    /// Reads the document. Throws unless the document names `issuer`, byte for byte: the keys of
+    /// another issuer must not verify the tokens of this one.
     package init(_ bytes: [UInt8], of issuer: String) throws(IssuerDocumentError) {
         guard let value = try? JSONValue(reading: bytes), case .object = value else {
             throw IssuerDocumentError("the issuer's configuration is not a JSON object")

@@ -9,11 +9,11 @@ package struct IssuerKeySet: Sendable {
     static let maximumCount = 100
 
     private let keys: [Key]
-    /// The entries that verify no token here.
+    /// The entries of the set that this server cannot use to verify tokens.
     let skipped: [SkippedKey]
 
-    /// Reads a set. Skips unreadable keys, and keys of other kinds or for other uses (RFC 7517
-    /// section 5).
+    /// Reads a set. Skips keys that are unreadable, of an unknown kind, or not for signatures (RFC
+    /// 7517 section 5).
     ///
     /// Throws if the text is not a key set, has more than `maximumCount` keys, or has no key that
     /// could verify a token.
@@ -41,7 +41,7 @@ package struct IssuerKeySet: Sendable {
         (self.keys, self.skipped) = (keys, skipped)
     }
 
-    /// The keys' ids and algorithms, for the log.
+    /// The ids and the algorithms of the keys, as texts for the log.
     var names: [String] {
         self.keys.map { key in
             let algorithms = key.algorithms.map(\.rawValue).sorted().joined(separator: "/")
@@ -49,30 +49,30 @@ package struct IssuerKeySet: Sendable {
         }
     }
 
-    /// Whether the other set has all of these keys, too.
+    /// Whether the set `other` has all keys of this set.
     func isContained(in other: IssuerKeySet) -> Bool {
         let others = Set(other.keys.map(\.identity))
         return self.keys.allSatisfy { others.contains($0.identity) }
     }
 
-    /// The keys that may have signed the token. For a token without a `kid`, the one key that
-    /// suits its algorithm, or none if several do.
+    /// The keys that may have signed the token. For a token without a `kid`, the only key that
+    /// suits the token's algorithm, or no key if several suit it.
     private func candidates(for token: SignedToken) -> [Key] {
         let suitable = self.keys.filter { $0.algorithms.contains(token.algorithm) }
         guard let id = token.keyID else { return suitable.count == 1 ? suitable : [] }
         return suitable.filter { $0.id?.utf8.elementsEqual(id.utf8) == true }
     }
 
-    /// Whether there is a key that may have signed the token.
+    /// Whether the set has a key that may have signed the token.
     func hasKey(for token: SignedToken) -> Bool { !self.candidates(for: token).isEmpty }
 
-    /// Whether one of the keys has signed the token.
+    /// Whether a key of the set has signed the token.
     func verifies(_ token: SignedToken) -> Bool {
         self.candidates(for: token).contains { $0.material.verifies(token) }
     }
 }
 
-/// A key of a set that verifies no token here.
+/// A key of a set that this server cannot use to verify tokens.
 package struct SkippedKey: Sendable, Hashable, CustomStringConvertible {
     let id: String?
     let reason: String
@@ -89,11 +89,11 @@ private struct Key: Sendable {
     let id: String?
     let algorithms: Set<TokenAlgorithm>
     let material: Material
-    /// The values that identify the key: two keys are equal if these values are.
+    /// The values that identify the key: two keys are equal if these values are equal.
     let identity: [String?]
 
-    /// Throws for a key that cannot verify tokens. Ignores certificates (`x5c`): the TLS
-    /// connection to the issuer authenticates the set's keys.
+    /// Reads a key. Throws if the server cannot use it to verify tokens. Ignores its certificates
+    /// (`x5c`): the TLS connection to the issuer authenticates all keys of the set.
     init(_ value: JSONValue) throws(UnusableKey) {
         guard case .object = value else { throw UnusableKey(reason: "not an object") }
         guard value["use"]?.text ?? "sig" == "sig" else { throw UnusableKey(reason: "use is not sig") }
@@ -118,7 +118,7 @@ private enum Material: Sendable {
     case ecdsa(ECDSA.PublicKey)
     case ed25519(Curve25519.Signing.PublicKey)
 
-    /// The length of the modulus in bytes: verification with a longer one would take long.
+    /// The length of the modulus in bytes: verification with a longer modulus would take long.
     private static let modulus = 256...1024
     private static let maximumExponent = 4
 
@@ -180,7 +180,8 @@ private enum Material: Sendable {
 }
 
 extension String {
-    /// The first Unicode scalars: texts of tokens and key sets are short in the log.
+    /// The text's first `count` Unicode scalars. The log shows only so much of texts from tokens
+    /// and key sets.
     func clipped(to count: Int) -> String {
         guard
             let end = self.unicodeScalars.index(

@@ -3,34 +3,35 @@ package import PushCore
 internal import Synchronization
 
 /// The keys of an issuer as they were last read, and the requests that wait for the next read. Any
-/// thread may use it.
+/// thread may use this object.
 ///
-/// The reader of the keys gets a number from `begin`, and passes its result to `end`. A request
-/// with an unknown key waits for a read that begins after the request. The reader decides how
-/// often it reads, so that strangers who invent keys cannot make it send many requests to the
-/// issuer.
+/// The task that reads the keys gets a number from `begin`, and passes the result of the read to
+/// `end`. A request whose token names an unknown key waits for a read that begins after the
+/// request. The task alone decides how often it reads. So strangers who invent keys cannot make it
+/// send many requests to the issuer.
 package final class IssuerKeys: Sendable {
     /// The result of a read.
     enum Refresh: Sendable, Hashable {
         case done
-        /// The read failed or took too long, or too many requests wait for it.
+        /// The read failed or took too long, or too many requests wait for a read.
         case failed
     }
 
     private struct Waiter {
         let signal: Signal
-        /// The number of the last read that had begun before the wait.
+        /// The number of the last read that had begun when the wait began.
         let after: Int
-        /// The outcome of the first read that began after the wait and has ended.
+        /// The outcome of the first read that began after the wait had begun; `nil` until this
+        /// read has ended.
         var outcome: Refresh?
     }
 
     private struct State {
         var keys: IssuerKeySet?
-        /// The keys that the last read skipped.
+        /// The keys that the last read skipped, because the server cannot use them.
         var skipped: Set<SkippedKey> = []
         var readAt: Date?
-        /// Changes whenever a key is removed.
+        /// A number that changes whenever a key is removed.
         var generation = 0
         var begun = 0
         var waiters: [Int: Waiter] = [:]
@@ -44,7 +45,7 @@ package final class IssuerKeys: Sendable {
 
     /// Signals that a request waits.
     package let wanted = Signal()
-    /// How long keys are valid after they were read, while the issuer does not answer.
+    /// How long keys stay valid after they were last read, if the issuer does not answer any more.
     private let kept: TimeInterval
     private let state = Mutex(State())
 
@@ -52,8 +53,8 @@ package final class IssuerKeys: Sendable {
         self.kept = kept
     }
 
-    /// The keys, and a number that changes when one of them is removed; `nil` if they were never
-    /// read, or too long ago.
+    /// The keys, and the generation: a number that changes when a key is removed. `nil` if the
+    /// keys were never read, or were last read too long ago.
     func current(now: Date) -> (keys: IssuerKeySet, generation: Int)? {
         self.state.withLock { state in
             guard let keys = state.keys, let readAt = state.readAt, now < readAt + self.kept else { return nil }
@@ -61,8 +62,8 @@ package final class IssuerKeys: Sendable {
         }
     }
 
-    /// Whether a token that was valid under the keys of that generation is valid under the current
-    /// ones.
+    /// Whether a token that was verified with the keys of that generation is still valid: no key
+    /// was removed since.
     func isCurrent(_ generation: Int, now: Date) -> Bool {
         self.current(now: now)?.generation == generation
     }
@@ -70,7 +71,7 @@ package final class IssuerKeys: Sendable {
     /// The time at which the keys were last read.
     package var readAt: Date? { self.state.withLock { $0.readAt } }
 
-    /// Begins a read. Returns its number, for `end`.
+    /// Begins a read of the keys. Returns the number of the read, which `end` needs.
     package func begin() -> Int {
         self.state.withLock { state in
             state.begun += 1
@@ -78,10 +79,10 @@ package final class IssuerKeys: Sendable {
         }
     }
 
-    /// Ends a read. If `keys` is `nil`, it has failed, and the old keys stay.
+    /// Ends a read. If `keys` is `nil`, the read has failed, and the old keys stay in use.
     ///
-    /// Returns the keys that it skipped and the read before did not, so that the log names each
-    /// once.
+    /// Returns the keys that this read has skipped but the read before has not, so that the log
+    /// names each skipped key once.
     @discardableResult
     package func end(_ reading: Int, with keys: IssuerKeySet?, now: Date) -> [SkippedKey] {
         let (signals, skipped) = self.state.withLock { state in
@@ -104,7 +105,7 @@ package final class IssuerKeys: Sendable {
         return skipped
     }
 
-    /// Waits for a read that begins from now on.
+    /// Waits for the end of a read that begins after this call. Returns its outcome.
     func refreshed() async -> Refresh {
         let signal = Signal()
         let number: Int? = self.state.withLock { state in

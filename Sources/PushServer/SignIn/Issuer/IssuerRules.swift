@@ -3,13 +3,15 @@ internal import PushAPI
 package import PushCore
 internal import PushStore
 
-/// The rules for tokens of one issuer: which the server accepts, and the meaning of their claims.
+/// The rules for tokens of one issuer: which tokens the server accepts, and what their claims
+/// mean.
 package struct IssuerRules: Sendable {
     /// A mapping from the values of a claim to roles, apps or scopes.
     package struct Mapping<Right: Hashable & Sendable>: Sendable {
-        /// The claim's name, or a path through objects.
+        /// The name of the claim, or a path to it through nested objects.
         package var claim: String
-        /// For each right, the values that give it; one of them suffices.
+        /// For each right, the values of the claim that give this right. One of these values
+        /// suffices.
         package var values: [Right: Set<String>]
 
         package init(claim: String, values: [Right: Set<String>]) {
@@ -20,40 +22,44 @@ package struct IssuerRules: Sendable {
 
     /// The issuer's name, which is compared with `iss` byte for byte.
     package var issuer: String
-    /// Earlier names of the issuer: accounts of its users remain theirs. The server does not
-    /// accept tokens with these names.
+    /// Earlier names of the issuer: a user of the issuer keeps an account that was made under an
+    /// earlier name. The server accepts no tokens with these names.
     package var formerIssuers: Set<String> = []
-    /// The audiences that the server accepts; at least one must be in `aud`.
+    /// The audiences that the server accepts; `aud` of a token must contain at least one of them.
     package var audiences: Set<String>
-    /// The claim that has the audience of a token without `aud`, such as the access tokens of
-    /// Amazon Cognito; `nil`: the server refuses these tokens.
+    /// The claim that contains the audience if a token has no `aud`, as the access tokens of
+    /// Amazon Cognito; `nil` if the server refuses tokens without `aud`.
     package var audienceClaim: String?
     package var algorithms = Set(TokenAlgorithm.allCases)
-    /// The clients that the issuer may have issued a token to, by `azp` or `client_id`. If empty,
-    /// any client is accepted, but then a token must not have any other audience.
+    /// The clients for which the issuer may have issued a token; a token names its client in `azp`
+    /// or `client_id`. If the set is empty, tokens for any client are accepted, but then all
+    /// audiences of a token must be in `audiences`.
     package var authorizedParties: Set<String> = []
-    /// The claim with the user's name, and the prefix that the server puts before it.
+    /// The claim that contains the user's name (`nameClaim`), and the text that the server puts
+    /// before the name (`namePrefix`).
     package var nameClaim = "sub"
     package var namePrefix = ""
-    /// Whether the server makes an account for an unknown name.
+    /// Whether the server makes an account for a user whose name is unknown.
     package var createsUsers = false
     /// Whether users who have a password may sign in by tokens, too.
     package var includesPasswordUsers = false
-    /// `nil`: users keep the roles of their accounts.
+    /// The claim that determines the user's role; `nil` if users keep the roles of their accounts.
     package var roles: Mapping<Role>?
-    /// The role of users who get none from the claim of `roles`; `nil`: they cannot sign in.
+    /// The role of users to whom the claim of `roles` gives no role; `nil` if these users cannot
+    /// sign in.
     package var otherRole: Role?
-    /// The claim with the user's apps; `nil`: users keep the apps of their accounts.
+    /// The claim that contains the user's apps; `nil` if users keep the apps of their accounts.
     package var appsClaim: String?
     /// The configured apps.
     package var knownApps: Set<AppName> = [.usual]
-    /// `nil`: the usual scopes of the role.
+    /// The claim that determines the caller's scopes; `nil` if callers have the usual scopes of
+    /// their roles.
     package var scopes: Mapping<Scopes>?
     /// The tolerated clock skew, in seconds.
     package var leeway: TimeInterval = 30
-    /// The largest age of a token since it was issued, in seconds.
+    /// How long a token is accepted after it was issued, at most, in seconds.
     package var maximumAge: TimeInterval = 86_400
-    /// Whether a token may begin a session, which outlives the token.
+    /// Whether a caller may begin a session with a token. The session lasts longer than the token.
     package var allowsSessions = false
 
     package init(issuer: String, audiences: Set<String>) {
@@ -61,15 +67,16 @@ package struct IssuerRules: Sendable {
         self.audiences = audiences
     }
 
-    /// The identity and the rights in a token's claims. The caller must also verify the signature.
+    /// The identity and the rights in a token's claims. The caller of this method must also verify
+    /// the token's signature.
     func identity(in claims: TokenObject, now: Date) throws(TokenFault) -> IssuedIdentity {
         let issuer = try claims.text("iss")
         guard issuer?.utf8.elementsEqual(self.issuer.utf8) == true else {
             throw .mismatch(.issuer, "iss is not the configured issuer", found: issuer, expected: [self.issuer])
         }
         try self.checkAudience(of: claims)
-        // RFC 7800, RFC 8705 and RFC 9449: a token with `cnf` proves nothing unless its holder
-        // shows a key.
+        // RFC 7800, RFC 8705 and RFC 9449: a token with `cnf` proves nothing unless its sender
+        // proves that it has a key.
         guard claims["cnf"] == nil else {
             throw .claim("the token is bound to a key by cnf, which is not checked here")
         }
@@ -112,7 +119,8 @@ package struct IssuerRules: Sendable {
         }
         let (party, client) = (try claims.text("azp"), try claims.text("client_id"))
         if self.authorizedParties.isEmpty {
-            // Otherwise another audience could use the token that it has received at this server.
+            // If `authorizedParties` is empty, no other audience may be in the token: another
+            // audience could send a token that it has received to this server.
             guard audiences.allSatisfy(self.audiences.contains) else {
                 throw mismatch("aud has others as well, and no authorizedParties are configured")
             }
@@ -145,13 +153,14 @@ package struct IssuerRules: Sendable {
         }
     }
 
-    /// The claim with the audience. `aud` always decides if the token has it: otherwise a token
-    /// for another service would be accepted because of its client.
+    /// The name of the claim that contains the audience. If the token has `aud`, only `aud`
+    /// counts: otherwise a token for another service could be accepted because its client is
+    /// accepted.
     private func audienceName(_ claims: TokenObject) -> String {
         claims["aud"] == nil ? self.audienceClaim ?? "aud" : "aud"
     }
 
-    /// The time at which the token was issued, and the time until which it is accepted.
+    /// The time at which the token was issued, and the time until which the server accepts it.
     private func times(of claims: TokenObject, now: Date) throws(TokenFault) -> (issuedAt: Date, end: Date) {
         guard let expiry = try claims.time("exp") else { throw .claim("exp is missing") }
         guard let issuedAt = try claims.time("iat") else { throw .claim("iat is missing") }
@@ -183,7 +192,8 @@ package struct IssuerRules: Sendable {
         }
     }
 
-    /// The seconds from one time to the other; both are within the years that tokens may name.
+    /// The number of seconds from one time to the other, for messages. Both times are in tokens,
+    /// so they are not later than the year 9999.
     private static func seconds(_ time: Date, _ other: Date) -> Int { Int(other.timeIntervalSince(time)) }
 
     private func role(by claims: TokenObject) throws(TokenFault) -> Role? {
@@ -210,7 +220,7 @@ package struct IssuerRules: Sendable {
 
 /// The user that a token names, and the rights that its claims give.
 struct IssuedIdentity: Sendable, Hashable {
-    /// The exact text of `sub`.
+    /// The text of `sub`, unchanged.
     let subject: String
     let name: Username
     let rights: IssuedRights

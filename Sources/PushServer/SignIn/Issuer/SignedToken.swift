@@ -1,31 +1,33 @@
 internal import Bytes
 internal import PushAPI
 
-/// A JSON Web Token as the client sent it: signed (RFC 7515) in the compact form, and not verified
-/// yet.
+/// A JSON Web Token as the client has sent it, in the compact form of a signed token (RFC 7515).
+/// The signature is not verified yet.
 ///
-/// The configuration decides how it is verified. The header only selects: an algorithm among those
-/// allowed, and a key among those that the issuer has published.
+/// The configuration decides how the token is verified. The token's header only selects one of the
+/// allowed algorithms, and one of the keys that the issuer has published.
 struct SignedToken: Sendable {
-    /// The longest text, in bytes.
+    /// The length of the longest accepted token, in bytes.
     static let maximumLength = 8192
     private static let maximumKeyID = 256
-    /// The accepted types of tokens (RFC 7519 section 5.1, RFC 9068 section 2.1); types for
-    /// logouts or proofs are not among them.
+    /// The accepted types of tokens (RFC 7519 section 5.1, RFC 9068 section 2.1); types of tokens
+    /// for logouts or proofs are not accepted.
     private static let types: Set = ["jwt", "at+jwt"]
-    /// Fields that would let the token itself choose the key that verifies it, or the
-    /// interpretation of its content.
+    /// Fields of the header that the server refuses: they would let the token itself choose the
+    /// key that verifies it, or determine how its content is read.
     private static let refusedFields = ["crit", "jku", "jwk", "x5u", "x5c", "b64", "zip", "enc", "cty"]
 
     let algorithm: TokenAlgorithm
-    /// `nil`: the issuer must have exactly one suitable key.
+    /// The id of the key that has signed the token (`kid`); if it is `nil`, the issuer must have
+    /// exactly one suitable key.
     let keyID: String?
     let claims: TokenObject
     /// The signed bytes: the header and the claims as the client sent them.
     let message: [UInt8]
     let signature: [UInt8]
 
-    /// Whether a text seems to be such a token. The server's own tokens never contain a dot.
+    /// Whether a text seems to be a signed token. Signed tokens contain dots; the server's own
+    /// tokens never do.
     static func looksLike(_ text: Substring) -> Bool {
         text.utf8.contains(UInt8(ascii: "."))
     }
@@ -58,7 +60,8 @@ struct SignedToken: Sendable {
             throw .form("the header has \(name), which is not taken")
         }
         if let type = try header.text("typ") {
-            // RFC 7515 section 4.1.9: the prefix may be left out, and case does not matter.
+            // RFC 7515 section 4.1.9: the prefix `application/` may be left out, and upper and
+            // lower case are equal.
             let name = type.lowercased()
             guard self.types.contains(name.hasPrefix("application/") ? String(name.dropFirst(12)) : name) else {
                 throw .form("typ must be JWT or at+jwt")

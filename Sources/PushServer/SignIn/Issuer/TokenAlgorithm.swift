@@ -3,8 +3,8 @@ internal import Cryptography
 /// An algorithm that an issuer may use to sign its tokens (RFC 7518 section 3.1, RFC 8037 section
 /// 3.1).
 ///
-/// All of them need the issuer's private key. `none` is missing, and so is HMAC, because the
-/// server would have the same key.
+/// All these algorithms need the issuer's private key. `none` and HMAC are not accepted: with
+/// `none`, nobody signs, and with HMAC, the server would have the same key as the issuer.
 package enum TokenAlgorithm: String, Sendable, CaseIterable {
     case rs256 = "RS256"
     case rs384 = "RS384"
@@ -15,7 +15,7 @@ package enum TokenAlgorithm: String, Sendable, CaseIterable {
     case es256 = "ES256"
     case es384 = "ES384"
     case es512 = "ES512"
-    /// Ed25519.
+    /// The algorithm Ed25519.
     case edDSA = "EdDSA"
 
     enum Method: Sendable, Hashable {

@@ -2,35 +2,37 @@ internal import PushAPI
 
 /// The reason why a token of an issuer is refused.
 ///
-/// Until the signature is verified, the texts reveal only the content of the token and of the
-/// issuer's public documents.
+/// The texts of faults that are found before the signature is verified reveal only the content of
+/// the token and of the issuer's public documents.
 struct TokenFault: Error, Sendable, Hashable {
-    /// The part that does not match.
+    /// The part of the token that the server does not accept.
     enum Kind: String, Sendable, CaseIterable {
         /// The text is not a signed token, or has a form that the server does not accept.
         case form
         case algorithm, issuer, audience, party
-        /// Another claim is missing or invalid.
+        /// A claim other than those of the cases above is missing or invalid.
         case claim
         /// The token's expiry, or the longest time since it was issued, has passed.
         case expired
         /// The token is not valid yet.
         case early
-        /// The issuer has no such key.
+        /// The issuer has no key with the id that the token names.
         case kid
         case signature
-        /// A later token of the user has other rights.
+        /// A later token of the same user has other rights, and only the latest rights count.
         case superseded
-        /// The user has no account here, or none that the issuer may sign in.
+        /// The user has no account on this server, or has an account to which a token of the
+        /// issuer may not sign in.
         case account
-        /// The issuer's keys are unknown, and cannot be read now.
+        /// The issuer's keys are unknown, and the server cannot read them now.
         case unavailable
     }
 
     let kind: Kind
     /// The text of the answer.
     let detail: String
-    /// The token's own value, and the accepted ones. Only the log has them.
+    /// The value in the token (`found`), and the accepted values (`expected`). Only the log shows
+    /// them, not the answer.
     let found: String?
     let expected: String?
 
@@ -42,7 +44,8 @@ struct TokenFault: Error, Sendable, Hashable {
     static func claim(_ detail: String) -> TokenFault { TokenFault(.claim, detail) }
     static func account(_ detail: String) -> TokenFault { TokenFault(.account, detail) }
 
-    /// A value of the token that is not one of those expected; `found` is `nil` if it is missing.
+    /// The fault that a value of the token is not one of the expected values; `found` is `nil` if
+    /// the value is missing.
     static func mismatch(
         _ kind: Kind,
         _ detail: String,
@@ -69,7 +72,8 @@ struct TokenFault: Error, Sendable, Hashable {
         }
     }
 
-    /// Whether somebody may be guessing tokens, which counts against the address.
+    /// Whether the fault suggests that somebody guesses tokens; then it counts against the
+    /// client's address.
     var isGuess: Bool {
         switch self.kind {
         case .form, .algorithm, .issuer, .audience, .party, .claim, .early, .kid, .signature: true
@@ -77,6 +81,6 @@ struct TokenFault: Error, Sendable, Hashable {
         }
     }
 
-    /// Whether the log reports the fault, which it does if the answer is 401.
+    /// Whether the log reports the fault: only if the status of the answer is 401.
     var isLogged: Bool { self.problem.status == 401 }
 }

@@ -1,20 +1,21 @@
 internal import Foundation
 internal import PushAPI
 
-/// An object of a token, its header or its claims, read strictly.
+/// A JSON object in a token, which is the token's header or its claims. It is read strictly.
 ///
-/// Names are compared byte for byte, unlike those of the API: two readers of a token must not see
-/// two different claims.
+/// Unlike in the API, the names of members are compared byte for byte: two programs that read the
+/// same token must not see different claims.
 struct TokenObject: Sendable {
-    /// The deepest nesting.
+    /// The largest number of nested levels.
     static let maximumDepth = 8
     /// The last time that a token may have: the end of the year 9999.
     private static let maximumTime: Int64 = 253_402_300_799
 
     private let members: [JSONValue.Member]
 
-    /// Reads the object; faults name it as `part`. Throws for values other than an object, for a
-    /// name that occurs twice in an object at any depth, and for more than `maximumDepth` levels.
+    /// Reads the object; the texts of faults call it `part`. Throws for values other than an
+    /// object, for a name that occurs twice in an object at any depth, and for more than
+    /// `maximumDepth` levels.
     init(_ bytes: [UInt8], _ part: String) throws(TokenFault) {
         let value: JSONValue
         do throws(JSONSyntaxError) {
@@ -33,20 +34,21 @@ struct TokenObject: Sendable {
         self.members = members
     }
 
-    /// The value of exactly that name.
+    /// The value of the member with exactly that name.
     subscript(_ name: String) -> JSONValue? {
         self.members.first { $0.name.utf8.elementsEqual(name.utf8) }?.value
     }
 
-    /// A text; `nil` if it is missing. Throws for a value of another type.
+    /// The value of a member that is a text; `nil` if the member is missing. Throws for a value of
+    /// another type.
     func text(_ name: String) throws(TokenFault) -> String? {
         guard let value = self[name] else { return nil }
         guard let text = value.text else { throw .claim("\(name) must be a string") }
         return text
     }
 
-    /// A time in seconds since 1970 (RFC 7519 section 2), without its fraction; `nil` if it is
-    /// missing. Throws for all other values.
+    /// The value of a member that is a time in seconds since 1970 (RFC 7519 section 2), without
+    /// the fraction; `nil` if the member is missing. Throws for all other values.
     func time(_ name: String) throws(TokenFault) -> Date? {
         guard let value = self[name] else { return nil }
         guard case .number(let digits) = value else { throw .claim("\(name) must be a number") }
@@ -59,10 +61,10 @@ struct TokenObject: Sendable {
     }
 
     /// The texts of a claim: the elements of an array, or the words of a string, as in `scope`.
-    /// Empty if it is missing or has another type.
+    /// Empty if the claim is missing or has another type.
     ///
-    /// `path` is a name, or names with dots in between that lead through objects:
-    /// `realm_access.roles`.
+    /// `path` is the claim's name, or a path through nested objects, with dots between the names,
+    /// such as `realm_access.roles`.
     func texts(at path: String) -> [String] {
         switch self.value(at: path) {
         case .string(let text): text.split(separator: " ").map(String.init)
@@ -71,7 +73,7 @@ struct TokenObject: Sendable {
         }
     }
 
-    /// The value of that name or at that path.
+    /// The value of the member with that name, or at that path through nested objects.
     private func value(at path: String) -> JSONValue? {
         if let value = self[path] { return value }
         let parts = path.split(separator: ".", maxSplits: 1)

@@ -13,12 +13,12 @@ struct OutputOptions: ParsableArguments {
     )
     var json = false
 
-    /// Prints the result: the JSON for scripts, the line for people.
+    /// Prints the result: `json` for scripts, `line` for people.
     func show(_ json: JSONValue, _ line: @autoclosure () -> String) {
         self.show(json, [line()])
     }
 
-    /// Prints the result: the JSON for scripts, several lines for people.
+    /// Prints the result: `json` for scripts, `lines` for people.
     func show(_ json: JSONValue, _ lines: @autoclosure () -> [String]) {
         for line in self.json ? [String(decoding: json.bytes, as: UTF8.self)] : lines() { say(line) }
     }
@@ -39,7 +39,8 @@ struct ListPrinter {
         case json
     }
 
-    /// The number of rows that get equal widths: a longer list is printed page by page.
+    /// The number of rows whose columns have the same widths. A longer list is printed page by
+    /// page.
     private static let pageSize = 500
 
     private let form: Form
@@ -82,8 +83,8 @@ struct Table {
         self.widths = columns.map(\.count)
     }
 
-    /// Removes the rows so far and returns their lines. The first time, the names of the columns
-    /// come before them, unless there are no rows.
+    /// Removes the rows that were added so far, and returns their lines. The first non-empty
+    /// result begins with a line with the names of the columns.
     mutating func takeLines() -> [String] {
         guard !self.rows.isEmpty else { return [] }
         for row in self.rows {
@@ -97,7 +98,7 @@ struct Table {
 
     private func line(of cells: [String]) -> String {
         let padded = cells.enumerated().map { column, cell in
-            // Blanks at the end would be copied with the text.
+            // The last cell gets no blanks, because people would copy them with the text.
             column == cells.count - 1 ? cell : cell + String(repeating: " ", count: self.widths[column] - cell.count)
         }
         return padded.joined(separator: "  ")

@@ -7,8 +7,7 @@ from sealpost_e2e import api
 from sealpost_e2e.insiders.insider import move, word
 
 HOME = "127.0.20.1"
-# Seconds for a sign-in of the owner during the guesses.
-SIGN_IN = 5
+SIGN_IN = 5  # Seconds for a sign-in of the owner during the guesses.
 
 
 def spelled(name):

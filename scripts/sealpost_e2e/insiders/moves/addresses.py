@@ -5,8 +5,7 @@ import time
 from sealpost_e2e.insiders.insider import move, word
 from sealpost_e2e.insiders.site import GONE, INVENTED
 
-# A push times out after 15 seconds; the move lasts longer to show what follows.
-LONG = 24
+LONG = 24  # A push times out after 15 seconds; the move lasts longer to show what follows.
 
 
 def post_for(insider, seconds, pause):

@@ -12,10 +12,10 @@ import kotlinx.coroutines.runInterruptible
 /**
  * The calls of a [PushClient] as suspending functions, on [Dispatchers.IO].
  *
- * A cancelled coroutine interrupts its call, which ends at once.
+ * If the coroutine is cancelled, its call is interrupted and ends at once.
  */
 class SuspendingPushClient(val client: PushClient) {
-    /** The cached inbox, now and after each change that [client] has made. */
+    /** The cached inbox at the start, and again after each change that [client] has made. */
     val inboxes: Flow<Inbox> = callbackFlow<Unit> {
         val listener = Runnable { trySend(Unit) }
         client.addListener(listener)
@@ -35,7 +35,7 @@ class SuspendingPushClient(val client: PushClient) {
 
     suspend fun confirmTaken(id: Long) = call { client.confirmTaken(id) }
 
-    /** Marks a notification now; the task of the outbox waits for no network. */
+    /** Marks a notification at the server. [markReadLater] does not wait for the network. */
     suspend fun markRead(id: Long, isRead: Boolean): NotificationItem = call { client.markRead(id, isRead) }
 
     suspend fun markReadLater(id: Long, isRead: Boolean) = call { client.outbox().markRead(id, isRead) }
@@ -46,7 +46,7 @@ class SuspendingPushClient(val client: PushClient) {
 
     suspend fun send(payload: Json, key: String): NotificationItem = call { client.send(payload, key) }
 
-    /** Stores a payload to send, and returns the key of the task. */
+    /** Stores a task that sends a payload, and returns the task's key. */
     suspend fun sendLater(payload: Json): String = call { client.outbox().send(payload) }
 
     suspend fun flush() = call { client.outbox().flush() }
@@ -62,7 +62,7 @@ class SuspendingPushClient(val client: PushClient) {
 
     suspend fun signIn(username: String, password: String): Session = call { client.signIn(username, password) }
 
-    /** Signs out; returns whether the server knows. */
+    /** Signs out; returns whether the server has confirmed the end of session and device. */
     suspend fun signOut(): Boolean = call { client.signOut() }
 
     private suspend fun <T> call(block: () -> T): T = runInterruptible(Dispatchers.IO, block)

@@ -14,15 +14,16 @@ import java.util.Set;
  * The stored state of one account, which changes one commit at a time.
  *
  * <p>A commit is a folder {@code c…} with an index and the contents that are new in it. The client
- * makes it under another name and renames it in one step, which fails if that commit exists. Of
- * two changes to the same commit, therefore, one succeeds and the other retries. A crash leaves
- * either the previous commit or the next one. An index refers to the contents of older commits
- * that are still in use; each commit removes the others.
+ * creates the folder under another name and renames it in one step, which fails if the commit's
+ * folder exists. So, if two changes are based on the same commit, one succeeds and the other is
+ * made again. After a crash the latest commit is either the previous or the new one, and complete.
+ * An index also refers to contents that older commits have written; each commit removes the
+ * contents that are no longer in use.
  */
 final class Account {
     /**
-     * The number of commits whose index is stored, for readers that have just found the latest
-     * one.
+     * The number of latest commits whose indexes stay stored. A reader may have found a commit
+     * just before the next one.
      */
     private static final int KEPT = 4;
 
@@ -37,14 +38,17 @@ final class Account {
     private final String name;
     private volatile @Nullable File folder;
     private volatile @Nullable String signIn;
-    /** The state after changes that a full disk could not take; null if there are none. */
+    /**
+     * The state with changes that are only in memory, because the disk was full; null if there are
+     * no such changes.
+     */
     private volatile @Nullable Snapshot memory;
-    /** The latest state that was read from the disk; null at first. */
+    /** The latest state that was read from the disk; null before the first read. */
     private volatile @Nullable Snapshot last;
     private final Object factsLock = new Object();
     /** The facts of the entries that {@link #facts} has read. */
     private Map<Long, Facts> known = new LinkedHashMap<>();
-    /** The state of {@link #known}. */
+    /** The state to which {@link #known} belongs. */
     private @Nullable Snapshot knownFrom;
 
     Account(Store store, String name) {
@@ -65,7 +69,7 @@ final class Account {
             this.unwritten = unwritten;
         }
 
-        /** The latest commit that other processes know, too. */
+        /** The number of the latest commit on the disk, which other processes know, too. */
         long written() {
             return unwritten == null ? commit : commit - 1;
         }
@@ -84,14 +88,15 @@ final class Account {
     }
 
     /**
-     * The facts of all readable entries, in their order. Reads only files that are new since the
-     * last call.
+     * The facts of all readable entries, in the inbox's order. Reads only the files that are new
+     * since the last call.
      */
     Map<Long, Facts> facts(Snapshot now) throws PushClientException {
         synchronized (factsLock) {
             if (knownFrom == now && known.size() == now.index.entries.size()) return known;
             Map<Long, Facts> all = new LinkedHashMap<>();
-            // Another process may use the number of a commit that is only in memory.
+            // The facts of a commit that was only in memory are not reused, because another
+            // process may have used its number.
             boolean isReusable = knownFrom == null || knownFrom.unwritten == null;
             for (Map.Entry<Long, Index.Place> entry : now.index.entries.entrySet()) {
                 Facts facts = isReusable ? known.get(entry.getKey()) : null;
@@ -122,7 +127,7 @@ final class Account {
             if (memory != null && memory.commit == commit + 1) return memory;
             if (commit == 0) return new Snapshot(0, new Index(), null);
             Snapshot last = this.last;
-            // Nothing changes a commit, nor an index that was read.
+            // A commit never changes, and nothing changes an index that was read.
             if (last != null && last.commit == commit) return last;
             try {
                 Index index = index(folder, commit);
@@ -145,11 +150,11 @@ final class Account {
     }
 
     /**
-     * The base of the next commit if the latest index is damaged: the newest earlier index that is
-     * readable, or an empty one.
+     * If the latest index is damaged, the index on which the next commit is based: the newest
+     * readable earlier index, or an empty index.
      *
-     * <p>The old cursor fetches all later changes again. The old outbox sends its tasks again,
-     * with the same keys. After an empty index, consumers receive the full list.
+     * <p>With the old cursor the client fetches all later changes again. It sends the tasks of the
+     * old outbox again, with the same keys. After an empty index, consumers receive the full list.
      */
     private Index salvaged(File folder, long damaged) throws IOException, GeneralSecurityException, PushClientException {
         for (long commit = damaged - 1; commit > 0 && commit > damaged - KEPT; commit--) {
@@ -157,7 +162,7 @@ final class Account {
                 Index index = index(folder, commit);
                 if (index != null) return index;
             } catch (FileNotFoundException removed) {
-                // A commit leaves only the latest indexes.
+                // A later commit has removed this index.
             }
         }
         Index index = new Index();
@@ -165,14 +170,14 @@ final class Account {
         return index;
     }
 
-    /** Commits a change, unless it leaves the state as it is. */
+    /** Commits a change, unless it leaves the state unchanged. */
     <R> R change(Change<R> change) throws PushClientException {
         return change(change, false);
     }
 
     /**
-     * Commits a change that the server knows, too. If the disk is full, it stays in memory, and the
-     * next change writes both.
+     * Commits a change that can be fetched from the server again. If the disk is full, the change
+     * stays in memory, and the next commit writes it together with its own change.
      */
     <R> R cache(Change<R> change) throws PushClientException {
         return change(change, true);
@@ -235,19 +240,22 @@ final class Account {
     }
 
     /**
-     * Removes the account's folder. The first step decides, and needs no free space on the disk.
+     * Removes the account's folder. After the first step the account has ended; this step needs no
+     * free space on the disk.
      *
-     * <p>Other clients of this sign-in can no longer write. Throws if it can remove no file.
+     * <p>Other clients of this sign-in can no longer write. Throws if the folder cannot be
+     * removed.
      */
     synchronized void remove() throws PushClientException {
         File folder = store.account(name);
         String[] names = Files.names(new File(folder, SIGN_IN));
-        // A different mark belongs to a later sign-in, whose files stay.
+        // If the file with the sign-in's name has another name, it belongs to a later sign-in,
+        // whose files stay.
         if (names.length > 0 && (signIn == null || signIn.equals(names[0]))) {
             Files.remove(folder);
             File mark = new File(new File(folder, SIGN_IN), names[0]);
-            // If the rename failed, the mark is still here. Without the mark no file of the folder
-            // decrypts.
+            // If the rename failed, this file still exists. Without it no file of the folder can
+            // be decrypted.
             if (mark.delete()) Files.removeAll(folder);
             if (mark.exists()) throw Store.storage(new IOException("a file of the store cannot be deleted"));
         }
@@ -269,8 +277,8 @@ final class Account {
             for (Map.Entry<Integer, byte[]> content : draft.contents.entrySet()) {
                 String number = content.getKey().toString();
                 byte[] sealed = store.sealer().seal(content.getValue(), place(draft.commit, number));
-                // A page with 500 syncs takes seconds on a phone. Only what cannot be fetched again
-                // needs a sync.
+                // 500 syncs for a page take seconds on a phone. Only contents that cannot be
+                // fetched again need a sync.
                 Files.write(new File(made, number), sealed, draft.isOnlyCopy(content.getKey()));
             }
             Files.write(new File(made, INDEX), store.sealer().seal(draft.index.encode(), place(draft.commit, INDEX)));
@@ -284,8 +292,8 @@ final class Account {
             open();
             throw Store.storage(error);
         }
-        // A process that was suspended for long may have reused the name of an old commit that was
-        // removed meanwhile.
+        // If this process was suspended for long, its new commit may have the name of an old
+        // commit that was removed meanwhile.
         if (latest(folder) != draft.commit && !read().index.history.contains(commitName)) return false;
         clean(folder, base.index, draft);
         return true;
@@ -338,8 +346,8 @@ final class Account {
     // Names
 
     /**
-     * The account's folder, made at the client's first use; throws if it no longer belongs to this
-     * sign-in.
+     * The account's folder, which the client's first call creates. Throws if the folder no longer
+     * belongs to this sign-in.
      */
     private File open() throws PushClientException {
         File folder = this.folder;
@@ -389,7 +397,8 @@ final class Account {
 
     /** The number in a commit's name; 0 for other names. */
     private static long number(String name) {
-        // Not a regular expression: an account may have thousands of folders.
+        // This function uses no regular expression, because an account may have thousands of
+        // folders.
         if (name.length() < 2 || name.length() > 19 || name.charAt(0) != 'c' || name.charAt(1) == '0') return 0;
         long number = 0;
         for (int index = 1; index < name.length(); index++) {

@@ -8,7 +8,7 @@ import javax.crypto.spec.SecretKeySpec;
 
 /**
  * Identifies a push's account on a device with several accounts: an HMAC keyed with the
- * registration id, which no provider learns.
+ * registration id, which no push provider learns.
  */
 final class AccountHint {
     private AccountHint() {}

@@ -2,11 +2,11 @@ package sealpost.client;
 
 import androidx.annotation.Nullable;
 
-/** A checked answer: the server's own, to this very request. */
+/** An answer that has passed the checks: it is the server's own answer to this request. */
 final class Answer {
     final Request request;
     final int status;
-    /** The body; null if it is empty. */
+    /** The body as JSON; null if the body is empty. */
     final @Nullable Json json;
 
     final @Nullable String tag;
@@ -19,14 +19,14 @@ final class Answer {
     final boolean isNoStore;
 
     /**
-     * The account that the answer is for; null if it is for nobody, or if the signature does not
-     * cover it.
+     * The id of the account that the answer is for; null if the answer names no account, or if the
+     * signature does not cover it.
      */
     final @Nullable String account;
     final long retryAfterSeconds;
     /**
-     * The server's time: of the signature, or of {@code Date} where answers are not signed; null
-     * if missing.
+     * When the server sent the answer, by the server's clock: the time of the signature, or {@code
+     * Date} if answers are not signed; null if missing.
      */
     final @Nullable Long serverTime;
 
@@ -56,7 +56,9 @@ final class Answer {
         throw PushClientException.of(problem, retryAfterSeconds);
     }
 
-    /** The requested notification. */
+    /**
+     * The notification in the body. If {@code id} is not null, the notification must have this id.
+     */
     NotificationItem item(@Nullable Long id) throws PushClientException {
         NotificationItem item = json == null ? null : NotificationItem.read(json);
         if (item == null) throw unexpected("a notification");
@@ -69,7 +71,7 @@ final class Answer {
     /**
      * The identifier of the session's account; null if the server has none.
      *
-     * <p>Throws unless the session belongs to this user.
+     * <p>Throws unless the session belongs to the user with this name.
      */
     @Nullable String account(String username) throws PushClientException {
         Json member = json == null ? null : json.get("Account");
@@ -98,7 +100,10 @@ final class Answer {
         return lowered.toString();
     }
 
-    /** An interference: the body's JSON is not the result of this call. */
+    /**
+     * The error for a body whose JSON does not have the form of this call's answers: an
+     * interference.
+     */
     PushClientException unexpected(String expected) {
         String seen = json == null ? null : json.kind().name().toLowerCase(java.util.Locale.ROOT);
         return interference(Interference.Kind.UNEXPECTED_BODY, expected, seen);

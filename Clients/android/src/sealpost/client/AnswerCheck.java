@@ -10,8 +10,8 @@ import sealpost.client.ResponseVerifier.Coverage;
 /**
  * Distinguishes the server's own answers from everything else.
  *
- * <p>Uses no network: its caller passes the request and the answer. {@code docs/evidence/vectors}
- * defines the checks and their order.
+ * <p>The check uses no network: its caller passes the request and the answer. {@code
+ * docs/evidence/vectors} defines the checks and their order.
  */
 final class AnswerCheck {
     /** The statuses of refusals that the server sends only to callers that it knows. */
@@ -52,7 +52,7 @@ final class AnswerCheck {
         return new Answer(request, raw, json, verifier == null && isNoStore(raw), seen, retryAfter(raw), time);
     }
 
-    /** The client neither follows nor trusts a redirect, even if it echoes the token. */
+    /** Throws for a redirect, even if it echoes the token. The client follows no redirects. */
     private static void isNoRedirect(Request request, RawAnswer raw) throws PushClientException {
         if (raw.status < 300 || raw.status > 399 || raw.status == 304) return;
         throw interference(request, raw, Kind.REDIRECT, "an answer", "a redirect");
@@ -76,7 +76,7 @@ final class AnswerCheck {
         }
     }
 
-    /** The coverage to demand of an answer. */
+    /** The coverage that the signature of an answer must have. */
     private static Coverage coverage(ResponseVerifier verifier, RawAnswer raw, @Nullable String account) {
         return account == null && verifier.covers(Coverage.EXCHANGE, raw) ? Coverage.EXCHANGE : Coverage.ACCOUNT;
     }
@@ -101,14 +101,14 @@ final class AnswerCheck {
     }
 
     /**
-     * The account that the answer is for; null if it names none, or is for nobody. Throws for a
-     * foreign account.
+     * The account that the answer is for; null if the answer says {@code none} or has no such
+     * field. Throws if the answer is for another account.
      */
     private static @Nullable String account(Request request, RawAnswer raw, @Nullable String own) throws PushClientException {
         String seen = raw.field("sealpost-account");
         if (seen == null) return null;
         if (seen.equals("none")) {
-            // The caller may be unknown if its credentials are missing or refused. All other
+            // {@code none} is right if the request's credentials are missing or refused. All other
             // answers name an account.
             if (request.isAnonymous) return null;
             if (raw.status >= 400 && !OF_SOMEBODY.contains(raw.status)) return null;
@@ -125,7 +125,7 @@ final class AnswerCheck {
         return !text.isEmpty() && text.length() <= MAXIMUM_IDENTIFIER;
     }
 
-    /** A 304 answers a conditional request, and repeats its validator. */
+    /** Throws unless a 304 answers a conditional request and repeats its validator. */
     private static void isNotModified(Request request, RawAnswer raw) throws PushClientException {
         String seen = raw.field("etag");
         if (request.tag != null && seen != null && opaque(seen).equals(opaque(request.tag))) return;
@@ -160,15 +160,15 @@ final class AnswerCheck {
     }
 
     /**
-     * A tag as the server made it: proxies that compress mark it as weak, or append the coding's
-     * name.
+     * A tag as the server sent it: proxies that compress bodies mark the tag as weak, or append
+     * the coding's name.
      */
     private static String opaque(String tag) {
         String opaque = tag.startsWith("W/") ? tag.substring(2) : tag;
         return opaque.endsWith("-gzip\"") ? opaque.substring(0, opaque.length() - 6) + '"' : opaque;
     }
 
-    /** The text for a log: short, without control characters. */
+    /** A text for a log: short, without control characters. */
     static String printable(String text) {
         String start = text.length() > 80 ? text.substring(0, 80) : text;
         return start.replaceAll("[^ -~]", "?");

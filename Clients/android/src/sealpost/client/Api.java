@@ -6,7 +6,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Sends requests with credentials and a {@code MyToken} of their own, and returns checked answers.
+ * Sends requests, each with credentials and a {@code MyToken} of its own, and returns answers that
+ * have passed the checks.
  */
 final class Api {
     private final Options options;
@@ -15,19 +16,21 @@ final class Api {
     private final AnswerCheck check;
     private final Transport transport;
     /**
-     * Whether the server has accepted the password after a challenge. Later requests send it
-     * unasked (RFC 7617 section 2.2).
+     * Whether the server has accepted the password after a challenge. Later requests send the
+     * password without a challenge (RFC 7617 section 2.2).
      */
     private volatile boolean isLetIn = false;
 
     private volatile @Nullable String last;
 
     private final ReentrantLock renewal = new ReentrantLock();
-    /** The credential that the client renewed last, and its replacement. */
+    /** The credential that the client has last replaced, and then its replacement. */
     private volatile @Nullable String replaced;
     private volatile @Nullable String replacement;
 
-    /** Whether the server has confirmed the account of the name and the password. */
+    /**
+     * Whether this client has asked the server which account the user name and password belong to.
+     */
     private volatile boolean isIdentified = false;
 
     Api(Options options, Credentials credentials, OwnAccount own) {
@@ -38,24 +41,25 @@ final class Api {
         this.transport = new Transport(options);
     }
 
-    /** The server's answer if it is a success or 304; throws its refusal otherwise. */
+    /** The server's answer if it is a success or 304; throws the server's refusal otherwise. */
     Answer call(Request request, Deadline deadline) throws PushClientException {
         if (!request.isSignIn) identify(deadline);
         return callAs(request, deadline);
     }
 
     /**
-     * Asks once for the account of the name and the password, if its identifier is unknown.
+     * If the account's identifier is unknown, asks the server once which account the user name and
+     * password belong to.
      *
-     * <p>Otherwise the first answer would decide, and a proxy could send it for an account of its
-     * own.
+     * <p>Otherwise a proxy could send the first answer, for an account of its own, and the client
+     * would adopt that account.
      */
     private void identify(Deadline deadline) throws PushClientException {
         String username = credentials.username();
         if (username == null || isIdentified || own.id() != null) return;
         Answer answer = callAs(new Request("GET", Paths.CURRENT_SESSION), deadline);
         learn(answer, answer.account(username));
-        // If the server has no identifiers, the next client asks again.
+        // This client does not ask again, even if the server has no account identifiers.
         isIdentified = true;
     }
 
@@ -69,7 +73,8 @@ final class Api {
         boolean isHeldBack = credentials.isAskedFirst() && !isLetIn;
         String authorization = credentials.authorization(null, deadline);
         if (authorization == null) throw unauthorized();
-        // The server's demand for a password needs no request that must be sent only once.
+        // A request that must be sent only once does not carry out the challenge: another request
+        // does.
         boolean isOther = isHeldBack && !request.isRepeatable;
         Request first = isOther ? new Request("GET", Paths.CURRENT_SESSION) : request;
         Answer answer = ask(first, isHeldBack ? null : authorization, deadline);
@@ -78,7 +83,7 @@ final class Api {
             answer.success();
             if (!isOther) return answer;
         }
-        // Only once: the client does not retry a refused credential.
+        // The client sends the request only once more: it does not try a refused credential again.
         String next = isHeldBack ? authorization : renewed(authorization, deadline);
         if (next == null || !isHeldBack && next.equals(authorization)) return answer.success();
         Answer second = ask(request, next, deadline);
@@ -89,7 +94,10 @@ final class Api {
         return second.success();
     }
 
-    /** The replacement of a refused credential: one for all calls that had the refused one. */
+    /**
+     * The replacement of a refused credential. All calls with the same refused credential get the
+     * same replacement.
+     */
     private @Nullable String renewed(String refused, Deadline deadline) throws PushClientException {
         try {
             if (!renewal.tryLock(deadline.remainingMillis(), TimeUnit.MILLISECONDS)) throw Deadline.passed();
@@ -114,24 +122,24 @@ final class Api {
         return own;
     }
 
-    /** The name of a user who signs in with a password; null if there is a token. */
+    /** The name of the user, if the client signs in with a password; null if it has a token. */
     @Nullable String username() {
         return credentials.username();
     }
 
-    /** The account of the credentials. */
+    /** The name under which the client stores the account's state. */
     String account() {
         return credentials.account();
     }
 
-    /** The credential of the last request that was answered; null before that. */
+    /** The credential of the last request with an answer; null before the first answer. */
     @Nullable String last() {
         return last;
     }
 
     /**
-     * The credential that ends the session; null if there is none. A failing provider must not
-     * prevent a sign-out.
+     * The credential with which a sign-out ends the session; null if there is none. An error of
+     * the app's token provider does not prevent a sign-out.
      */
     @Nullable String lastAuthorization(Deadline deadline) {
         try {
@@ -186,8 +194,8 @@ final class Api {
         String account = own.id();
         RawAnswer raw = transport.exchange(request, token, authorization, options.acceptSignature(account, token.nonce()), deadline);
         Answer answer = check.answer(request, token, raw, account, options.now());
-        // With a token the first answer names the account. With a password, identify() has asked
-        // for it.
+        // With a token, the first answer that names an account determines the client's account.
+        // With a password, identify() has asked for the account.
         if (account == null && credentials.username() == null) learn(answer, answer.account);
         return answer;
     }

@@ -8,8 +8,8 @@ import java.io.DataOutputStream;
 import java.io.IOException;
 
 /**
- * The content of an entry: a notification, its validator, and the time at which it was last
- * current.
+ * The content of an entry: a notification, its validator, and when the server last confirmed the
+ * notification.
  */
 final class CachedItem {
     private static final int MAXIMUM_TAG = 1024;
@@ -20,7 +20,8 @@ final class CachedItem {
 
     CachedItem(NotificationItem item, @Nullable String tag, long date) {
         this.item = item;
-        // A tag longer than any of the server's is dropped; the next fetch is unconditional.
+        // The server's tags are shorter. A longer tag is dropped, so the next fetch is
+        // unconditional.
         this.tag = tag == null || tag.length() > MAXIMUM_TAG ? null : tag;
         this.date = date;
     }

@@ -5,8 +5,8 @@ import java.net.HttpURLConnection;
 import java.net.URL;
 
 /**
- * Opens connections: {@code url -> (HttpURLConnection) network.openConnection(url)} keeps to one
- * network.
+ * Opens connections. With {@code url -> (HttpURLConnection) network.openConnection(url)} all
+ * connections use one network.
  */
 public interface Connections {
     HttpURLConnection open(URL url) throws IOException;

@@ -9,7 +9,10 @@ final class ContentDigest {
 
     private ContentDigest() {}
 
-    /** Whether the field has the body's SHA-256; false if it is unreadable or has two. */
+    /**
+     * Whether the field has the body's SHA-256; false if the field is unreadable or has two of
+     * them.
+     */
     static boolean matches(List<String> lines, byte[] body) {
         try {
             return MessageDigest.isEqual(sha256(lines), Hashes.sha256(body));

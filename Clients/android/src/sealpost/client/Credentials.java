@@ -33,28 +33,31 @@ public final class Credentials {
         this.accountId = accountId;
     }
 
-    /** A name and a password, which the client sends with each request, unasked. */
+    /**
+     * A user name and a password, which the client sends with each request, without waiting for a
+     * challenge.
+     */
     public static Credentials basic(String username, String password) {
         return new Credentials(header(username, password), false, null, "user:" + username, username, null);
     }
 
     /**
-     * A name and a password, which the client sends once the server has asked for them, in an
-     * answer that passes the checks.
+     * A user name and a password, which the client sends only after the server has asked for them
+     * in an answer that passes the checks.
      */
     public static Credentials challenged(String username, String password) {
         return new Credentials(header(username, password), true, null, "user:" + username, username, null);
     }
 
     /**
-     * The token of a session, or one that an administrator made.
+     * The token of a session, or a token that an administrator made.
      *
-     * <p>The client accepts answers for one account only. A sign-in under the same name has stored
-     * its identifier. Otherwise pass the identifier to {@link #accountId(String)}, or the first
-     * answer decides.
+     * <p>The client accepts answers for one account only. After a sign-in with the same name and
+     * store, it knows the account's identifier. Otherwise pass the identifier to {@link
+     * #accountId(String)}. Without an identifier the client takes it from the first answer.
      *
-     * @param account a name of the token's account, which must stand for one user only; it
-     *     separates the stored state from that of other accounts
+     * @param account a name for the token's account, which must belong to one user only; the
+     * client stores the account's state under this name
      */
     public static Credentials token(TokenProvider provider, String account) {
         return new Credentials(null, false, provider, "user:" + account, null, null);
@@ -72,8 +75,8 @@ public final class Credentials {
     }
 
     /**
-     * These credentials for the account with the identifier of {@link Session#account}; null if
-     * unknown.
+     * A copy of these credentials with the account's identifier, from {@link Session#account};
+     * null if unknown.
      */
     public Credentials accountId(@Nullable String id) {
         return new Credentials(basic, isAskedFirst, provider, account, username, id);
@@ -90,13 +93,13 @@ public final class Credentials {
         return new Credentials(authorization, false, null, "", name(authorization), null);
     }
 
-    /** The name in a header that {@link #header} made; null for other texts. */
+    /** The user name in a header that {@link #header} has made; null for other texts. */
     private static @Nullable String name(String header) {
         byte[] bytes = header.startsWith(BASIC) ? Base64.fromStandard(header.substring(BASIC.length())) : null;
         return bytes == null ? null : new String(bytes, StandardCharsets.UTF_8).split(":", 2)[0];
     }
 
-    /** A provider that answers at once, and so needs no thread. */
+    /** A provider that returns at once, so that the client needs no separate thread for it. */
     private abstract static class LocalToken implements TokenProvider {}
 
     private static final class FixedToken extends LocalToken {
@@ -112,7 +115,7 @@ public final class Credentials {
         }
     }
 
-    /** These credentials, reading their token from the stored account. */
+    /** A copy of these credentials that reads its token from the stored account. */
     Credentials of(final Account stored) {
         if (basic != null || provider != null) return this;
         return new Credentials(null, false, new LocalToken() {
@@ -133,7 +136,7 @@ public final class Credentials {
         return account;
     }
 
-    /** The name that accompanies a password; null for a token. */
+    /** The user name that belongs to a password; null for a token. */
     @Nullable String username() {
         return username;
     }

@@ -1,6 +1,6 @@
 package sealpost.client;
 
-/** The instant at which a call fails, whatever it is waiting for. */
+/** The time at which a call fails, whatever the call is waiting for. */
 final class Deadline {
     private final long end;
 
@@ -8,7 +8,7 @@ final class Deadline {
         end = System.nanoTime() + millis * 1_000_000;
     }
 
-    /** The remaining time; throws once the deadline has passed. */
+    /** The remaining time in milliseconds; throws if the deadline has passed. */
     int remainingMillis() throws PushClientException {
         long left = (end - System.nanoTime()) / 1_000_000;
         if (left <= 0) throw passed();

@@ -14,7 +14,7 @@ public final class Device {
     private final boolean isRetired;
     private final @Nullable String key;
 
-    /** A device, for tests. */
+    /** Creates a device, for tests. */
     public Device(String id, @Nullable String platform, @Nullable String handle, List<String> tags, boolean isRetired) {
         this(id, platform, handle, tags, isRetired, null);
     }
@@ -29,7 +29,7 @@ public final class Device {
         this.key = key;
     }
 
-    /** Null unless the value is a device. */
+    /** Reads a device; null if the value is no device. */
     static @Nullable Device read(Json json) {
         String id = text(json, "Id");
         if (id == null) return null;
@@ -46,7 +46,7 @@ public final class Device {
         return member == null ? null : member.string();
     }
 
-    /** The id of its registration. */
+    /** The id of the device's registration. */
     public String id() {
         return id;
     }
@@ -55,22 +55,25 @@ public final class Device {
         return platform;
     }
 
-    /** Its handle, masked by the server. */
+    /** The device's handle, which the server has masked. */
     public @Nullable String handle() {
         return handle;
     }
 
-    /** Its topics. */
+    /** The device's topics. */
     public List<String> tags() {
         return tags;
     }
 
-    /** The text of its public keys for end-to-end encryption, for {@link DeviceKey}; null if it has none. */
+    /**
+     * The text of the device's public keys for end-to-end encryption, for {@link DeviceKey}; null
+     * if the device has none.
+     */
     public @Nullable String key() {
         return key;
     }
 
-    /** Whether another account has registered its handle since. */
+    /** Whether another account has registered the device's handle since. */
     public boolean isRetired() {
         return isRetired;
     }

@@ -24,9 +24,10 @@ public final class DeviceKey {
     private final String id;
 
     /**
-     * Reads the text that a device has registered.
+     * Reads the text of the keys that a device has registered.
      *
-     * @throws UnreadablePayloadException if it is malformed, or the device's own signature is wrong
+     * @throws UnreadablePayloadException if the text is malformed, or the device's own signature
+     * is wrong
      */
     public DeviceKey(String text) throws UnreadablePayloadException {
         String[] parts = text.length() <= 2048 ? split(text) : new String[0];
@@ -49,7 +50,10 @@ public final class DeviceKey {
         if (!verifies(signing, own, "own")) throw new UnreadablePayloadException(Reason.SIGNATURE);
     }
 
-    /** The whole text, with the approvals of other devices. */
+    /**
+     * The keys as the server stores them: a text with the device's public keys and the approvals
+     * by other devices.
+     */
     public String text() {
         return text;
     }
@@ -59,12 +63,15 @@ public final class DeviceKey {
         return account;
     }
 
-    /** The id under which payloads have the device's wrapped key. */
+    /**
+     * The id of these keys: payloads name it with the content key that they contain for this
+     * device.
+     */
     public String id() {
         return id;
     }
 
-    /** 30 digits that people can compare between two screens. */
+    /** A digest of the keys in 30 digits, which people can compare on two screens. */
     public String fingerprint() {
         byte[] digest = Hashes.sha256(bytes("sealpost-fingerprint\n" + body));
         StringBuilder digits = new StringBuilder();
@@ -115,7 +122,7 @@ public final class DeviceKey {
         return Base64.url(Arrays.copyOf(Hashes.sha256(value), 16));
     }
 
-    /** At most nine parts: a text of more has another form anyway. */
+    /** Splits a text at its dots, into at most nine parts: a valid text has fewer. */
     static String[] split(String text) {
         return text.split("\\.", 9);
     }

@@ -8,13 +8,13 @@ import java.util.List;
 import sealpost.client.UnreadablePayloadException.Reason;
 
 /**
- * The keys of this device for end-to-end encryption: two key pairs of P-256, one that signs and one
- * that agrees on keys.
+ * The keys of this device for end-to-end encryption: two key pairs of P-256, one for signatures
+ * and one for key agreement.
  *
- * <p>From API level 31 on make them in the Android Keystore, with {@code PURPOSE_SIGN} and
- * {@code PURPOSE_AGREE_KEY}: no app can read them there. Older versions have no key agreement in the
- * Keystore: make both with {@code KeyPairGenerator}, and store their encodings as you store the
- * client's token.
+ * <p>From API level 31 on create the key pairs in the Android Keystore, with {@code PURPOSE_SIGN}
+ * and {@code PURPOSE_AGREE_KEY}: there no app can read the private keys. Older versions have no
+ * key agreement in the Keystore: create both key pairs with {@code KeyPairGenerator}, and protect
+ * their encodings like the client's token.
  */
 public final class DeviceKeys {
     private final DeviceKey key;
@@ -22,10 +22,10 @@ public final class DeviceKeys {
     private final PrivateKey agreement;
 
     /**
-     * Reads the keys of an earlier start.
+     * Reads the keys that the app has created at an earlier start.
      *
-     * @param text the result of {@link #text}, which the app has stored
-     * @throws UnreadablePayloadException if it is malformed
+     * @param text the result of {@link #text}, which the app has stored @throws
+     * UnreadablePayloadException if the text is malformed
      */
     public DeviceKeys(String text, PrivateKey signing, PrivateKey agreement) throws UnreadablePayloadException {
         this.key = new DeviceKey(text);
@@ -34,7 +34,7 @@ public final class DeviceKeys {
     }
 
     /**
-     * The text of new keys: store it, and give it to the server with
+     * The text of the public keys of new key pairs: store it, and give it to the server with
      * {@link Devices#setKey(String)}.
      *
      * @param account the identifier of the account, as {@link Session#account()}
@@ -51,8 +51,9 @@ public final class DeviceKeys {
     }
 
     /**
-     * The text of another device of the account with this device's approval. First a person compares
-     * the fingerprint on both screens; then store the text at the server.
+     * The text of another device of the account, with this device's approval added. Before this
+     * call, a person must have compared the fingerprint on both screens. After this call, give the
+     * text to the server.
      *
      * @throws UnreadablePayloadException if the device belongs to another account
      */
@@ -62,12 +63,13 @@ public final class DeviceKeys {
     }
 
     /**
-     * Opens an end-to-end payload, without a check whether its message came before:
-     * {@link PushClient#openPayload} does both.
+     * Opens an end-to-end payload. Unlike {@link PushClient#openPayload}, this function does not
+     * check whether the message has arrived before.
      *
-     * @param payload the text as fetched
+     * @param payload the payload of the fetched notification
      * @param senders the public keys of the backends that the app trusts, 87 characters each
-     * @param app the app of the notification, {@code default} if the server sends for one only
+     * @param app the name of the notification's app; {@code default} if the server sends for one
+     * app only
      */
     public OpenedPayload open(String payload, List<String> senders, String app) throws UnreadablePayloadException {
         return open(payload, senders, app, System.currentTimeMillis() / 1000);

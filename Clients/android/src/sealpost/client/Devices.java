@@ -4,8 +4,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The account's devices and their topics, for screens such as "your devices". {@link PushClient#register}
- * is for this device.
+ * The account's devices and their topics, for screens such as "your devices". {@link
+ * PushClient#register} registers this device.
  */
 public final class Devices {
     private final PushClient client;
@@ -14,7 +14,10 @@ public final class Devices {
         this.client = client;
     }
 
-    /** The account's devices; for 30 days also those that another account has registered since. */
+    /**
+     * The account's devices. A device that another account has registered since stays in this list
+     * for 30 days.
+     */
     public List<Device> list() throws PushClientException {
         return list(client.options.deadline());
     }
@@ -31,7 +34,10 @@ public final class Devices {
         return devices;
     }
 
-    /** Ends a device of the account, such as a lost phone: it gets no more pushes. */
+    /**
+     * Ends the registration of a device of the account, such as a lost phone: the device gets no
+     * more pushes.
+     */
     public void remove(Device device) throws PushClientException {
         client.api.call(new Request("DELETE", Paths.registration(device.id())), client.options.deadline());
     }
@@ -39,8 +45,8 @@ public final class Devices {
     /**
      * Lets this device join a topic.
      *
-     * <p>The next registration replaces all topics: add the topic to the tags of
-     * {@link PushClient#registerIfNeeded}, too.
+     * <p>The next registration replaces all topics of the device. So also add the topic to the
+     * tags of {@link PushClient#registerIfNeeded}.
      */
     public void join(String topic) throws PushClientException {
         client.api.call(new Request("PUT", Paths.topic(own(), topic)), client.options.deadline());
@@ -68,8 +74,8 @@ public final class Devices {
     }
 
     /**
-     * Sends a test push to this device, waits for its provider, and returns the server's answer with
-     * {@code State} and {@code Reason}.
+     * Sends a test push to this device, and waits for the provider's answer. Returns the server's
+     * answer, with {@code State} and {@code Reason}.
      */
     public Json test() throws PushClientException {
         Request request = new Request("POST", Paths.test(own()));

@@ -12,8 +12,8 @@ import java.util.TreeMap;
 /** The next state of an account, before its commit. */
 final class Draft {
     /**
-     * The limit of the entries' contents, in units of 256 bytes. Beyond it the oldest entries drop
-     * their payloads, which can still be fetched one by one.
+     * The limit of the entries' contents, in units of 256 bytes. Beyond this limit the oldest
+     * entries lose their payloads, which can still be fetched one by one.
      */
     private static final long MAXIMUM_UNITS = (32 << 20) / 256;
 
@@ -26,7 +26,9 @@ final class Draft {
     private final Map<Long, CachedItem> fresh = new LinkedHashMap<>();
     private int next = 0;
 
-    /** A commit that exists only in memory goes on under its number. */
+    /**
+     * If the latest commit exists only in memory, this draft has the same number, and replaces it.
+     */
     Draft(Account.Snapshot base) {
         this.base = base;
         this.commit = base.written() + 1;
@@ -47,14 +49,14 @@ final class Draft {
         return !index.equals(base.index);
     }
 
-    /** An entry in the next state; null if missing or unreadable. */
+    /** An entry in the next state; null if the entry is missing or unreadable. */
     @Nullable CachedItem entry(long id) throws PushClientException {
         CachedItem cached = fresh.get(id);
         if (cached != null || !index.entries.containsKey(id)) return cached;
         return base.entry(id);
     }
 
-    /** Stores an entry behind all others. */
+    /** Stores an entry after all other entries. */
     void append(CachedItem cached) {
         Index.Place old = index.entries.remove(cached.item.id());
         if (old != null && old.commit == commit) contents.remove(old.number);
@@ -73,7 +75,7 @@ final class Draft {
         fresh.put(id, cached);
     }
 
-    /** Deletes an entry. Reports even a missing entry as deleted. */
+    /** Deletes an entry, and records the deletion, even of a missing entry. */
     void remove(long id) {
         Index.Place old = index.entries.remove(id);
         if (old != null && old.commit == commit) contents.remove(old.number);
@@ -84,8 +86,8 @@ final class Draft {
     }
 
     /**
-     * Deletes entries that have expired by the server's time. The device's clock never deletes
-     * anything.
+     * Deletes entries that have expired by the server's time. The device's clock is not used,
+     * because it may be wrong.
      */
     void expire(@Nullable Long serverTime) throws PushClientException {
         if (serverTime == null || serverTime < index.earliestExpiry) return;
@@ -107,8 +109,8 @@ final class Draft {
     }
 
     /**
-     * Whether an entry is unchanged since a commit, so that an answer to a request of that time
-     * has its latest state.
+     * Whether an entry has not changed since a commit. If so, the answer to a request made at that
+     * commit has the latest state.
      */
     boolean isUntouched(long id, long since) {
         Index.Place place = index.entries.get(id);
@@ -160,7 +162,7 @@ final class Draft {
         fresh.put(cached.item.id(), cached);
     }
 
-    /** The messages that were opened before. */
+    /** The end-to-end messages that the account has opened. */
     SeenMessages messages() throws PushClientException {
         return SeenMessages.decode(index.messages == null ? null : base.content(index.messages));
     }
@@ -171,7 +173,10 @@ final class Draft {
         index.messages = add(seen.encode());
     }
 
-    /** Whether a new content belongs to the outbox or to the messages, so that this is its only copy. */
+    /**
+     * Whether a new content belongs to the outbox or to the messages, so that the file will be its
+     * only copy.
+     */
     boolean isOnlyCopy(int number) {
         Index.Place messages = index.messages;
         if (messages != null && messages.commit == commit && messages.number == number) return true;

@@ -50,7 +50,8 @@ final class Exchange implements Callable<RawAnswer> {
     }
 
     /**
-     * Ends the exchange from another thread. It may block, so the caller's thread must not run it.
+     * Ends the exchange from another thread. This function may block, so the caller's thread must
+     * not run it.
      */
     void cancel() {
         isCancelled = true;
@@ -77,12 +78,14 @@ final class Exchange implements Callable<RawAnswer> {
             }
         }
         int status = connection.getResponseCode();
-        // The JDK hides the body of a 401 from streamed requests. A refused request may be repeated.
+        // The JDK hides the body of a 401 to a streamed request. So the request is sent again
+        // without streaming: the refused request had no effect.
         if (isStreamed && status == 401 && connection.getErrorStream() == null && isEchoed(connection)) return call(false);
         if (status < 100 || status > 599) throw new IOException("the answer is not HTTP");
         if (status < 200) {
             connection.disconnect();
-            // The platform skips 100 only, and hides the answer that follows any other.
+            // Of the interim answers the platform skips only 100; after any other, it hides the
+            // final answer.
             throw new IOException("something answers with the interim status " + status + ", which the platform cannot skip");
         }
         RawAnswer answer = new RawAnswer(status);
@@ -90,7 +93,7 @@ final class Exchange implements Callable<RawAnswer> {
             String name = connection.getHeaderFieldKey(index);
             if (name != null) answer.add(name, connection.getHeaderField(index));
         }
-        // Only an answer with the echo is worth reading: a captive portal's page may be long.
+        // The body of an answer without the echo is not read: a captive portal's page may be long.
         if (isEchoed(connection)) readBody(connection, answer);
         else connection.disconnect();
         return answer;
@@ -136,7 +139,7 @@ final class Exchange implements Callable<RawAnswer> {
             if (answer.end == RawAnswer.End.OVERSIZED) connection.disconnect();
             else decode(answer);
         } catch (SocketTimeoutException late) {
-            // The device's timeout ended this, not the peer.
+            // This device's timeout has ended the exchange, not the peer.
             throw late;
         } catch (IOException end) {
             if (isCancelled || isOfDevice(end)) throw end;
@@ -165,7 +168,8 @@ final class Exchange implements Callable<RawAnswer> {
     /**
      * Undoes the compression of a proxy that ignores {@code Accept-Encoding}.
      *
-     * <p>A body that is not in the coding of its label stays: the checks of the answer decide.
+     * <p>If a body is not in the coding that its field names, it stays unchanged, and the checks
+     * of the answer refuse it.
      */
     private void decode(RawAnswer answer) {
         byte[] body = answer.body;
@@ -180,8 +184,8 @@ final class Exchange implements Callable<RawAnswer> {
     }
 
     /**
-     * Whether the device has lost its network, as in a handover, rather than a proxy cutting the
-     * answer.
+     * Whether an answer was cut because the device has lost its network, as in a handover, and not
+     * because of a proxy.
      */
     private static boolean isOfDevice(IOException error) {
         String message = String.valueOf(error.getMessage()).toLowerCase(Locale.ROOT);

@@ -3,7 +3,10 @@ package sealpost.client;
 import androidx.annotation.Nullable;
 import java.util.Date;
 
-/** A value, and its age if it may be out of date. */
+/**
+ * A value from the server or from the cache. A cached value has its date, because it may be out of
+ * date.
+ */
 public final class Fetched<T> {
     private final T value;
     private final @Nullable Date date;
@@ -35,14 +38,14 @@ public final class Fetched<T> {
     }
 
     /**
-     * The time at which a cached value was last current; null for a fresh one, and for an
-     * incomplete inbox.
+     * When the server last confirmed a cached value; null for a fresh value, and for an incomplete
+     * inbox.
      */
     public @Nullable Date date() {
         return date;
     }
 
-    /** The reason why the value is not fresh; null if it is. */
+    /** The reason why the value is not fresh; null for a fresh value. */
     public @Nullable PushClientException failure() {
         return failure;
     }

@@ -84,7 +84,7 @@ final class FieldDictionary {
         final List<String> keys = new ArrayList<>();
         final List<Bare> values = new ArrayList<>();
 
-        /** The last value of that key, or null. */
+        /** The last value with this key; null if there is none. */
         @Nullable Bare get(String key) {
             int index = keys.lastIndexOf(key);
             return index < 0 ? null : values.get(index);
@@ -135,7 +135,7 @@ final class FieldDictionary {
         members.add(member);
     }
 
-    /** The last member of that key, or null. */
+    /** The last member with this key; null if there is none. */
     @Nullable Member get(String key) {
         int index = keys.lastIndexOf(key);
         return index < 0 ? null : members.get(index);

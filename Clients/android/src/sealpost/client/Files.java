@@ -32,7 +32,7 @@ final class Files {
         return text.toString();
     }
 
-    /** Makes a new folder in this one, with a name that no one else knows. */
+    /** Creates a folder inside {@code parent}, with a random name. */
     static File makeFolder(File parent) throws IOException {
         File folder = new File(parent, MADE + hexadecimal(random(8)));
         if (!folder.mkdir()) throw new IOException("a folder of the store cannot be created");
@@ -68,8 +68,8 @@ final class Files {
     }
 
     /**
-     * Renames a folder with its files, if no other has that name: of several processes at once,
-     * one gets true.
+     * Renames a folder with its files, if no folder with files has the new name. If several
+     * processes try at once, only one gets true.
      *
      * <p>rename(2) of a folder fails if a folder with files has the new name.
      */
@@ -77,7 +77,7 @@ final class Files {
         return made.renameTo(name);
     }
 
-    /** Renames a folder in one step, and then removes it. */
+    /** Renames a folder in one step, which makes it invisible to clients, and then removes it. */
     static void remove(File folder) {
         File removed = new File(folder.getParentFile(), REMOVED + hexadecimal(random(8)));
         if (folder.getName().startsWith(REMOVED)) removed = folder;

@@ -11,7 +11,7 @@ import javax.crypto.spec.SecretKeySpec;
 
 /**
  * A context of HPKE (RFC 9180) in the mode Auth, with DHKEM(P-256, HKDF-SHA256), HKDF-SHA256 and
- * AES-128-GCM, of which it needs the export only.
+ * AES-128-GCM, which only exports secrets.
  */
 final class Hpke {
     private static final byte[] KEM = {'K', 'E', 'M', 0, 16};
@@ -29,14 +29,17 @@ final class Hpke {
         exporterSecret = expand(extract(shared, SUITE, "secret", EMPTY), SUITE, "exp", schedule, 32);
     }
 
-    /** {@code SetupAuthR}. {@code encapsulated}, {@code own} and {@code sender} are points. */
+    /**
+     * {@code SetupAuthR} of RFC 9180. {@code encapsulated}, {@code own} and {@code sender} are
+     * points.
+     */
     static Hpke receiver(byte[] encapsulated, PrivateKey key, byte[] own, byte[] sender, byte[] information)
         throws GeneralSecurityException {
         byte[] agreed = P256.join(agree(key, encapsulated), agree(key, sender));
         return new Hpke(agreed, P256.join(encapsulated, own, sender), information);
     }
 
-    /** {@code SetupAuthS}. {@code encapsulated} is the point of the ephemeral key. */
+    /** {@code SetupAuthS} of RFC 9180. {@code encapsulated} is the point of the ephemeral key. */
     static Hpke sender(
         PrivateKey ephemeral, byte[] encapsulated, PrivateKey key, byte[] own, byte[] recipient, byte[] information)
         throws GeneralSecurityException {
@@ -44,7 +47,7 @@ final class Hpke {
         return new Hpke(agreed, P256.join(encapsulated, recipient, own), information);
     }
 
-    /** Section 5.3, up to 32 bytes. */
+    /** Exports a secret of up to 32 bytes (RFC 9180 section 5.3). */
     byte[] export(byte[] context, int length) throws GeneralSecurityException {
         return expand(exporterSecret, SUITE, "sec", context, length);
     }

@@ -18,7 +18,7 @@ public final class Inbox {
         this.syncedAt = syncedAt == 0 ? null : new Date(syncedAt);
     }
 
-    /** An inbox of these notifications, for tests and previews. */
+    /** Creates an inbox of these notifications, for tests and previews. */
     public Inbox(List<NotificationItem> notifications, @Nullable Date syncedAt) {
         this.items = Collections.unmodifiableList(new ArrayList<>(notifications));
         int count = 0;
@@ -28,31 +28,32 @@ public final class Inbox {
     }
 
     /**
-     * The notifications, the oldest first. Each is read from the disk when the list returns it, so
-     * show a page: {@code subList}, or the rows of a {@code RecyclerView}. The list itself does not
-     * change. A notification that was removed meanwhile has no payload.
+     * The notifications, the oldest first. The list reads each notification from the disk when it
+     * returns it, so show only a page at a time: {@code subList}, or the rows of a {@code
+     * RecyclerView}. The list itself does not change. A notification that was deleted after this
+     * call has no payload.
      *
      * <p>Tasks that wait in the outbox appear as done.
      *
-     * <p>A read-once notification has no payload here: {@link PushClient#notification} fetches it.
-     * A payload that its publisher forbids to store appears only in the result of the
-     * {@link PushClient#sync} that fetched it.
+     * <p>A payload that can be fetched only once is missing here: {@link PushClient#notification}
+     * fetches it. If the publisher forbids storing a payload, only the {@link PushClient#sync}
+     * that fetched it returns it.
      */
     public List<NotificationItem> notifications() {
         return items;
     }
 
     /**
-     * The time at which the inbox was last complete; null if it is not yet, such as between the
-     * pages of the first sync.
+     * When the inbox was last complete; null before the end of the first sync, and while a sync
+     * fetches the whole inbox again.
      */
     public @Nullable Date syncedAt() {
         return syncedAt == null ? null : new Date(syncedAt.getTime());
     }
 
     /**
-     * Whether the inbox is complete as of a time. If not, show "not loaded yet" in place of
-     * "nothing here".
+     * Whether the inbox was complete at the time {@link #syncedAt}. If not, show "not loaded yet"
+     * in place of "nothing here".
      */
     public boolean isComplete() {
         return syncedAt != null;

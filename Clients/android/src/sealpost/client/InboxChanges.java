@@ -4,8 +4,8 @@ import java.util.Collections;
 import java.util.Set;
 
 /**
- * The changes since a consumer's mark. They stay until {@link PushClient#confirm}, even if the
- * process ends before.
+ * The changes since the last changes that a consumer has confirmed. The client reports them again
+ * until {@link PushClient#confirm}, even after the process has ended.
  */
 public final class InboxChanges {
     final String consumer;
@@ -14,7 +14,7 @@ public final class InboxChanges {
     private final Set<Long> deleted;
     private final boolean isEverything;
 
-    /** Changes up to a commit, for tests. */
+    /** Creates the changes up to a commit, for tests. */
     public InboxChanges(String consumer, long upTo, Set<Long> arrived, Set<Long> deleted, boolean isEverything) {
         this.consumer = consumer;
         this.upTo = upTo;
@@ -37,8 +37,8 @@ public final class InboxChanges {
     }
 
     /**
-     * Whether the mark is so old that deletions since then are unknown: {@link #arrived} is then
-     * the full list.
+     * Whether the consumer's last confirmation is so old that the deletions since are unknown:
+     * {@link #arrived} is then the full list.
      */
     public boolean isEverything() {
         return isEverything;

@@ -15,8 +15,9 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * The state of an account without its contents: cursor, entries, deletions, marks, registration,
- * outbox, token and identifier. A single value, so that they always change together.
+ * The state of an account without the contents of its notifications: cursor, entries, deletions,
+ * marks, registration, outbox, token and identifier. It is a single value, so that all its parts
+ * always change together.
  */
 final class Index {
     /** The maximum size of the encoded index. */
@@ -28,8 +29,8 @@ final class Index {
     static final int MAXIMUM_MARKS = 16;
 
     /**
-     * The place of an encrypted content: the commit that wrote it, and the file's number in that
-     * commit.
+     * The place of an encrypted content: the commit that wrote the content, and the number of its
+     * file in that commit.
      */
     static final class Place {
         final long commit;
@@ -52,7 +53,7 @@ final class Index {
         }
     }
 
-    /** A change that the server does not know yet. */
+    /** A change by the user that the server does not know yet. */
     static final class Task {
         enum Kind {
             READ,
@@ -81,8 +82,8 @@ final class Index {
     }
 
     /**
-     * The names of the last commits, the latest first. They show whether a commit is based on
-     * another.
+     * The names of the last commits, the latest first. They show whether a commit is based on a
+     * certain earlier commit.
      */
     final List<String> history = new ArrayList<>();
 
@@ -91,17 +92,20 @@ final class Index {
     long syncedAt = 0;
     /** The earliest expiry of an entry, by the server's clock. */
     long earliestExpiry = Long.MAX_VALUE;
-    /** The entries in their order of arrival. */
+    /** The places of the notifications by their ids, in the order of arrival. */
     final LinkedHashMap<Long, Place> entries = new LinkedHashMap<>();
     /** The commit that deleted each notification. */
     final LinkedHashMap<Long, Long> deletions = new LinkedHashMap<>();
-    /** The last commit whose deletions are unknown. */
+    /** The last commit whose deletions are no longer in {@code deletions}. */
     long forgottenUpTo = 0;
 
-    /** The consumers' marks, in the order of their last confirmation. */
+    /**
+     * For each consumer of changes its mark, the last commit that it has confirmed. The order is
+     * that of the last confirmations.
+     */
     final LinkedHashMap<String, Long> marks = new LinkedHashMap<>();
     final List<Task> outbox = new ArrayList<>();
-    /** Failed tasks, with the code of the server's refusal, or an empty text. */
+    /** For the key of each failed task, the code of the server's refusal, or an empty text. */
     final LinkedHashMap<String, String> failed = new LinkedHashMap<>();
     @Nullable String registration;
     byte[] fingerprint = {};
@@ -110,9 +114,11 @@ final class Index {
     @Nullable String token;
     /** The account's identifier, which every answer must have; null if unknown. */
     @Nullable String account;
-    /** The entries that were fetched by their id, and that no page has contained yet. */
+    /**
+     * The ids of notifications that were fetched one by one, and that no page has contained yet.
+     */
     final Set<Long> pushed = new LinkedHashSet<>();
-    /** The messages of end-to-end payloads; null before the first. */
+    /** The file with the ids of opened end-to-end messages; null before the first message. */
     @Nullable Place messages;
 
     void addToHistory(String name) {
@@ -200,7 +206,8 @@ final class Index {
             in.readFully(fingerprint);
             index.fingerprint = fingerprint;
             index.registeredAt = in.readLong();
-            // An index of the previous version ends here. That version ignores the rest.
+            // An index of the previous version ends here. That version ignores the bytes after
+            // this place.
             if (in.available() == 0) return index;
             index.token = text(in);
             index.account = text(in);
@@ -209,7 +216,8 @@ final class Index {
             if (in.available() > 0) index.messages = place(in);
             return index;
         } catch (IOException | RuntimeException other) {
-            // The index decrypted with the right key, so another version wrote it.
+            // The index was decrypted with the right key, so its format is that of another
+            // version.
             return null;
         }
     }
@@ -220,7 +228,7 @@ final class Index {
         return copy;
     }
 
-    /** Whether both are equal apart from their history. */
+    /** Whether two indexes are equal, apart from their histories. */
     boolean equals(Index other) {
         Index plain = copy();
         Index otherPlain = other.copy();
@@ -250,7 +258,7 @@ final class Index {
         return in.readBoolean() ? in.readUTF() : null;
     }
 
-    /** Writes seven bits in each byte, the low ones first. */
+    /** Writes a number with seven bits in each byte, the low bits first. */
     private static void number(DataOutputStream out, long value) throws IOException {
         long rest = value;
         for (; rest > 127; rest >>>= 7) out.writeByte((int) (rest & 127 | 128));

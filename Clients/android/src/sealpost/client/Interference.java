@@ -3,27 +3,30 @@ package sealpost.client;
 import androidx.annotation.Nullable;
 
 /**
- * A proof that an answer is not the server's own to this request.
+ * The reason why an answer is not the server's own answer to this request.
  *
- * <p>It contains nothing of a payload or a credential, so it is safe to log.
+ * <p>It contains no part of a payload or a credential, so an app may log it.
  */
 public final class Interference {
-    /** The check that the answer failed; {@link #label} is the same in all clients. */
+    /**
+     * The check that the answer failed; {@link #label} is the same in the clients for all
+     * languages.
+     */
     public enum Kind {
         /**
-         * The answer does not echo {@code MyToken}: a captive portal, an error page of a proxy, a
-         * removed field.
+         * The answer does not echo {@code MyToken}: it comes from a captive portal or is a proxy's
+         * error page, or a proxy has removed the field.
          */
         MISSING_ECHO("missingEcho"),
-        /** The echo belongs to another request: a cache. */
+        /** The echo belongs to another request: the answer came from a cache. */
         WRONG_ECHO("wrongEcho"),
-        /** A redirect, which the API does not use. It is not followed. */
+        /** The answer is a redirect, which the API does not use. The client does not follow it. */
         REDIRECT("redirect"),
         /** The signature is missing or wrong, though a key is pinned. */
         SIGNATURE("signature"),
         /**
-         * The signature covers less than the request demanded: the answer may belong to another
-         * request.
+         * The signature covers fewer parts than the client asks for, so the answer may belong to
+         * another request.
          */
         INSUFFICIENT_COVERAGE("insufficientCoverage"),
         /** The signature is valid, but the clocks of server and device are too far apart. */
@@ -32,7 +35,9 @@ public final class Interference {
          * The answer is for another account: a proxy has sent the request with other credentials.
          */
         WRONG_ACCOUNT("wrongAccount"),
-        /** The body is shorter than announced, or the connection ended within it. */
+        /**
+         * The body has fewer bytes than its {@code Content-Length}, or the connection ended early.
+         */
         TRUNCATED("truncated"),
         /** The body has more bytes than the client accepts. */
         OVERSIZED("oversized"),
@@ -40,9 +45,9 @@ public final class Interference {
         NOT_JSON("notJSON"),
         /** The body is JSON, but not an answer to this request. */
         UNEXPECTED_BODY("unexpectedBody"),
-        /** The answer has another notification than the requested one. */
+        /** The answer contains a notification with another id than the requested id. */
         WRONG_ID("wrongID"),
-        /** The answer is a 304, but the request had no validator or another one. */
+        /** The answer is a 304, but the request had no validator, or a different one. */
         UNEXPECTED_NOT_MODIFIED("unexpectedNotModified"),
         /** The TLS certificate is not trusted, or has none of the pinned keys. */
         UNTRUSTED_KEY("untrustedKey");
@@ -64,7 +69,7 @@ public final class Interference {
     private final int status;
     private final String path;
 
-    /** An interference, for tests. */
+    /** Creates an interference, for tests. */
     public Interference(Kind kind, String expected, @Nullable String seen, int status, String path) {
         this.kind = kind;
         this.expected = expected;
@@ -82,7 +87,7 @@ public final class Interference {
         return expected;
     }
 
-    /** The value in this answer; null if it had none. */
+    /** The value in this answer; null if the answer had no such value. */
     public @Nullable String seen() {
         return seen;
     }
@@ -97,7 +102,10 @@ public final class Interference {
         return path;
     }
 
-    /** For a log: {@code wrongEcho: expected 17003, saw 20, status 200 of /api/register}. */
+    /**
+     * A text for a log, such as {@code wrongEcho: expected 17003, saw 20, status 200 of
+     * /api/register}.
+     */
     @Override
     public String toString() {
         return kind.label + ": expected " + expected + ", saw " + (seen == null ? "nothing" : seen) + ", status "

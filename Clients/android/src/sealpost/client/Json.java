@@ -10,7 +10,8 @@ import java.util.Locale;
 /**
  * A JSON value, exactly as received: members keep their order and numbers their digits.
  *
- * <p>{@code org.json} would convert numbers to doubles, and accepts invalid JSON.
+ * <p>{@code org.json} is not used, because it converts numbers to doubles and accepts invalid
+ * JSON.
  */
 public final class Json {
     /** The type of a value. */
@@ -148,7 +149,8 @@ public final class Json {
     }
 
     /**
-     * Avoids {@code equalsIgnoreCase}, which treats more names as equal than the other clients do.
+     * Whether two names are equal, ignoring case. {@code equalsIgnoreCase} would treat more names
+     * as equal than the clients in other languages do.
      */
     private static boolean isSpelledLike(String name, String other) {
         return name.equals(other) || name.toLowerCase(Locale.ROOT).equals(other.toLowerCase(Locale.ROOT));

@@ -6,12 +6,15 @@ import java.util.List;
 import java.util.Map;
 import java.util.RandomAccess;
 
-/** The notifications of an inbox. Each is read from the disk when it is used. */
+/**
+ * The notifications of an inbox. The list reads each notification from the disk when it returns
+ * it.
+ */
 final class LazyItems extends AbstractList<NotificationItem> implements RandomAccess {
     private final PushClient client;
     private final Account.Snapshot state;
     private final List<Facts> facts;
-    /** Payloads that are shown only once, since they must not be stored. */
+    /** Notifications whose payloads must not be stored, with these payloads. */
     private final Map<Long, NotificationItem> unstored;
     private final Map<Long, Index.Task.Kind> tasks;
 
@@ -61,7 +64,8 @@ final class LazyItems extends AbstractList<NotificationItem> implements RandomAc
             if (cached == null) cached = client.replacement(facts);
             if (cached != null) return cached.item;
         } catch (PushClientException unreadable) {
-            // The account has signed out, or the disk fails: the list stays without the payload.
+            // The account has signed out, or the disk has failed. The list then returns the
+            // notification without its payload.
         }
         return facts.item();
     }

@@ -4,8 +4,8 @@ import androidx.annotation.Nullable;
 import java.security.SecureRandom;
 
 /**
- * The number in a request that distinguishes the server's own answer from one that a proxy cached
- * or made up, and the nonce of the answer's signature.
+ * The number in a request by which the client recognizes the server's own answer, and not one that
+ * a proxy has cached or invented. It also has the nonce for the answer's signature.
  *
  * <p>The answer echoes {@code n * 17 + 3}. Each request has a number and a nonce of its own.
  */
@@ -35,7 +35,7 @@ final class MyToken {
         return new MyToken(RANDOM.nextInt(GREATEST + 1), Base64.url(nonce));
     }
 
-    /** A text of 128 random bits; null for none. */
+    /** A text of 128 random bits; null if the request has no nonce. */
     @Nullable String nonce() {
         return nonce;
     }

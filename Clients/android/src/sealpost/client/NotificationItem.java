@@ -3,7 +3,7 @@ package sealpost.client;
 import androidx.annotation.Nullable;
 import java.util.Date;
 
-/** A notification as its recipient fetches it. */
+/** A notification that its recipient has fetched. */
 public final class NotificationItem {
     private final long id;
     private final Json json;
@@ -20,7 +20,7 @@ public final class NotificationItem {
     }
 
     /**
-     * A notification as the server sends it, for tests and previews.
+     * Reads a notification from JSON in the form that the server sends, for tests and previews.
      *
      * @throws IllegalArgumentException if {@code Id} or {@code Read} is missing
      */
@@ -34,7 +34,7 @@ public final class NotificationItem {
         return new NotificationItem(id, json, isRead, createdAt, expiresAt);
     }
 
-    /** Null if {@code Id} or {@code Read} is missing or of another type. */
+    /** Reads a notification; null if {@code Id} or {@code Read} is missing or of another type. */
     static @Nullable NotificationItem read(Json json) {
         Json id = json.get("Id");
         Json read = json.get("Read");
@@ -59,8 +59,8 @@ public final class NotificationItem {
     }
 
     /**
-     * The payload: a string, or any other JSON value. Null if it is read-once or must not be
-     * stored.
+     * The payload: a string, or any other JSON value. Null in a list if the payload can be fetched
+     * only once, and in the cache if it must not be stored.
      */
     public @Nullable Json payload() {
         return json.get("Payload");
@@ -85,7 +85,10 @@ public final class NotificationItem {
         return new Date(expiresAt);
     }
 
-    /** Whether the payload is read-once: show it, then call {@link PushClient#confirmTaken}. */
+    /**
+     * Whether the payload can be fetched only once: show it, then call {@link
+     * PushClient#confirmTaken}.
+     */
     public boolean isReadOnce() {
         return json.isTrue("ReadOnce");
     }
@@ -125,7 +128,7 @@ public final class NotificationItem {
         return json.hashCode();
     }
 
-    /** The text for a log, without the payload. */
+    /** A text for a log, without the payload. */
     @Override
     public String toString() {
         return "notification " + id + (isRead ? ", read" : "");

@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Calls for single notifications. Each stores its result in one commit, which also removes the
- * outbox's task.
+ * Calls for single notifications. Each call stores its result in one commit, which also removes
+ * the call's task from the outbox.
  */
 final class Notifications {
     private final PushClient client;
@@ -18,7 +18,7 @@ final class Notifications {
         this.client = client;
     }
 
-    /** Fetches a notification; returns the cached one if the server cannot be reached. */
+    /** Fetches a notification; returns the cached notification if the server cannot be reached. */
     Fetched<NotificationItem> fetch(long id) throws PushClientException {
         final Account.Snapshot before = client.account.read();
         CachedItem cached = before.entry(id);
@@ -45,10 +45,10 @@ final class Notifications {
     }
 
     /**
-     * A notification as it may be shown before its reader opens it; null if it is gone.
+     * Fetches a notification to show before the user opens it; null if the notification is gone.
      *
-     * <p>The request is a list of one id, since a list has no read-once payloads: fetching such a
-     * payload would begin its lease of a minute.
+     * <p>The request is a list of one id, since a list has no read-once payloads: a minute after a
+     * fetch of such a payload, the server erases it.
      */
     @Nullable NotificationItem preview(long id) throws PushClientException {
         long before = client.account.read().commit;
@@ -143,8 +143,8 @@ final class Notifications {
         Request request = new Request("POST", Paths.NOTIFICATIONS);
         if (client.options.app() != null) request.parameter("app", client.options.app());
         request.idempotencyKey = '"' + key + '"';
-        // A string is the short form; other values need the long one, whose answer has another
-        // form.
+        // A string can be the whole body; any other value must be the body's member {@code
+        // Payload}, and the answer then has another form.
         request.body = payload.kind() == Json.Kind.STRING ? payload : Json.object().with("Payload", payload);
         Answer answer = client.api.call(request, deadline);
         Json json = answer.json;
@@ -168,7 +168,8 @@ final class Notifications {
     }
 
     /**
-     * Stores an answer's item as far as that is allowed, unless a newer one was stored meanwhile.
+     * Stores the notification of an answer, without its payload if that must not be stored, unless
+     * a newer state was stored meanwhile.
      */
     private void take(
             final Answer answer,

@@ -14,7 +14,10 @@ import sealpost.client.UnreadablePayloadException.Reason;
 public final class OpenedPayload {
     private static final String VERSION = "sealpost-e2e.1.1";
     private static final int ENTRY = DeviceKey.ID + 130;
-    /** A payload can be scheduled 30 days ahead, and then waits 30 days. In seconds. */
+    /**
+     * The longest accepted age of a payload, in seconds: a payload can be scheduled 30 days ahead,
+     * and the server then stores it for up to 30 days.
+     */
     private static final long LONGEST_LIFE = 61 * 86_400;
     private static final long CLOCK_SKEW = 86_400;
 
@@ -28,7 +31,7 @@ public final class OpenedPayload {
             this.reason = reason;
         }
 
-        /** The opened payload; throws if it cannot be used. */
+        /** The opened payload; throws if the payload cannot be used. */
         public OpenedPayload get() throws UnreadablePayloadException {
             if (opened == null) throw new UnreadablePayloadException(reason == null ? Reason.UNREADABLE : reason);
             return opened;
@@ -56,14 +59,17 @@ public final class OpenedPayload {
     }
 
     /**
-     * The sender's id of the message. The server could deliver a message twice:
-     * {@link PushClient#openPayload} refuses that.
+     * The id that the sender has given the message. A dishonest server could deliver a message
+     * twice: {@link PushClient#openPayload} refuses the second delivery.
      */
     public String message() {
         return message;
     }
 
-    /** The sender's time, in seconds since 1970. An id need not be remembered for longer than 61 days after it. */
+    /**
+     * When the message was sent by the sender's clock, in seconds since 1970. The id of a message
+     * need not be remembered for longer than 61 days after this time.
+     */
     public long sentAt() {
         return sentAt;
     }
@@ -119,7 +125,7 @@ public final class OpenedPayload {
         return null;
     }
 
-    /** The nonce is zeros, since each key encrypts once. */
+    /** The nonce is all zeros, since each key encrypts only one text. */
     private static byte[] decrypt(byte[] key, byte[] content, String header) throws GeneralSecurityException {
         Cipher cipher = Cipher.getInstance("AES/GCM/NoPadding");
         cipher.init(Cipher.DECRYPT_MODE, new SecretKeySpec(key, "AES"), new GCMParameterSpec(128, new byte[12]));

@@ -12,7 +12,7 @@ import javax.net.ssl.KeyManager;
 import javax.net.ssl.X509TrustManager;
 import sealpost.client.ResponseVerifier.Coverage;
 
-/** The server, the proof that its answers carry, and optional settings. */
+/** The server, the proof that its answers must have, and optional settings. */
 public final class Options {
     /** The clock, which tests replace. */
     interface Clock {
@@ -47,12 +47,13 @@ public final class Options {
     };
 
     /**
-     * @param server the server's URL, which may have a path, such as behind a proxy with several
-     *     servers
+     * @param server the server's URL, which may have a path, for example if one proxy forwards to
+     * several servers
      * @param signatures {@link Signatures#pinned}, or {@link Signatures#unsigned} if the app needs
      *     no proof
-     * @throws IllegalArgumentException if the URL is unreadable or has no host; also for an
-     *     {@code http} URL of another host than this device, or with pinned keys
+     * @throws IllegalArgumentException if the URL is unreadable or has no host; also for an {@code
+     *     http} URL of another host than this device, and for any {@code http} URL with pinned
+     *     keys
      */
     public Options(String server, Signatures signatures) {
         this(url(server), signatures);
@@ -109,30 +110,31 @@ public final class Options {
                 if (digit < '0' || digit > '9') return false;
                 number = number * 10 + digit - '0';
             }
-            // Some resolvers read a leading zero as octal.
+            // A leading zero is refused, because some resolvers read such a number as octal.
             if (number > 255 || !part.equals(Integer.toString(number))) return false;
         }
         return true;
     }
 
     /**
-     * The largest clock skew between server and device where a server of an earlier version signs;
-     * 300 seconds by default. Others sign the request's nonce, which makes the clock irrelevant.
+     * The largest accepted difference between the clocks of server and device; 300 seconds by
+     * default. It applies only to servers of earlier versions. Newer servers sign the request's
+     * nonce, so the clocks do not matter.
      */
     public Options signatureToleranceSeconds(int seconds) {
         toleranceMillis = seconds * 1000L;
         return this;
     }
 
-    /** The timeout of one call with all of its requests; 30 seconds by default. */
+    /** The time limit of one call with all of its requests; 30 seconds by default. */
     public Options deadlineMillis(long millis) {
         deadlineMillis = millis;
         return this;
     }
 
     /**
-     * The largest body of an answer in bytes, 4 MiB by default: more than any answer of a server
-     * with its default limits.
+     * The maximum number of bytes of an answer's body, 4 MiB by default. No answer is longer if
+     * the server has its default limits.
      */
     public Options answerLimit(int bytes) {
         answerLimit = bytes;
@@ -140,8 +142,9 @@ public final class Options {
     }
 
     /**
-     * The app of this client, if the server sends for several. Without it the server chooses the
-     * account's only app, or, for a client with {@link #deviceKeyId}, {@code default}.
+     * The name of this client's app, if the server sends for several apps. Without a name the
+     * server chooses the account's only app. A client with {@link #deviceKeyId} then uses the app
+     * {@code default}.
      */
     public Options app(String name) {
         app = name;
@@ -149,8 +152,9 @@ public final class Options {
     }
 
     /**
-     * The id of this device's key, if it opens end-to-end payloads: each request then asks for its
-     * wrapped key.
+     * The id of this device's key, {@link DeviceKey#id}, if the device opens end-to-end payloads.
+     * Requests for notifications then also ask for the content keys that senders have encrypted
+     * for this device.
      */
     public Options deviceKeyId(String id) {
         deviceKeyId = id;
@@ -158,9 +162,9 @@ public final class Options {
     }
 
     /**
-     * Lets several accounts share this device. Each registers the same handle without replacing
-     * the others. Each push carries a hint that identifies its account, for
-     * {@link PushClient#isRecipient}.
+     * Lets several accounts share this device. Each account registers the same handle, and no
+     * registration replaces another account's. Each push has a hint that identifies its account,
+     * for {@link PushClient#isRecipient}.
      */
     public Options deviceShared(boolean isShared) {
         isDeviceShared = isShared;
@@ -168,10 +172,10 @@ public final class Options {
     }
 
     /**
-     * Accepts only server certificates that have one of these keys and that the platform trusts.
+     * Accepts only server certificates that have one of these keys, and that the platform trusts.
      *
-     * <p>For keys of a certificate authority use {@code <pin-set>} of Android's Network Security
-     * Configuration.
+     * <p>To pin the keys of a certificate authority, use {@code <pin-set>} of Android's Network
+     * Security Configuration.
      *
      * @param sha256 the SHA-256 of a SubjectPublicKeyInfo in base64, as in RFC 7469
      * @throws IllegalArgumentException if a pin is unreadable, or for an {@code http} URL, which
@@ -187,15 +191,18 @@ public final class Options {
         return this;
     }
 
-    /** Verifies certificates in the platform's place, such as for a private authority. */
+    /**
+     * Sets the manager that verifies certificates in place of the platform, for example for a
+     * private certificate authority.
+     */
     public Options trustManager(X509TrustManager manager) {
         trustManager = manager;
         return this;
     }
 
     /**
-     * The certificate that the client shows to a server or proxy that asks for one, such as that
-     * of {@code KeyChain}, through an {@code X509KeyManager}.
+     * Sets the manager of the certificate that the client presents to a server or proxy that asks
+     * for one. For a certificate of {@code KeyChain}, pass an {@code X509KeyManager}.
      */
     public Options clientCertificate(KeyManager manager) {
         clientCertificate = manager;
@@ -208,7 +215,7 @@ public final class Options {
         return this;
     }
 
-    /** Observes all requests, for logs and counters. */
+    /** Sets an observer of all requests, for logs and counters. */
     public Options observer(Observer observer) {
         this.observer = observer;
         return this;
@@ -232,10 +239,11 @@ public final class Options {
     }
 
     /**
-     * The demand for a signature; null if answers are unsigned.
+     * The value of {@code Accept-Signature}; null if answers are unsigned.
      *
-     * <p>It also accepts a signature without the nonce, since earlier servers know none. While the
-     * client does not know its account, it accepts the coverage of earlier servers, too.
+     * <p>It also allows a signature without the nonce, which servers of earlier versions do not
+     * know. As long as the client does not know its account, it also allows a signature that does
+     * not cover the account.
      */
     @Nullable String acceptSignature(@Nullable String account, @Nullable String nonce) {
         if (!isSigned()) return null;
@@ -258,20 +266,23 @@ public final class Options {
         return answerLimit;
     }
 
-    /** The app of the stored state; null if the client names none. */
+    /** The app to which the stored state belongs; null if the client names no app. */
     @Nullable String ownApp() {
         return app;
     }
 
     /**
-     * The app that requests name. End-to-end payloads are bound to it, so the server must not
-     * choose one for them.
+     * The app that each request names; null leaves the choice to the server. End-to-end payloads
+     * are bound to an app, so a client that opens them always names its app.
      */
     @Nullable String app() {
         return app == null && deviceKeyId != null ? DEFAULT_APP : app;
     }
 
-    /** The request, which asks for this device's wrapped keys. */
+    /**
+     * Adds to a request the parameter that asks for the content keys that senders have encrypted
+     * for this device.
+     */
     Request withKey(Request request) {
         return deviceKeyId == null ? request : request.parameter("key", deviceKeyId);
     }

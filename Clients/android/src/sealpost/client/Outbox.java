@@ -10,18 +10,22 @@ import java.util.UUID;
 import sealpost.client.Index.Task;
 
 /**
- * The user's actions that do not wait for the network. The client stores them and shows them as
- * done; the next {@link PushClient#sync} or {@link #flush} sends them.
+ * The tasks of the user that do not wait for the network, such as a dismissal. The client stores
+ * them and shows them as done; the next {@link PushClient#sync} or {@link #flush} sends them to
+ * the server.
  *
- * <p>Each task has one key in all attempts, even after a crash, so that the server performs it
- * only once.
+ * <p>All attempts of a task have the same key, even after a crash, so that the server carries it
+ * out only once.
  */
 public final class Outbox {
     private static final int MAXIMUM_TASKS = 500;
     private static final int MAXIMUM_FAILED = 100;
-    /** The longest stored code; the server's are shorter. */
+    /** The maximum length of a stored code. The server's codes are shorter. */
     private static final int MAXIMUM_CODE = 128;
-    /** How long a retry is safe: the server stores the key of a sent notification for a day. */
+    /**
+     * How long a retry is safe, in milliseconds: the server stores the key of a sent notification
+     * for a day.
+     */
     private static final long KEY_LIFETIME = 23 * 3_600_000L;
 
     private final PushClient client;
@@ -30,12 +34,12 @@ public final class Outbox {
         this.client = client;
     }
 
-    /** A task that the server has refused, or that may or may not have been done. */
+    /** A task that the server has refused, or whose outcome is unknown. */
     public static final class Failure {
         private final String key;
         private final @Nullable String code;
 
-        /** A failed task, for tests. */
+        /** Creates a failed task, for tests. */
         public Failure(String key, @Nullable String code) {
             this.key = key;
             this.code = code;
@@ -47,8 +51,8 @@ public final class Outbox {
         }
 
         /**
-         * The code of the server's refusal; null if the first attempt is over 23 hours old and may
-         * have arrived.
+         * The code of the server's refusal; null if the first attempt was more than 23 hours ago
+         * and may have reached the server.
          */
         public @Nullable String code() {
             return code;
@@ -65,7 +69,7 @@ public final class Outbox {
         add(new Task(Task.Kind.DISMISS, key(), id, null, 0), null);
     }
 
-    /** Sends a payload to the caller's own devices, and returns the key of the task. */
+    /** Sends a payload to the user's own devices, and returns the key of the task. */
     public String send(Json payload) throws PushClientException {
         Task task = new Task(Task.Kind.SEND, key(), 0, null, 0);
         add(task, payload);
@@ -87,7 +91,7 @@ public final class Outbox {
             public @Nullable Void make(Draft draft) throws PushClientException {
                 List<Task> tasks = draft.index.outbox;
                 if (payload == null) {
-                    // A new change of a notification replaces the earlier ones.
+                    // A new task for a notification replaces the earlier tasks for it.
                     for (Task other : new ArrayList<>(tasks)) {
                         if (other.payload == null && other.id == task.id) tasks.remove(other);
                     }
@@ -112,7 +116,7 @@ public final class Outbox {
         return failed;
     }
 
-    /** Removes a failed task, once the user knows about it. */
+    /** Removes a failed task. Call this after the app has told the user. */
     public void discard(final Failure failure) throws PushClientException {
         client.account.change(new Account.Change<Void>() {
             @Override

@@ -3,8 +3,8 @@ package sealpost.client;
 import androidx.annotation.Nullable;
 
 /**
- * The identifier of the client's account, which each answer must have. It is stored with the
- * account.
+ * The identifier of the client's account, which each answer must have. The identifier is stored
+ * with the account's other state.
  */
 final class OwnAccount {
     /** Null if nothing is stored, such as for the requests that report a sign-out. */
@@ -17,7 +17,7 @@ final class OwnAccount {
         this.known = known;
     }
 
-    /** The identifier; null while unknown. */
+    /** The identifier; null as long as it is unknown. */
     @Nullable String id() {
         if (known == null && account != null) {
             String stored = account.lastIndex().account;
@@ -26,7 +26,10 @@ final class OwnAccount {
         return known;
     }
 
-    /** Stores the identifier in a first answer; false if another one is known by now. */
+    /**
+     * Stores the identifier that the first answer has named; false if another identifier is known
+     * already.
+     */
     boolean learn(final String id) {
         String decided = id;
         try {
@@ -40,7 +43,7 @@ final class OwnAccount {
                 });
             }
         } catch (PushClientException unstored) {
-            // This client still has it in memory.
+            // This client remembers the identifier in memory.
         }
         return remember(decided).equals(id);
     }

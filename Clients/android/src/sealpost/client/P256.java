@@ -8,12 +8,14 @@ import java.security.PublicKey;
 import java.security.spec.X509EncodedKeySpec;
 import java.util.Arrays;
 
-/** Points of P-256, uncompressed, and ECDSA signatures of r and s as 64 bytes. */
+/**
+ * Converts uncompressed points of P-256, and ECDSA signatures in the form of r and s, 64 bytes.
+ */
 final class P256 {
-    /** The length of a point. */
+    /** The number of bytes of a point. */
     static final int POINT = 65;
 
-    /** The SubjectPublicKeyInfo of a point (RFC 5480) before the point. */
+    /** The bytes of a SubjectPublicKeyInfo (RFC 5480) before its point. */
     private static final byte[] HEADER = {
         0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2A, (byte) 0x86, 0x48, (byte) 0xCE, 0x3D, 0x02, 0x01, 0x06, 0x08, 0x2A, (byte) 0x86, 0x48,
         (byte) 0xCE, 0x3D, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
@@ -23,7 +25,7 @@ final class P256 {
 
     private P256() {}
 
-    /** The key of a point; null if it is not on the curve. */
+    /** The key of a point; null if the point is not on the curve. */
     static @Nullable PublicKey key(byte[] point) throws GeneralSecurityException {
         if (point.length != POINT || point[0] != 4) return null;
         BigInteger x = new BigInteger(1, Arrays.copyOfRange(point, 1, 33));
@@ -43,7 +45,7 @@ final class P256 {
         return Arrays.copyOfRange(encoded, HEADER.length, encoded.length);
     }
 
-    /** A signature as Java's providers read it, a sequence of two integers. */
+    /** A signature in the form that Java's providers read, a sequence of two integers. */
     static byte[] toDer(byte[] raw) {
         byte[] r = new BigInteger(1, Arrays.copyOf(raw, 32)).toByteArray();
         byte[] s = new BigInteger(1, Arrays.copyOfRange(raw, 32, 64)).toByteArray();
@@ -51,13 +53,13 @@ final class P256 {
             new byte[] {0x30, (byte) (4 + r.length + s.length), 0x02, (byte) r.length}, r, new byte[] {0x02, (byte) s.length}, s);
     }
 
-    /** A signature that a provider has made. */
+    /** Converts a signature that a Java provider has made. */
     static byte[] fromDer(byte[] der) {
         int first = der[3];
         return join(fixed(Arrays.copyOfRange(der, 4, 4 + first)), fixed(Arrays.copyOfRange(der, 6 + first, der.length)));
     }
 
-    /** The last 32 bytes of a number: a leading zero keeps it positive. */
+    /** The last 32 bytes of a number, which may have a leading zero byte for its sign. */
     static byte[] fixed(byte[] number) {
         byte[] fixed = new byte[32];
         int length = Math.min(number.length, 32);

@@ -9,13 +9,13 @@ import java.util.Map;
 /** One answer to {@code GET /api/notifications}. */
 final class Page {
     /**
-     * The longest cursor, in bytes of UTF-8; the server's have about 40. A longer one would leave
-     * no room in the index.
+     * The longest accepted cursor, in bytes of UTF-8. The server's cursors have about 40 bytes; a
+     * very long cursor would leave no room in the index.
      */
     private static final int MAXIMUM_CURSOR = 1024;
 
     final List<CachedItem> cached = new ArrayList<>();
-    /** Items whose payload is shown only once, and not stored. */
+    /** Notifications whose payloads must not be stored, with these payloads. */
     final Map<Long, NotificationItem> unstored = new LinkedHashMap<>();
 
     final List<Long> deleted = new ArrayList<>();
@@ -46,8 +46,8 @@ final class Page {
             read.add(item);
             hasReason |= item.isReadOnce() || item.isNeverStored();
         }
-        // If the answer forbids storing and no item of it does, the client stores no payload of the
-        // page.
+        // If the answer forbids storing, but none of its notifications does, the client stores no
+        // payload of the page.
         boolean storesNothing = answer.isNoStore && !hasReason;
         for (NotificationItem item : read) {
             boolean isStorable = !storesNothing && !item.isReadOnce() && !item.isNeverStored();

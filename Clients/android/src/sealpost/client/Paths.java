@@ -51,7 +51,7 @@ final class Paths {
         return route.toString();
     }
 
-    /** The caller has checked the id, which becomes a part of a path. */
+    /** The path of a registration. The caller must have checked the id. */
     static String registration(String id) {
         return REGISTER + "/" + id;
     }

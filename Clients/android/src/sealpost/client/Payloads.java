@@ -3,7 +3,7 @@ package sealpost.client;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Opens end-to-end payloads, and recognizes repeated messages. */
+/** Opens end-to-end payloads, and recognizes messages that have arrived before. */
 final class Payloads {
     private final PushClient client;
 

@@ -17,8 +17,8 @@ import javax.net.ssl.X509ExtendedTrustManager;
 import javax.net.ssl.X509TrustManager;
 
 /**
- * Trusts certificates that the platform trusts, if the server's own has a pinned key. Decides
- * before the client sends anything.
+ * Trusts a certificate chain if the platform trusts it and the server's own certificate has a
+ * pinned key. The decision comes before the client sends anything.
  */
 final class PinnedTrust extends X509ExtendedTrustManager {
     private final X509TrustManager trusted;
@@ -51,7 +51,8 @@ final class PinnedTrust extends X509ExtendedTrustManager {
     }
 
     /**
-     * Compares the first certificate only, whose key the peer has proved to hold.
+     * Compares only the key of the first certificate: the peer has proved that it has the private
+     * key.
      *
      * <p>The peer may send other certificates that are not part of the path to a trusted root.
      */
@@ -67,7 +68,8 @@ final class PinnedTrust extends X509ExtendedTrustManager {
     }
 
     /**
-     * Passes the socket on: Android takes the host from it, and the configuration for that host.
+     * Passes on the socket: Android takes from it the host, and finds the configuration for that
+     * host.
      */
     @Override
     public void checkServerTrusted(X509Certificate[] chain, String type, Socket socket) throws CertificateException {

@@ -29,8 +29,8 @@ public final class PlatformVerifier implements Verifier {
     private PlatformVerifier() {}
 
     /**
-     * The platform's verifier; null if it has none that accepts a valid signature and refuses an
-     * invalid one.
+     * The platform's verifier; null if the platform has no Ed25519, or its verifier accepts an
+     * invalid signature.
      */
     public static @Nullable Verifier find() {
         PlatformVerifier verifier = new PlatformVerifier();

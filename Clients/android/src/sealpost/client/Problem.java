@@ -10,7 +10,7 @@ public final class Problem {
     private final int status;
     private final @Nullable String detail;
 
-    /** A refusal with a code of docs/errors.md, for tests. */
+    /** Creates a refusal with a code of docs/errors.md, for tests. */
     public Problem(String code, String title, int status, @Nullable String detail) {
         this.code = code;
         this.title = title;
@@ -43,7 +43,7 @@ public final class Problem {
         return status;
     }
 
-    /** The cause of this error, for humans. */
+    /** The cause of this error, as a text for people. */
     public @Nullable String detail() {
         return detail;
     }

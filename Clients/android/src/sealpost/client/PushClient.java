@@ -24,10 +24,10 @@ import java.util.concurrent.CopyOnWriteArrayList;
  * Fetched<Inbox> inbox = client.sync();         // everything missed
  * }</pre>
  *
- * <p>Calls block, may run concurrently on any number of threads, and each ends within
- * {@link Options#deadlineMillis}. Calls that need the network throw {@link IllegalStateException} on
- * Android's main thread. An answer that does not echo its request's {@code MyToken}, or
- * lacks a signature though keys are pinned, is an {@link Interference}.
+ * <p>Calls block, may run concurrently on any number of threads, and each ends within {@link
+ * Options#deadlineMillis}. Calls that need the network throw {@link IllegalStateException} on
+ * Android's main thread. If an answer does not echo its request's {@code MyToken}, or has no
+ * signature although keys are pinned, the call throws an {@link Interference}.
  */
 public final class PushClient {
     private static final long WEEK = 7 * 86_400_000L;
@@ -40,12 +40,15 @@ public final class PushClient {
     private final Outbox outbox = new Outbox(this);
     private final Devices devices = new Devices(this);
     private final Payloads payloads = new Payloads(this);
-    /** Whether this client has seen its registration at the server. */
+    /** Whether the server has confirmed to this client that the registration exists. */
     private volatile boolean isRegistrationChecked = false;
 
     private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
 
-    /** The stored state belongs to server, account and app, and to whether answers are signed. */
+    /**
+     * Creates a client. Clients share stored state if they have the same server, account and app,
+     * and if both or neither require signatures.
+     */
     public PushClient(Options options, Credentials credentials, Store store) {
         this.options = options;
         this.store = store;
@@ -60,13 +63,13 @@ public final class PushClient {
     /**
      * The cached inbox, at once and without network.
      *
-     * <p>A client's first call reads all entries; later calls read only new ones.
+     * <p>A client's first call reads all entries; later calls read only new entries.
      */
     public Inbox cachedInbox() throws PushClientException {
         return inbox(Collections.<Long, NotificationItem>emptyMap());
     }
 
-    /** A cached notification with its payload; null if there is none. */
+    /** A cached notification with its payload; null if the notification is not cached. */
     public @Nullable NotificationItem cachedNotification(long id) throws PushClientException {
         Account.Snapshot now = account.read();
         CachedItem cached = now.entry(id);
@@ -77,13 +80,13 @@ public final class PushClient {
     }
 
     /**
-     * The changes since a consumer with that name last confirmed changes, in any process of the
-     * app.
+     * The changes by any process of the app since the last changes that a consumer has confirmed.
+     * A consumer is a part of the app that reads the changes.
      *
-     * <p>The first call returns everything. Changes repeat until confirmed, so neither a crash nor
-     * a failure between pages loses any.
+     * <p>The first call for a consumer returns everything. Later calls return changes again until
+     * the consumer confirms them, so no change is lost in a crash.
      *
-     * @param consumer a name of at most 128 characters
+     * @param consumer the name of the consumer, of at most 128 characters
      */
     public InboxChanges changes(String consumer) throws PushClientException {
         if (consumer.length() > 128) throw new IllegalArgumentException("the name of a consumer is too long");
@@ -105,8 +108,8 @@ public final class PushClient {
     }
 
     /**
-     * Records that a consumer has processed these changes. The client stores the marks of the 16
-     * consumers that confirmed last; others receive everything again.
+     * Records that a consumer has processed these changes. The client remembers the 16 consumers
+     * with the latest confirmations; other consumers receive everything again.
      */
     public void confirm(final InboxChanges changes) throws PushClientException {
         account.cache(new Account.Change<Void>() {
@@ -114,7 +117,8 @@ public final class PushClient {
             public @Nullable Void make(Draft draft) {
                 Long mark = draft.index.marks.get(changes.consumer);
                 if (mark != null && mark >= changes.upTo) return null;
-                // Removing it first moves the mark to the end: the order is that of confirmation.
+                // The mark is removed first, so that it is then at the end: the order is that of
+                // the confirmations.
                 draft.index.marks.remove(changes.consumer);
                 draft.index.marks.put(changes.consumer, changes.upTo);
                 return null;
@@ -138,8 +142,9 @@ public final class PushClient {
     /**
      * Sends the outbox's tasks, and fetches all changes.
      *
-     * <p>When the network fails or interferes, or the server is busy, this returns the cached
-     * inbox and the reason. On a full disk the client goes on in memory, and writes later.
+     * <p>If the network fails or changes answers, or the server is busy, the call returns the
+     * cached inbox and the reason. On a full disk the client continues in memory, and writes the
+     * changes later.
      */
     public Fetched<Inbox> sync() throws PushClientException {
         Deadline deadline = options.deadline();
@@ -173,13 +178,13 @@ public final class PushClient {
     }
 
     /**
-     * Fetches a notification by the id of its push, for its reader; {@link #preview} is for a
-     * notification on the screen.
+     * Fetches a notification by the id of its push when the user opens it. To show a push on the
+     * screen, call {@link #preview}.
      *
      * <p>Returns the cached notification if the server cannot be reached. If the server says that
-     * it is gone, the client deletes its copy and throws. A read-once payload is not cached, and
-     * the server returns it again for one minute only: show or store it, then call
-     * {@link #confirmTaken}.
+     * the notification is gone, the client deletes its copy and throws. The client does not cache
+     * a payload that can be fetched only once. The server returns such a payload for one minute
+     * after the first fetch: show or store it, then call {@link #confirmTaken}.
      */
     public Fetched<NotificationItem> notification(long id) throws PushClientException {
         try {
@@ -193,9 +198,9 @@ public final class PushClient {
      * The notification of a push, to show on the screen; null if it was recalled or dismissed, or
      * has expired.
      *
-     * <p>This does not fetch a read-once payload, so that the opened app still can:
-     * {@link NotificationItem#payload} is null. If the server cannot be reached, it returns the cached
-     * notification, or throws.
+     * <p>The call does not fetch a read-once payload, so that the app can still fetch it when the
+     * user opens it: {@link NotificationItem#payload} is then null. If the server cannot be
+     * reached, the call returns the cached notification; without one it throws.
      */
     public @Nullable NotificationItem preview(long id) throws PushClientException {
         try {
@@ -208,7 +213,7 @@ public final class PushClient {
     /**
      * Confirms that a read-once payload has arrived, so that the server erases it at once.
      *
-     * <p>Otherwise the server erases it a minute after the first fetch.
+     * <p>Without this call the server erases the payload a minute after the first fetch.
      */
     public void confirmTaken(long id) throws PushClientException {
         notifications.confirmTaken(id);
@@ -216,8 +221,8 @@ public final class PushClient {
     }
 
     /**
-     * Marks a notification as read or unread, now; {@link Outbox#markRead} does not wait for the
-     * network.
+     * Marks a notification as read or unread at the server; throws without a network. {@link
+     * Outbox#markRead} does not wait for the network.
      */
     public NotificationItem markRead(long id, boolean isRead) throws PushClientException {
         NotificationItem item = notifications.mark(id, isRead, null, options.deadline());
@@ -236,8 +241,8 @@ public final class PushClient {
     }
 
     /**
-     * Dismisses a notification on all of the user's devices, now; {@link Outbox#dismiss} does not
-     * wait for the network.
+     * Dismisses a notification on all of the user's devices; throws without a network. {@link
+     * Outbox#dismiss} does not wait for the network.
      */
     public void dismiss(long id) throws PushClientException {
         notifications.dismiss(id, null, options.deadline());
@@ -245,10 +250,11 @@ public final class PushClient {
     }
 
     /**
-     * Sends a payload to the caller's own devices, now, and returns the stored notification.
+     * Sends a payload to the user's own devices, and returns the notification that the server has
+     * stored; throws without a network.
      *
-     * @param key the same for each attempt, such as a random UUID; the server stores it for 24
-     *     hours
+     * @param key a text that is the same for each attempt, such as a random UUID; the server
+     * stores it for 24 hours
      */
     public NotificationItem send(Json payload, String key) throws PushClientException {
         return notifications.post(payload, key, options.deadline());
@@ -257,7 +263,7 @@ public final class PushClient {
     /**
      * Opens the end-to-end payload of a notification as {@link #openPayloads} does.
      *
-     * @throws UnreadablePayloadException if it cannot be used
+     * @throws UnreadablePayloadException if the payload cannot be used
      */
     public OpenedPayload openPayload(NotificationItem item, DeviceKeys keys, List<String> senders)
         throws UnreadablePayloadException, PushClientException {
@@ -267,13 +273,15 @@ public final class PushClient {
     /**
      * Opens the end-to-end payloads of notifications, and stores the ids of their messages.
      *
-     * <p>A message that came with another notification before is {@code REPLAYED}. A clear payload is
-     * {@code NOT_ENCRYPTED}: an app that requires encryption shows none. The payloads must be for
-     * {@link Options#app}. Signing out forgets the messages: make new keys for the next session.
+     * <p>The result is {@code REPLAYED} if the message has already arrived with another
+     * notification. It is {@code NOT_ENCRYPTED} for an unencrypted payload: an app that requires
+     * encryption does not show it. The payloads must be for {@link Options#app}. Signing out
+     * deletes the stored ids of messages. So create new keys for the next session: old messages
+     * are not encrypted for them.
      *
      * @param items notifications that this client has fetched
      * @param senders the public keys of the backends that the app trusts, 87 characters each
-     * @return a result for each item, in their order
+     * @return a result for each item, in the order of {@code items}
      */
     public List<OpenedPayload.Result> openPayloads(List<NotificationItem> items, DeviceKeys keys, List<String> senders)
         throws PushClientException {
@@ -293,9 +301,9 @@ public final class PushClient {
     // Device and session
 
     /**
-     * Registers this device, and returns its id at the server.
+     * Registers this device, and returns the id of its registration.
      *
-     * @param platform the name of one of the server's senders, such as {@code fcm}
+     * @param platform the name of a sender in the server's configuration, such as {@code fcm}
      * @param handle the provider's token for this device
      */
     public String register(String platform, String handle, Collection<String> tags) throws PushClientException {
@@ -305,14 +313,16 @@ public final class PushClient {
     }
 
     /**
-     * Registers this device if a value or the session has changed, or a week has passed.
+     * Registers this device if the handle, the platform, the tags or the session have changed, or
+     * a week has passed.
      *
-     * <p>Otherwise a client's first call asks the server whether the registration still exists, and
-     * later calls send no request. The server retires a registration whose provider reports that it
-     * is gone.
+     * <p>Otherwise the first call of each client asks the server whether the registration still
+     * exists, and later calls send no request. The server ends a registration if the provider
+     * reports that the device is gone.
      *
-     * <p>The server removes the device of a session that ends by a new password, an administrator
-     * or a sign-out. Call this at each start, and after signing in.
+     * <p>The registration also ends with its session, for example because of a new password, an
+     * administrator or a sign-out. Call this function at each start of the app, and after signing
+     * in.
      */
     public String registerIfNeeded(String platform, String handle, Collection<String> tags) throws PushClientException {
         Registration registration = new Registration(this, platform, handle, tags);
@@ -331,7 +341,8 @@ public final class PushClient {
             return true;
         } catch (PushClientException unanswered) {
             if (unanswered.reason() == PushClientException.Reason.SIGNED_OUT) throw unanswered;
-            // The next start asks again.
+            // Without the server's answer the registration counts as valid, and the next call asks
+            // again.
             return false;
         }
     }
@@ -340,8 +351,8 @@ public final class PushClient {
      * Whether a push is for this client's account, whose registration made the push's hint. A push
      * without a hint is for an account that does not share its device.
      *
-     * <p>At most one of an app's clients is the recipient. If none is, show nothing and fetch
-     * nothing: the account has signed out, or a stranger has registered this device.
+     * <p>A push is for at most one of an app's clients. If it is for no client, show nothing and
+     * fetch nothing: the account has signed out, or somebody else has registered this device.
      */
     public boolean isRecipient(PushMessage push) throws PushClientException {
         String hint = push.accountHint();
@@ -354,12 +365,13 @@ public final class PushClient {
      * Signs in with a password, and stores the token, encrypted, for clients with
      * {@link Credentials#stored}.
      *
-     * <p>The client sends the password once the server has asked for it. {@link #signOut} removes
-     * the token and the inbox in one step. A token expires and can be revoked: later calls then
-     * throw {@link PushClientException.Reason#UNAUTHORIZED}, and the user signs in again.
+     * <p>The client sends the password only after the server has asked for it. {@link #signOut}
+     * removes the token and the inbox in one step. A token expires and can be revoked: later calls
+     * then throw {@link PushClientException.Reason#UNAUTHORIZED}, and the user signs in again.
      *
-     * <p>This client, and others with the same store and name, then accept answers for that
-     * account only. A sign-in to a different account removes the stored state of the old one.
+     * <p>From then on, this client and others with the same store and name accept only answers for
+     * the session's account. If the session belongs to another account than before, the client
+     * removes the stored state of the old account.
      */
     public Session signIn(String username, String password) throws PushClientException {
         Api api = new Api(options, Credentials.challenged(username, password), this.api.own());
@@ -369,10 +381,10 @@ public final class PushClient {
     }
 
     /**
-     * Signs in with a code of the server or of the app's backend, for users without a password, and
-     * stores the token as {@link #signIn(String, String)} does. A code works once.
+     * Signs in with a one-time code from an administrator or from the app's backend, for users
+     * without a password. Stores the token as {@link #signIn(String, String)} does.
      *
-     * <p>The server's answer decides whose account it is, since a code names none.
+     * <p>A code does not name an account; the server's answer does.
      */
     public Session enrol(String code) throws PushClientException {
         // Throws for a client that has signed out.
@@ -391,10 +403,10 @@ public final class PushClient {
     }
 
     /**
-     * Sets a new password of the user.
+     * Changes the user's password from {@code current} to {@code replacement}.
      *
-     * <p>This ends all sessions of the user, this one included: sign in again with the new password,
-     * and register the device.
+     * <p>The server then ends all sessions of the user, including this one, and the registrations
+     * of their devices. So sign in again with the new password, and register this device again.
      */
     public void changePassword(String current, String replacement) throws PushClientException {
         Request request = new Request("PUT", Paths.PASSWORD);
@@ -425,7 +437,7 @@ public final class PushClient {
         try {
             api.own().begin(session.account(), storedToken);
         } catch (PushClientException unstored) {
-            // The token is lost, so its session must end.
+            // The token could not be stored, so nobody could use the session: the client ends it.
             Json order = signOuts().order("Bearer " + session.token(), null, api.account(), session.account());
             signOuts().finishOnce(order, options.deadline());
             throw unstored;
@@ -437,24 +449,24 @@ public final class PushClient {
      * can be reached.
      *
      * <p>The client first removes the inbox and the stored token, which needs no free space and no
-     * network. Every later call of this account's clients throws
-     * {@link PushClientException.Reason#SIGNED_OUT}. It then stores the order to end session and device
-     * until the server has done so. If the disk is still full, it asks the server once. If the
-     * token can no longer end the device, the first {@link #sync} of the account's next sign-in
-     * does.
+     * network. Every later call of this account's clients throws {@link
+     * PushClientException.Reason#SIGNED_OUT}. Then the client stores an order to end the session
+     * and the device, until the server has ended both. If the disk is still full, the client asks
+     * the server only once. If the token can no longer end the device, the first {@link #sync} of
+     * the account's next session ends it.
      *
-     * @return whether the server has ended session and device; if not, call
-     *     {@link #finishSignOuts} when there is a network
+     * @return whether the server has confirmed the end of session and device; if not, call {@link
+     * #finishSignOuts} when there is a network
      */
     public boolean signOut() throws PushClientException {
-        // Before anything is removed.
+        // This check comes before anything is removed.
         MainThread.refuse();
         Index cached = account.lastIndex();
         String accountId = api.own().id();
         account.remove();
         notifyListeners();
         Deadline deadline = options.deadline();
-        // The app's provider may be slow, so the inbox is removed before.
+        // The inbox is removed before this line, because the app's token provider may be slow.
         String authorization = cached.token == null ? api.lastAuthorization(deadline) : "Bearer " + cached.token;
         Json order = signOuts().order(authorization, cached.registration, api.account(), accountId);
         try {
@@ -478,7 +490,10 @@ public final class PushClient {
         return store;
     }
 
-    /** Reports pending sign-outs to the server. Returns whether it has ended all of them. */
+    /**
+     * Reports pending sign-outs to the server. Returns whether the server has confirmed all of
+     * them.
+     */
     public static boolean finishSignOuts(Options options, Store store) throws PushClientException {
         return finishSignOuts(options, store, options.deadline());
     }
@@ -507,8 +522,8 @@ public final class PushClient {
             for (long id : now.index.entries.keySet()) {
                 if (!facts.containsKey(id)) missing.add(id);
             }
-            // A commit during the read may have replaced the missing contents. Otherwise they are
-            // damaged.
+            // A commit during the read may have replaced the missing contents. If there was no
+            // commit, the contents are damaged.
             boolean isConclusive = missing.isEmpty() || account.read().commit == now.commit;
             if (isConclusive && !missing.isEmpty()) fetchAgain(missing, now.commit);
             if (!missing.isEmpty() && attempt < 100) continue;
@@ -516,7 +531,9 @@ public final class PushClient {
         }
     }
 
-    /** The latest content of an entry whose file is missing; null if it is gone or damaged. */
+    /**
+     * The latest content of an entry whose file is missing; null if the entry is gone or damaged.
+     */
     @Nullable CachedItem replacement(Facts facts) throws PushClientException {
         Account.Snapshot now = account.read();
         CachedItem cached = now.entry(facts.id);
@@ -530,8 +547,8 @@ public final class PushClient {
     /**
      * Drops unreadable entries and the cursor, so that the next sync fetches everything.
      *
-     * <p>The entries count as deleted: no page would name those that the server has deleted
-     * meanwhile.
+     * <p>These entries count as deleted, because no page lists notifications that the server has
+     * deleted meanwhile.
      */
     private void fetchAgain(final List<Long> ids, final long commit) throws PushClientException {
         account.cache(new Account.Change<Void>() {
@@ -549,7 +566,10 @@ public final class PushClient {
         });
     }
 
-    /** In the order of their posts: the server's times have seconds, and the index keeps the order. */
+    /**
+     * The notifications to show, in the order in which they were sent. The order is that of the
+     * index, because the server's times are in whole seconds.
+     */
     private LazyItems shown(Collection<Facts> all, Account.Snapshot state, Map<Long, NotificationItem> unstored) {
         Map<Long, Index.Task.Kind> tasks = new HashMap<>();
         for (Index.Task task : state.index.outbox) tasks.put(task.id, task.kind);

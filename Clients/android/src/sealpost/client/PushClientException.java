@@ -13,10 +13,11 @@ public final class PushClientException extends Exception {
          * date.
          */
         OFFLINE,
-        /** The answer did not arrive within the deadline: treat as offline. */
+        /** The answer did not arrive within the deadline: do the same as for {@link #OFFLINE}. */
         DEADLINE,
         /**
-         * Something between device and server answers in its place: treat as offline, and say so.
+         * Something between device and server answers in place of the server: do the same as for
+         * {@link #OFFLINE}, and tell the user.
          */
         INTERFERENCE,
         /**
@@ -28,21 +29,21 @@ public final class PushClientException extends Exception {
         PROXY,
         /** The device's clock is wrong: ask the user to set it. */
         WRONG_CLOCK,
-        /** The certificate is not the server's: another network may help. */
+        /** The certificate does not belong to the server: another network may help. */
         UNTRUSTED,
         /** The password or the token is no longer valid: sign in again. */
         UNAUTHORIZED,
-        /** This client has signed out: make a new one to sign in again. */
+        /** This client has signed out: create a new client to sign in again. */
         SIGNED_OUT,
         /**
-         * The service refuses for now, or a proxy before it cannot reach it: wait for
+         * The server refuses for now, or a proxy before the server cannot reach it: wait for
          * {@link #retryAfterSeconds}.
          */
         BUSY,
         /** The server refuses this call; {@link #problem} says why. */
         PROBLEM,
         /**
-         * The store cannot be read or written: such as on a full disk.
+         * The store cannot be read or written, for example because the disk is full.
          */
         STORAGE
     }
@@ -92,8 +93,8 @@ public final class PushClientException extends Exception {
     }
 
     /**
-     * The meaning of an answer without an echo. The load balancers of a service answer in its place
-     * during an outage.
+     * The reason for an answer without an echo, by its status. During an outage of the server its
+     * load balancers answer.
      */
     private static Reason reason(int status) {
         boolean isPortal = status >= 200 && status < 400 || status == 401 || status == 403 || status == 511;
@@ -122,24 +123,26 @@ public final class PushClientException extends Exception {
         return reason;
     }
 
-    /** The check that the answer failed; null if no answer came, or the server's own. */
+    /**
+     * The check that the answer failed; null if there was no answer, or it was the server's own.
+     */
     public @Nullable Interference interference() {
         return interference;
     }
 
-    /** The server's refusal; null if it sent none. */
+    /** The server's refusal; null if the server has not refused the call. */
     public @Nullable Problem problem() {
         return problem;
     }
 
-    /** The delay that the server asks for; negative if it does not say. */
+    /** The delay that the server asks for; negative if the server does not say how long. */
     public long retryAfterSeconds() {
         return retryAfterSeconds;
     }
 
     /**
-     * Whether the cached state is the best available: the network failed, the server is busy or
-     * failing, or the answer was not its own.
+     * Whether the client may return the cached state: the network failed, the server is busy or
+     * failing, or the answer was not the server's own.
      */
     boolean allowsCached() {
         switch (reason) {

@@ -6,8 +6,8 @@ import java.util.Map;
 /**
  * The data of a push, such as {@code RemoteMessage.getData()}.
  *
- * <p>It passed through other parties' networks: it contains no secret, and nothing in it is a text
- * to show.
+ * <p>A push passes through the networks of providers, so it contains no secret, and no text to
+ * show.
  */
 public final class PushMessage {
     private final long id;
@@ -19,7 +19,8 @@ public final class PushMessage {
     }
 
     /**
-     * Reads a push; null if it names no notification, such as one of another service of the app.
+     * Reads a push; null if it has no {@code secureId}, for example because it comes from another
+     * service.
      */
     public static @Nullable PushMessage read(Map<String, String> data) {
         String id = data.get("secureId");
@@ -32,8 +33,9 @@ public final class PushMessage {
     }
 
     /**
-     * The hint that identifies the push's account on a shared device, for
-     * {@link PushClient#isRecipient}. Null if the registration is not shared.
+     * The hint that identifies the push's account on a shared device, for {@link
+     * PushClient#isRecipient}. Null if the registration was made without {@link
+     * Options#deviceShared}.
      */
     public @Nullable String accountHint() {
         return data.get("accountHint");
@@ -45,8 +47,8 @@ public final class PushMessage {
     }
 
     /**
-     * A name that the publisher has chosen, such as {@code titleKey} or {@code channel}: look it up
-     * among the app's own.
+     * A name that the publisher has chosen, such as {@code titleKey} or {@code channel}: look up
+     * the text or channel of that name among the app's own.
      */
     public @Nullable String name(String key) {
         return data.get(key);

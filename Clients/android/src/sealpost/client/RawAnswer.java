@@ -34,19 +34,21 @@ final class RawAnswer {
         lines.add(StructuredField.trimmed(value));
     }
 
-    /** The lines of a field, whose name is in lower case. */
+    /** The lines of a field; {@code name} is in lower case. */
     List<String> lines(String name) {
         List<String> lines = fields.get(name);
         return lines == null ? new ArrayList<String>() : lines;
     }
 
-    /** The value of a field, its lines joined; null if it is missing. */
+    /** The value of a field, whose lines are joined; null if the field is missing. */
     @Nullable String field(String name) {
         List<String> lines = lines(name);
         return lines.isEmpty() ? null : StructuredField.value(lines);
     }
 
-    /** The announced length in bytes; negative if unknown. */
+    /**
+     * The number of bytes of the body according to {@code Content-Length}; negative if unknown.
+     */
     long announcedLength(Request request) {
         String coding = field("content-encoding");
         boolean isPlain = coding == null || coding.isEmpty() || coding.equalsIgnoreCase("identity");

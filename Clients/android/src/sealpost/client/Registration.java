@@ -11,7 +11,10 @@ import java.util.List;
 
 /** Registers this device, and registers it again only after a change. */
 final class Registration {
-    /** The length of SHA-256 in bytes; the name of the session follows them. */
+    /**
+     * The number of bytes of the SHA-256 in a fingerprint. After them, the fingerprint names the
+     * session.
+     */
     private static final int DIGEST = 32;
 
     private final PushClient client;
@@ -27,8 +30,8 @@ final class Registration {
     }
 
     /**
-     * The device's id at the server; null if a value or the session has changed, or the interval
-     * has passed.
+     * The id of the device's registration; null if a value or the session has changed, or the
+     * interval has passed.
      */
     @Nullable String current(long intervalMillis, Deadline deadline) throws PushClientException {
         Index index = client.account.read().index;
@@ -64,8 +67,8 @@ final class Registration {
     }
 
     /**
-     * Stores an id before the server has it, so that a sign-out names it even during the request
-     * or after a lost answer.
+     * Stores an id before the client registers under it. So the order of a sign-out names the id,
+     * even during the request or after a lost answer.
      */
     private String note(final String id) throws PushClientException {
         client.signOuts().release(id);
@@ -92,12 +95,12 @@ final class Registration {
 
     private String requestId(@Nullable String handle, Deadline deadline) throws PushClientException {
         Request request = new Request("POST", Paths.REGISTER);
-        // Each repeat would make another id.
+        // Each repetition would create another id.
         request.isRepeatable = false;
         if (handle != null) request.parameter("handle", handle);
         Answer answer = client.api.call(request, deadline);
         String id = answer.json == null ? null : answer.json.string();
-        // Checked because it becomes a part of a path.
+        // The id is checked because it becomes a part of paths.
         if (id == null || !id.matches("[A-Za-z0-9_.-]{1,128}") || id.equals(".") || id.equals("..")) {
             throw answer.unexpected("a registration id");
         }
@@ -133,7 +136,7 @@ final class Registration {
 
     /**
      * The session of a credential: the first characters of its token, as the server's lists show
-     * them. Empty for a password or another issuer's token; null without a credential.
+     * them. Empty for a password or an identity provider's token; null without a credential.
      */
     private static @Nullable byte[] session(@Nullable String authorization) {
         if (authorization == null) return null;
@@ -158,7 +161,7 @@ final class Registration {
         MessageDigest hash = Hashes.digest();
         for (String text : texts) {
             byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
-            // The length in front separates the texts: any separator may occur in one.
+            // The length in front separates the texts: any separator may occur in a text.
             hash.update((bytes.length + ":").getBytes(StandardCharsets.US_ASCII));
             hash.update(bytes);
         }

@@ -4,7 +4,7 @@ import androidx.annotation.Nullable;
 import java.io.UnsupportedEncodingException;
 import java.net.URLEncoder;
 
-/** One call of the API. */
+/** One request to the API. */
 final class Request {
     final String method;
     /** The path, absolute and percent-encoded, below the server's URL and without a query. */
@@ -12,17 +12,18 @@ final class Request {
 
     private final StringBuilder query = new StringBuilder();
     @Nullable Json body;
-    /** The validator of the cached answer. */
+    /** The validator of the cached answer, which makes the request conditional. */
     @Nullable String tag;
-    /** The key, the same for each attempt. */
+    /** The idempotency key, which is the same for each attempt. */
     @Nullable String idempotencyKey;
     /**
-     * Whether client and platform may send the request again when the server may have acted on it.
+     * Whether client and platform may send the request again, although the server may have carried
+     * out the first request.
      */
     boolean isRepeatable = true;
     /**
-     * Whether the request begins a session by name: its 201 names the account, even if the client
-     * knew another.
+     * Whether the request begins a session with a user name. A 201 to it names the session's
+     * account, which may differ from the account that the client knows.
      */
     boolean isSignIn = false;
 
@@ -45,7 +46,7 @@ final class Request {
         return this;
     }
 
-    /** The query as sent, without the question mark. */
+    /** The query as the client sends it, without the question mark. */
     String query() {
         return query.toString();
     }

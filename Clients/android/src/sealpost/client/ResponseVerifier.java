@@ -24,7 +24,8 @@ final class ResponseVerifier {
         /** Status and content of the answer; token, method, path and query of the request. */
         EXCHANGE(6),
         /**
-         * EXCHANGE, and the account of the answer. Servers of the previous version cannot sign it.
+         * The components of EXCHANGE, and the account of the answer. Servers of the previous
+         * version cannot sign the account.
          */
         ACCOUNT(7);
 
@@ -67,7 +68,8 @@ final class ResponseVerifier {
     }
 
     /**
-     * The value of {@code Accept-Signature}: the server makes the first signature that it can.
+     * The value of {@code Accept-Signature}, a list of signatures: the server makes the first of
+     * them that it can.
      *
      * @param isLessEnough whether a signature that does not cover the account is enough
      */
@@ -82,7 +84,8 @@ final class ResponseVerifier {
      * The time of the signature, in milliseconds; throws unless the signature is valid and
      * current.
      *
-     * <p>A signature with the token's nonce is current, whatever the clocks say. The algorithm is always the key's. Signatures by other keys are ignored.
+     * <p>A signature with the token's nonce is current, whatever the clocks say. The algorithm is
+     * always that of the key, whatever the signature says. Signatures by other keys are ignored.
      */
     long verify(Coverage coverage, Request request, MyToken token, RawAnswer answer, long now) throws SignatureFailure {
         FieldDictionary inputs = inputs(answer);
@@ -103,7 +106,8 @@ final class ResponseVerifier {
     }
 
     /**
-     * Whether the signature by a pinned key claims exactly that coverage. This does not verify it.
+     * Whether the signature by a pinned key claims exactly that coverage. This function does not
+     * verify the signature.
      */
     boolean covers(Coverage coverage, RawAnswer answer) {
         try {
@@ -219,8 +223,8 @@ final class ResponseVerifier {
             return created.integer * 1000;
         }
         long age = now - created.integer * 1000;
-        // The time is in whole seconds: the fraction must not count against a clock that is just
-        // within.
+        // The time is in whole seconds: the lost fraction of a second must not make a signature
+        // too old.
         if (age < -toleranceMillis || age >= toleranceMillis + 1000) {
             throw new SignatureFailure(Reason.STALE, "the signature was made " + age / 1000 + " s ago");
         }

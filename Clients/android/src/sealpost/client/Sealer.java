@@ -9,9 +9,9 @@ import javax.crypto.Cipher;
 import javax.crypto.spec.GCMParameterSpec;
 
 /**
- * AES-GCM with a nonce that the cipher chooses, as the Android Keystore requires.
+ * Encrypts with AES-GCM. The cipher chooses the nonce, as the Android Keystore requires.
  *
- * <p>Each ciphertext is bound to its place, so that a moved file does not decrypt.
+ * <p>Each ciphertext is bound to its place, so that a moved file cannot be decrypted.
  */
 final class Sealer {
     private static final int NONCE = 12;
@@ -36,8 +36,8 @@ final class Sealer {
     }
 
     /**
-     * The plaintext; null if damaged, or encrypted with another key or for another place. Throws
-     * if the key is unavailable.
+     * The plaintext; null if the ciphertext is damaged, or was encrypted with another key or for
+     * another place. Throws if the key is unavailable.
      */
     @Nullable byte[] open(byte[] sealed, String place) throws GeneralSecurityException {
         if (sealed.length < NONCE + TAG_BITS / 8) return null;

@@ -14,8 +14,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The messages that an account has opened, each with its notification. The server could deliver a
- * message again under another one.
+ * The ids of the messages that an account has opened, each with its notification's id. They are
+ * stored because the server could deliver a message again with another notification.
  */
 final class SeenMessages {
     static final int MAXIMUM = 5000;
@@ -35,7 +35,7 @@ final class SeenMessages {
     private final Map<String, Message> messages = new HashMap<>();
     private boolean isChanged = false;
 
-    /** The messages of a content; none if it is missing or damaged. */
+    /** Reads the messages of a content; a missing or damaged content counts as no messages. */
     static SeenMessages decode(@Nullable byte[] bytes) {
         SeenMessages seen = new SeenMessages();
         if (bytes == null) return seen;
@@ -68,7 +68,10 @@ final class SeenMessages {
         return isChanged;
     }
 
-    /** The notification with which a message came first. */
+    /**
+     * Records a message, unless it is recorded already. Returns the notification with which the
+     * message first arrived.
+     */
     long admit(String id, long notification, long sentAt) {
         Message seen = messages.get(id);
         if (seen != null) return seen.notification;
@@ -77,7 +80,7 @@ final class SeenMessages {
         return notification;
     }
 
-    /** Forgets the messages beyond the limit that were sent first. */
+    /** Forgets the messages that were sent first, until the limit is met. */
     void shrink() {
         if (messages.size() <= MAXIMUM) return;
         List<Message> all = new ArrayList<>(messages.values());

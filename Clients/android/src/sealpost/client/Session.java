@@ -3,16 +3,16 @@ package sealpost.client;
 import androidx.annotation.Nullable;
 import java.util.Date;
 
-/** The token from a sign-in. Discard the password. */
+/** A session that a sign-in has begun, with its token. The app can discard the password. */
 public final class Session {
-    /** Far longer than the token of any issuer. */
+    /** The maximum length of a token, much longer than any identity provider's. */
     private static final int MAXIMUM_TOKEN = 16_384;
 
     private final String token;
     private final Date expiresAt;
     private final @Nullable String account;
 
-    /** A session, for tests. */
+    /** Creates a session, for tests. */
     public Session(String token, Date expiresAt, @Nullable String account) {
         this.token = token;
         this.expiresAt = expiresAt;
@@ -32,7 +32,8 @@ public final class Session {
     }
 
     /**
-     * The account's identifier, for {@link Credentials#accountId}; null if the server has none.
+     * The account's identifier, for {@link Credentials#accountId}; null if the server has no
+     * account identifiers.
      */
     public @Nullable String account() {
         return account;

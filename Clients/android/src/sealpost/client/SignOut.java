@@ -8,7 +8,10 @@ import java.security.GeneralSecurityException;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Sign-outs that the server does not know yet, each in an encrypted file until it does. */
+/**
+ * The sign-outs that the server does not know yet. Each has an encrypted file until the server has
+ * carried it out.
+ */
 final class SignOut {
     private static final String FOLDER = "signouts";
 
@@ -32,8 +35,8 @@ final class SignOut {
     }
 
     /**
-     * An order to end session and device. Without a credential the device waits for the account's
-     * next one.
+     * Creates an order to end a session and its device. If the order has no credential, the
+     * account's next session ends the device.
      */
     Json order(
             @Nullable String authorization, @Nullable String registration, String account, @Nullable String accountId) {
@@ -67,8 +70,8 @@ final class SignOut {
     }
 
     /**
-     * Carries out the orders for this server; throws when the network fails. A device that its
-     * credential can no longer end stays.
+     * Carries out the orders for this server; throws when the network fails. If the credential of
+     * an order can no longer end the device, the order stays.
      *
      * @return whether the server has ended each device and session
      */
@@ -84,14 +87,17 @@ final class SignOut {
             if (credential == null || !options.base().equals(string(order, "Server"))) continue;
             boolean isTold = isCarriedOut(order, credential, deadline);
             if (!isTold) isDone = false;
-            // Without a device the next session has nothing to end.
+            // If the order names no device, the account's next session has nothing to end.
             if (isTold || string(order, "Registration") == null) file.delete();
             else write(file.getName(), order.replacing("Authorization", Json.NULL));
         }
         return isDone;
     }
 
-    /** Carries out an order that could not be stored; returns whether the server has. */
+    /**
+     * Carries out an order that could not be stored; returns whether the server has ended session
+     * and device.
+     */
     boolean finishOnce(Json order, Deadline deadline) {
         String credential = string(order, "Authorization");
         try {
@@ -103,24 +109,24 @@ final class SignOut {
     }
 
     private boolean isCarriedOut(Json order, String credential, Deadline deadline) throws PushClientException {
-        // Answers for other accounts do not count. If the order has no identifier, the name of its
-        // password decides.
+        // The client ignores answers for other accounts. If the order has no account identifier,
+        // the user name of its password identifies the account.
         Api api = new Api(options, Credentials.shown(credential), new OwnAccount(null, string(order, "AccountId")));
         String registration = string(order, "Registration");
         Answered device = registration == null
                 ? Answered.ENDED
                 : end(api, Paths.registration(registration), deadline);
-        // Passwords and tokens of an issuer have no session.
+        // A password and an identity provider's token have no session that the server could end.
         Answered session = credential.startsWith("Bearer ")
                 ? end(api, Paths.CURRENT_SESSION, deadline)
                 : Answered.REFUSED;
-        // A session that ends takes its device along.
+        // The end of a session also ends its device.
         return session == Answered.ENDED || session == Answered.REFUSED && device == Answered.ENDED;
     }
 
     /**
-     * Ends the account's devices that their old credential could not end, with its current
-     * credential.
+     * Uses the account's current credential to end the devices that the credentials of older
+     * sessions could not end.
      */
     void finish(Api api, String account, Deadline deadline) throws PushClientException {
         for (File file : pending()) {
@@ -133,8 +139,8 @@ final class SignOut {
     }
 
     /**
-     * Removes a device from all orders: the server assigns a handle's id again to the next
-     * sign-in.
+     * Removes a device from all orders: for the same handle, the server gives the next session the
+     * same id.
      */
     void release(String registration) throws PushClientException {
         for (File file : pending()) {

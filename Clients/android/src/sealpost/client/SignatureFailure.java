@@ -6,9 +6,9 @@ final class SignatureFailure extends Exception {
 
     /** The kind of failure. */
     enum Reason {
-        /** The signature covers fewer components than demanded. */
+        /** The signature covers fewer components than the client requires. */
         INSUFFICIENT_COVERAGE,
-        /** The signature is valid, but too far before or after the device's time. */
+        /** The signature is valid, but its time is too far before or after the device's time. */
         STALE,
         /** The signature is missing, malformed or wrong. */
         OTHER

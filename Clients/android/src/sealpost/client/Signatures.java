@@ -7,11 +7,11 @@ import java.util.Collections;
 import java.util.List;
 
 /**
- * The proof that a client demands of each answer: a signature by a pinned key, or {@code MyToken}
- * alone.
+ * The proof that a client requires of each answer: a signature by a pinned key, or only the echo
+ * of {@code MyToken}.
  */
 public final class Signatures {
-    /** Null if the app has chosen {@code MyToken} alone. */
+    /** Null if the app requires no signatures. */
     final @Nullable Verifier verifier;
 
     final List<VerificationKey> keys;
@@ -22,12 +22,14 @@ public final class Signatures {
     }
 
     /**
-     * Demands a signature by one of these server keys, also over the request's method, path and
-     * query.
+     * Requires a signature by one of these server keys, which also covers the request's method,
+     * path and query.
      *
-     * <p>Requests ask for the first key. Add a new key after it before the server signs with it.
+     * <p>Requests ask for a signature with the first key. Append a new key to the list before the
+     * server signs with that key.
      *
-     * @param verifier {@link PlatformVerifier#find} if that is not null, otherwise a library's
+     * @param verifier {@link PlatformVerifier#find} if that is not null, otherwise a verifier that
+     * calls a library
      * @throws IllegalArgumentException without a key, or if the verifier refuses a valid signature
      *     or accepts an invalid one
      */
@@ -42,8 +44,8 @@ public final class Signatures {
     /**
      * Accepts answers without a signature.
      *
-     * <p>{@code MyToken} detects accidents, such as caches and captive portals. Any attacker on
-     * the path can forge an answer.
+     * <p>{@code MyToken} detects accidents, such as caches and captive portals. Any attacker
+     * between device and server can forge an answer.
      */
     public static Signatures unsigned() {
         return new Signatures(null, Collections.<VerificationKey>emptyList());

@@ -12,11 +12,12 @@ import javax.crypto.SecretKey;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * The verified state of clients: encrypted files in one folder, with a folder inside for each
+ * Stores the verified state of clients: encrypted files in one folder, which has a folder for each
  * account.
  *
  * <p>Two processes may use one folder at the same time, without a lock, and either may be killed
- * at any moment. Lost or damaged state is fetched again, except for tasks in an outbox.
+ * at any moment. The client fetches lost or damaged state again, except for the tasks of an
+ * outbox.
  */
 public final class Store {
     private static final String KEYS = "keys";
@@ -34,7 +35,8 @@ public final class Store {
      * @param folder a folder of this store alone, in the app's private storage and excluded from
      *     backup
      * @param key an AES key of 256 bits, such as one in the Android Keystore; each process uses it
-     *     once, at its start. Without the key the stored state is lost: the next start removes it.
+     *     once, at its start. If the key is lost, the stored state is unreadable: the next start
+     *     removes it.
      */
     public Store(File folder, final SecretKey key) {
         this(folder, new KeyProvider() {
@@ -46,7 +48,8 @@ public final class Store {
     }
 
     /**
-     * @param folder as above
+     * @param folder a folder of this store alone, in the app's private storage and excluded from
+     * backup
      * @param provider provides the key, such as from the Android Keystore
      */
     public Store(File folder, KeyProvider provider) {
@@ -58,9 +61,9 @@ public final class Store {
      * Removes everything from this store: inboxes, registrations, tokens, outboxes, secrets and
      * pending sign-outs.
      *
-     * <p>For a store that throws {@link PushClientException.Reason#STORAGE} although the disk has
-     * room. Make new clients afterwards; others throw
-     * {@link PushClientException.Reason#SIGNED_OUT}.
+     * <p>Call this for a store that throws {@link PushClientException.Reason#STORAGE} although the
+     * disk has room. Afterwards create new clients; the old clients throw {@link
+     * PushClientException.Reason#SIGNED_OUT}.
      */
     public synchronized void reset() throws PushClientException {
         sealer = null;
@@ -68,7 +71,7 @@ public final class Store {
         if (Files.names(folder).length > 0) throw storage(new IOException("a file of the store cannot be deleted"));
     }
 
-    /** The folder of an account. Without the key its name cannot be guessed. */
+    /** The folder of an account. Without the store's key nobody can guess the folder's name. */
     File account(String name) throws PushClientException {
         prepare();
         return new File(folder, "a-" + Files.hexadecimal(Arrays.copyOf(mac(name), 16)));
@@ -83,13 +86,16 @@ public final class Store {
         return prepare();
     }
 
-    /** Reads the keys of the files, which the app's key encrypts; makes them if missing. */
+    /**
+     * Reads the keys of the files, which are encrypted with the app's key; creates the keys if
+     * they are missing.
+     */
     private synchronized Sealer prepare() throws PushClientException {
         if (sealer != null) return sealer;
         try {
             if (!folder.isDirectory() && !folder.mkdirs() && !folder.isDirectory()) throw new IOException("no folder");
-            // Every file is encrypted, in case an app backs up all of its files by mistake, or a
-            // user has a file manager.
+            // Every file of the store is encrypted, because an app may back up all of its files by
+            // mistake, and a user may have a file manager.
             Files.sweep(folder, System.currentTimeMillis());
         } catch (IOException error) {
             throw storage(error);

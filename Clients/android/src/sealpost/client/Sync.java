@@ -5,14 +5,19 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 
-/** Fetches all changes since the cursor, page by page; each page is one commit with its cursor. */
+/**
+ * Fetches all changes since the cursor, page by page; one commit stores each page with its cursor.
+ */
 final class Sync {
-    /** Far more pages than an inbox has: ends the loop if the answers always have {@code More}. */
+    /**
+     * The maximum number of pages of a sync, far more than an inbox has. It ends the loop if the
+     * answers always have {@code More}.
+     */
     private static final int MAXIMUM_PAGES = 1000;
 
     private final PushClient client;
     private final Deadline deadline;
-    /** Payloads that are shown only once, since they must not be stored. */
+    /** Notifications whose payloads must not be stored: only this sync returns these payloads. */
     final Map<Long, NotificationItem> unstored = new HashMap<>();
 
     private boolean isBeginning = false;
@@ -31,7 +36,7 @@ final class Sync {
                 Interference.Kind.UNEXPECTED_BODY, "a last page", "more pages than an inbox has", 200, Paths.NOTIFICATIONS));
     }
 
-    /** Fetches one page and merges it. Returns whether there is more to do. */
+    /** Fetches one page and merges it. Returns whether another page must follow. */
     private boolean step() throws PushClientException {
         Account.Snapshot before = client.account.read();
         String cursor = isBeginning ? null : before.index.cursor;
@@ -41,7 +46,8 @@ final class Sync {
             answer = client.api.call(request(client.options, cursor), deadline);
         } catch (PushClientException error) {
             boolean isUnknown = error.problem() != null && error.problem().code().equals("invalid-cursor");
-            // Only once: after a page of this call, a restart could repeat for ever.
+            // A sync restarts only once, and not after one of its pages: otherwise it could
+            // restart for ever.
             if (!isUnknown || cursor == null || hasRestarted) throw error;
             isBeginning = true;
             hasRestarted = true;
@@ -66,12 +72,12 @@ final class Sync {
      * Merges an answer to a request that was based on this state, unless another call has moved
      * the cursor meanwhile.
      *
-     * @return whether there is more to do
+     * @return whether another page must follow
      */
     boolean merge(final Answer answer, final Account.Snapshot before, final long now) throws PushClientException {
         final String replaced = before.index.cursor;
-        // Without a cursor the server names no deletions, such as of notifications fetched by id
-        // before.
+        // Without a cursor the server does not list deleted notifications. The cache may contain
+        // such notifications if they were fetched one by one before.
         final boolean isRestart = isBeginning || replaced == null;
         isBeginning = false;
         if (answer.status == 304) {
@@ -109,13 +115,14 @@ final class Sync {
             Set<Long> left = draft.ids();
             for (CachedItem cached : page.cached) left.remove(cached.item.id());
             for (long id : left) draft.remove(id);
-            // Until the last page the inbox is a mix of two states.
+            // Before the last page the inbox is a mixture of two states.
             draft.index.syncedAt = 0;
         }
         for (CachedItem cached : page.cached) {
             // A notification dismissed during the request must not return.
             if (draft.wasDeletedAfter(cached.item.id(), before)) continue;
-            // A page has the order of the posts. Its notification may have come earlier by a push.
+            // A page has the order in which notifications were sent. A notification of the page
+            // may have been fetched earlier because of its push.
             if (draft.index.pushed.contains(cached.item.id())) draft.append(cached);
             else draft.put(cached);
         }
@@ -125,7 +132,7 @@ final class Sync {
         draft.expire(serverTime);
     }
 
-    /** For test vectors: makes the next answer one to a request without the cursor. */
+    /** For test vectors: the next answer counts as the answer to a request without a cursor. */
     Sync restart() {
         isBeginning = true;
         return this;

@@ -12,8 +12,8 @@ import java.util.concurrent.TimeoutException;
 /**
  * Runs requests and token providers within a deadline, each on a thread of its own.
  *
- * <p>A name lookup that hangs cannot be interrupted, and its thread ends with the lookup. So no
- * task waits for a thread; a task fails at once if as many hang as the limit allows.
+ * <p>A name lookup that hangs cannot be interrupted: its thread ends only with the lookup. So no
+ * task waits for a free thread. If the maximum number of threads is in use, a task fails at once.
  */
 final class Threads {
     private static final int MAXIMUM = 256;
@@ -36,7 +36,7 @@ final class Threads {
         void run();
     }
 
-    /** The result of a task; throws and calls the cancellation when the deadline passes. */
+    /** The result of a task. When the deadline passes, calls the cancellation and throws. */
     static <R> R result(FutureTask<R> task, Deadline deadline, Cancellation cancellation)
             throws PushClientException, ExecutionException {
         long millis = deadline.remainingMillis();

@@ -11,7 +11,7 @@ final class Times {
     /** RFC 3339, with any zone and any fraction. */
     private static final Pattern RFC3339 = Pattern.compile(
             "(\\d{4})-(\\d\\d)-(\\d\\d)[Tt](\\d\\d):(\\d\\d):(\\d\\d)(?:\\.\\d+)?(?:[Zz]|([+-])(\\d\\d):(\\d\\d))");
-    /** The form that servers send (RFC 9110 section 5.6.7). */
+    /** The form of a date that servers send (RFC 9110 section 5.6.7). */
     private static final Pattern HTTP =
             Pattern.compile("[A-Z][a-z]{2}, (\\d\\d) ([A-Z][a-z]{2}) (\\d{4}) (\\d\\d):(\\d\\d):(\\d\\d) GMT");
 
@@ -49,8 +49,8 @@ final class Times {
     }
 
     /**
-     * Days since 1970 in the Gregorian calendar; years begin in March, so that a leap day is the
-     * last.
+     * Days since 1970 in the Gregorian calendar. The calculation lets years begin in March, so
+     * that a leap day is the last day of its year.
      */
     private static long days(int year, int month, int day) {
         long shifted = month > 2 ? year : year - 1L;

@@ -3,19 +3,18 @@ package sealpost.client;
 import androidx.annotation.Nullable;
 
 /**
- * Provides the token that a client signs in with, and a new one when the server no longer accepts
- * it.
+ * Provides the token of a client, and a new token when the server no longer accepts the old one.
  */
 public interface TokenProvider {
     /**
      * The token to send; null if the user must sign in again.
      *
-     * <p>The client calls this before each request, on a thread of its own, which it interrupts
-     * when the call's deadline passes.
+     * <p>The client calls this before each request, on a separate thread. The client interrupts
+     * that thread when the call's deadline passes.
      *
-     * @param refused the token that the server has just refused, so that another one is due; null
-     *     otherwise. The client passes it for one call at a time, and once for all calls with that
-     *     token.
+     * @param refused the token that the server has just refused: return another one. Null if no
+     * token was refused. The client passes a refused token in one call at a time, and only once,
+     * even if several calls used that token.
      * @throws java.io.IOException if a new token is unavailable without a network, which is
      *     {@link PushClientException.Reason#OFFLINE}; other exceptions are
      *     {@link PushClientException.Reason#UNAUTHORIZED}

@@ -23,7 +23,8 @@ import javax.net.ssl.SSLSocketFactory;
  */
 final class Transport {
     /**
-     * The connection ended before any of the answer arrived: the server may or may not have acted.
+     * The connection ended before any of the answer arrived: the server may or may not have
+     * carried out the request.
      */
     static final class Lost extends IOException {
         private static final long serialVersionUID = 1;
@@ -63,7 +64,7 @@ final class Transport {
     }
 
     private static void abandon(final Exchange exchange) {
-        // A disconnect may wait for a lock that the other thread holds.
+        // A disconnect may wait for a lock of the thread that makes the exchange.
         Thread thread = new Thread("sealpost-cancel") {
             @Override
             public void run() {
@@ -104,7 +105,7 @@ final class Transport {
                 return true;
             }
         }
-        // This error is about the host's name, which HttpsURLConnection compares itself.
+        // HttpsURLConnection compares the host's name itself, and throws this error if it differs.
         return error instanceof IOException && String.valueOf(error.getMessage()).startsWith("HTTPS hostname wrong");
     }
 }

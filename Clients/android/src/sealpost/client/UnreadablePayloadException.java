@@ -1,30 +1,42 @@
 package sealpost.client;
 
-/** An end-to-end payload, or a device's key, cannot be used. */
+/** Thrown if an end-to-end payload, or a device's public keys, cannot be used. */
 public final class UnreadablePayloadException extends Exception {
     private static final long serialVersionUID = 1;
 
-    /** Why; docs/end-to-end.md explains the words. */
+    /** The reasons, which docs/end-to-end.md explains. */
     public enum Reason {
         /** The payload is not encrypted end to end. */
         NOT_ENCRYPTED("notEncrypted"),
-        /** It has another version or suite than this library knows; update the app. */
+        /**
+         * The payload has a version or cipher suite that this library does not know; update the
+         * app.
+         */
         UNSUPPORTED("unsupported"),
-        /** A part has another form. */
+        /** A part of the payload or key does not have the form that the specification requires. */
         MALFORMED("malformed"),
-        /** The app does not trust its sender. */
+        /** The app does not trust the payload's sender. */
         UNKNOWN_SENDER("unknownSender"),
-        /** It was encrypted for other devices, for example before this one had its keys. */
+        /**
+         * The payload was encrypted for other devices, for example before this device had its
+         * keys.
+         */
         NOT_FOR_THIS_DEVICE("notForThisDevice"),
-        /** It is older than any payload that the server keeps, or from the future. */
+        /**
+         * The payload is older than any payload that the server stores, or its time is in the
+         * future.
+         */
         EXPIRED("expired"),
-        /** A decryption fails: somebody has changed or swapped a part. */
+        /** A part cannot be decrypted: somebody has changed or swapped parts of the payload. */
         UNREADABLE("unreadable"),
-        /** Its message came with another notification before: somebody delivers it twice. */
+        /**
+         * The message has already arrived with another notification: somebody has delivered it
+         * twice.
+         */
         REPLAYED("replayed"),
-        /** A device's key has a wrong signature. */
+        /** The text of a device's public keys has a wrong signature. */
         SIGNATURE("signature"),
-        /** A device's key belongs to another account. */
+        /** A device's public keys belong to another account. */
         ACCOUNT("account");
 
         final String word;
@@ -41,7 +53,7 @@ public final class UnreadablePayloadException extends Exception {
         this.reason = reason;
     }
 
-    /** Why. */
+    /** The reason why the payload or the keys cannot be used. */
     public Reason reason() {
         return reason;
     }

@@ -9,7 +9,8 @@ public final class VerificationKey {
     private final String id;
 
     /**
-     * The key from its 32 bytes in base64url, the {@code x} of {@code /.well-known/sealpost-keys}.
+     * Reads the key from its 32 bytes in base64url, the {@code x} of {@code
+     * /.well-known/sealpost-keys}.
      *
      * @throws IllegalArgumentException for anything else
      */

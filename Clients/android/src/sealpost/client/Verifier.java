@@ -21,8 +21,7 @@ public interface Verifier {
     /**
      * Whether the key has signed the message.
      *
-     * @param publicKey 32 bytes
-     * @param signature as received, of any length
+     * @param publicKey 32 bytes @param signature the signature as received, of any length
      */
     boolean verify(byte[] publicKey, byte[] message, byte[] signature);
 }

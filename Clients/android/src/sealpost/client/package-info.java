@@ -3,8 +3,8 @@
  * dismisses and sends.
  *
  * <p>Begin at {@link sealpost.client.PushClient}. Parameters and results are never null unless
- * marked {@code @Nullable}. Calls block, so make them off the main thread; each
- * ends within its deadline.
+ * marked {@code @Nullable}. Calls block, so do not make them on the main thread. Each call ends
+ * within its deadline.
  */
 @org.jspecify.annotations.NullMarked
 package sealpost.client;

@@ -17,13 +17,14 @@ import javax.net.ssl.TrustManagerFactory;
 import javax.net.ssl.X509TrustManager;
 
 /**
- * A client for {@code scripts/e2e run android-client}: one command a line, one line of JSON for
- * each.
+ * A client for {@code scripts/e2e run android-client}. It reads one command from each line, and
+ * prints one line of JSON for each command.
  *
  * <p>The argument is the certificate to trust. A command is JSON: {@code server}, {@code keys},
- * {@code client}, {@code call}, {@code id}, {@code user}, {@code pin}, and of a session
- * {@code token} and {@code account}. Without a token and an account the client sends a name and a
- * password, or with {@code stored} the token that it has stored. Each name of a {@code client} has its own folder, which is empty at first.
+ * {@code client}, {@code call}, {@code id}, {@code user}, {@code pin}, and a session's {@code
+ * token} and {@code account}. Without a token and an account the client sends a name and a
+ * password, or with {@code stored} the token that it has stored. Each name of a {@code client} has
+ * its own folder, which is empty at first.
  */
 public final class ClientProgram {
     private final X509TrustManager trust;

@@ -110,7 +110,8 @@ public final class ClientTests {
             client.sync();
             client.confirm(client.changes("first"));
             for (int count = 0; count < 15; count++) client.confirm(client.changes("consumer " + count));
-            // It confirms again, so that another consumer is now the oldest.
+            // The consumer confirms again, so that now another consumer has the oldest
+            // confirmation.
             server.add("another");
             client.sync();
             client.confirm(client.changes("first"));
@@ -133,7 +134,7 @@ public final class ClientTests {
             token[0] = "spt_other" + "of one session";
             server.authorization = "Bearer " + token[0];
             Check.equal(registrations(client, server), 1, "of another session");
-            // As after a start of the app.
+            // This client stands for a new start of the app.
             PushClient later = new PushClient(server.options(), Credentials.token(provider, "alice"), folder.store());
             Check.equal(registrations(later, server), 1, "the first call asks whether it is there");
             Check.equal(registrations(later, server), 0, "the stored one");
@@ -150,7 +151,8 @@ public final class ClientTests {
     public static void aRetiredRegistrationIsNoticedAtTheNextStart() throws Exception {
         with((server, folder) -> {
             server.client(folder.store()).register("fcm", "handle", Collections.<String>emptyList());
-            // Its provider has said that the device is gone.
+            // The server has removed the device, because the provider has reported that it is
+            // gone.
             server.devices.clear();
             Check.equal(registrations(server.client(folder.store()), server), 2, "asked, and registered");
             Check.equal(server.devices, Collections.singleton("device-1"), "registered again");
@@ -164,7 +166,7 @@ public final class ClientTests {
         });
     }
 
-    /** The number of requests that registering the same device takes. */
+    /** The number of requests that the client sends to register the same device. */
     private static int registrations(PushClient client, TestServer server) throws Exception {
         server.log.clear();
         client.registerIfNeeded("fcm", "handle", Collections.<String>emptyList());
@@ -209,7 +211,10 @@ public final class ClientTests {
         });
     }
 
-    /** The first page names no deletions, so the client deletes everything else. */
+    /**
+     * The first page lists no deletions, so the client deletes every notification that the page
+     * does not contain.
+     */
     public static void whatWasFetchedBeforeTheFirstPageAndIsGoneGoesWithIt() throws Exception {
         with((server, folder) -> {
             long recalled = server.add("pushed");
@@ -231,7 +236,7 @@ public final class ClientTests {
             long dismissed = server.add("two");
             PushClient client = server.client(folder.store());
             client.sync();
-            // Most answers are lost, but the server has acted on the requests.
+            // Most answers are lost, but the server has carried out the requests.
             server.loseOneIn = 2;
             client.outbox().markRead(read, true);
             client.outbox().dismiss(dismissed);
@@ -289,7 +294,7 @@ public final class ClientTests {
         with((server, folder) -> {
             server.add("text");
             long[] ahead = {0};
-            // Unsigned, so that the client ignores the clock skew.
+            // Answers are unsigned, so the client ignores the difference between the clocks.
             Options options = new Options(server.url(), Signatures.unsigned()).clock(() -> System.currentTimeMillis() + ahead[0]);
             Credentials alice = Credentials.token("spt_first", "alice");
             PushClient client = new PushClient(options, alice, folder.store());
@@ -335,7 +340,7 @@ public final class ClientTests {
             };
             Options options = server.options().deadlineMillis(100);
             PushClient client = new PushClient(options, Credentials.token(provider, "alice"), folder.store());
-            // More calls than the pool has threads.
+            // There are more calls than the pool has threads.
             for (int count = 0; count < 6; count++) Check.fails(() -> client.notification(1), PushClientException.Reason.DEADLINE);
             options.deadlineMillis(10_000);
             Check.that(client.sync().isFresh(), "the next one answers");
@@ -439,7 +444,8 @@ public final class ClientTests {
             Credentials bob = Credentials.token("spt_first", "bob");
             Check.that(new PushClient(server.options().app("bank"), alice, folder.store()).cachedInbox().notifications().isEmpty(), "another app");
             Check.that(new PushClient(server.options(), bob, folder.store()).cachedInbox().notifications().isEmpty(), "another account");
-            // An answer verified by its echo alone does not count where keys are pinned.
+            // A client with pinned keys does not read answers that were verified only by their
+            // echo.
             Options unsigned = new Options(server.url(), Signatures.unsigned());
             Check.that(new PushClient(unsigned, alice, folder.store()).cachedInbox().notifications().isEmpty(), "another proof");
         });
@@ -453,7 +459,7 @@ public final class ClientTests {
             client.register("fcm", "handle", Collections.<String>emptyList());
             client.sync();
             other.sync();
-            // There is no network.
+            // The client with these options has no network.
             Options nowhere = server.options().connections(url -> {
                 throw new java.net.UnknownHostException("no network");
             });
@@ -477,7 +483,7 @@ public final class ClientTests {
 
     private static final List<String> ENDED = Arrays.asList("DELETE /api/register/device-1", "DELETE /api/sessions/current");
 
-    /** A client with an inbox, a registration and a token in one store. */
+    /** A client whose store has an inbox, a registration and a token. */
     private static PushClient filledClient(TestServer server, TestFolder folder) throws Exception {
         server.add("text");
         PushClient client = server.signedIn(folder.store());
@@ -506,8 +512,8 @@ public final class ClientTests {
     // The account of an answer
 
     /**
-     * A server with a proxy's own account. The proxy sends that account's credentials in place of
-     * its clients'.
+     * The server as a malicious proxy uses it: the proxy sends the credentials of its own account
+     * in place of its clients' credentials.
      */
     private static TestServer mallory() throws Exception {
         TestServer mallory = new TestServer();
@@ -598,7 +604,8 @@ public final class ClientTests {
         try (TestServer mallory = mallory()) {
             with((server, folder) -> {
                 Credentials password = Credentials.basic("alice", "secret");
-                // The registration is older than the server's identifiers.
+                // The client registers while the server is of the version before, which has no
+                // account identifiers.
                 server.isOfVersionBefore = true;
                 PushClient client = new PushClient(server.options(), password, folder.store());
                 client.register("fcm", "handle", Collections.<String>emptyList());
@@ -630,7 +637,8 @@ public final class ClientTests {
                 Check.equal(inbox.value().notifications().size(), 1, "the cached inbox");
             });
             with((server, folder) -> {
-                // The session names it if the app stores the token itself.
+                // The session contains the account's identifier if the app stores the token
+                // itself.
                 PushClient password = new PushClient(server.options(), Credentials.challenged("alice", "secret"), folder.store());
                 Check.equal(password.signIn().account(), server.account, "the session's account");
                 server.ofProxy = mallory;
@@ -679,8 +687,8 @@ public final class ClientTests {
         Index index = new Index();
         index.registration = "device-1";
         byte[] bytes = index.encode();
-        // The previous version wrote no ids of pushes, and the one before neither token nor
-        // identifier.
+        // The previous version wrote no ids of pushed notifications, and the version before that
+        // wrote neither token nor account identifier.
         Check.that(Index.decode(Arrays.copyOf(bytes, bytes.length - 1)) != null, "the previous version's");
         Index before = Index.decode(Arrays.copyOf(bytes, bytes.length - 3));
         Check.that(before != null && before.registration.equals("device-1"), "all that there was");
@@ -705,7 +713,7 @@ public final class ClientTests {
             PushClient client = server.signedIn(folder.store());
             client.cachedInbox();
             server.held = () -> {
-                // The next request has the password.
+                // During the next request, which has the password, the account signs out.
                 server.held = () -> server.signedIn(folder.store()).signOut();
             };
             Check.fails(() -> client.signIn("alice", "secret"), PushClientException.Reason.SIGNED_OUT);
@@ -741,7 +749,7 @@ public final class ClientTests {
             with((server, folder) -> {
                 filledClient(server, folder);
                 if (!hasNetwork) server.loseOneIn = 1;
-                // Every write of a byte to a file fails.
+                // In this process each write to a file fails.
                 Process process = SigningOut.start("ulimit -f 0;", server, folder);
                 Check.equal(SigningOut.said(process), Boolean.toString(hasNetwork), "whether the server knows");
                 server.loseOneIn = 0;
@@ -856,7 +864,7 @@ public final class ClientTests {
             other.cachedInbox();
             boolean[] isOver = {false};
             Options options = server.options().connections(url -> {
-                // The request is under way.
+                // This function runs while the request is under way.
                 if (url.getPath().startsWith("/api/register/") && !isOver[0]) {
                     isOver[0] = true;
                     try {
@@ -893,7 +901,7 @@ public final class ClientTests {
             other[0] = 1;
             PushClient lost = server.client(new Store(folder.file, new SecretKeySpec(other, "AES")));
             Check.equal(lost.cachedInbox().notifications().size(), 0, "nothing opens");
-            // Only the keys and the mark of the sign-in remain.
+            // Only the files with the keys and with the sign-in's name remain.
             Check.equal(TestFolder.count(folder.file), 2, "files");
         });
     }
@@ -977,14 +985,14 @@ public final class ClientTests {
         });
     }
 
-    /** Flips a bit of the file with this name in the newest commit that has one. */
+    /** Flips a bit of the file with this name, in the newest commit that has such a file. */
     private static void damage(TestFolder folder, String name) throws IOException {
         TreeMap<Long, File> files = files(folder, name);
         Check.that(!files.isEmpty(), "there is a file " + name);
         damage(files.lastEntry().getValue());
     }
 
-    /** The files with this name, by their commit. */
+    /** The files with this name, by the numbers of their commits. */
     private static TreeMap<Long, File> files(TestFolder folder, String name) {
         TreeMap<Long, File> files = new TreeMap<>();
         for (File account : folder.file.listFiles()) {
@@ -1047,7 +1055,7 @@ public final class ClientTests {
             Fetched<Inbox> inbox = client.sync();
             Check.that(inbox.isFresh() && inbox.value().isComplete(), "fresh");
             Check.equal(inbox.value().notifications().size(), 5, "nothing is missing");
-            // The server has deleted the damaged notification before the client fetches it again.
+            // The server deletes the damaged notification before the client can fetch it again.
             client.confirm(client.changes("screen"));
             damage(folder, "2");
             for (long id : ids) server.put(id, null);
@@ -1099,7 +1107,8 @@ public final class ClientTests {
             Account.Snapshot state = client.account.read();
             Check.equal(state.index.entries.size(), 5000, "entries");
             Check.that(state.index.encode().length <= Index.MAXIMUM_BYTES, "the index has " + state.index.encode().length);
-            // Fetching one more by id writes one entry, and reads no other.
+            // A fetch of one more notification by its id writes one entry, and reads no other
+            // entry.
             long id = server.add("the latest");
             int files = TestFolder.count(folder.file);
             Check.equal(client.notification(id).value().text(), "the latest", "by its id");
@@ -1112,7 +1121,7 @@ public final class ClientTests {
             for (int count = 0; count < 20; count++) server.add("text " + count);
             List<Long> ids = new ArrayList<>(server.entries.keySet());
             Collections.shuffle(ids, new java.util.Random(3));
-            // The server's ids are random.
+            // The ids are shuffled, because the server's ids are random.
             List<String> wanted = new ArrayList<>();
             for (long id : ids) {
                 Json json = server.entries.get(id).json;
@@ -1232,7 +1241,7 @@ public final class ClientTests {
             });
             peer.setDaemon(true);
             peer.start();
-            // The limit alone would admit the whole body.
+            // The client's limit would allow the whole body.
             Options options = new Options("http://127.0.0.1:" + listener.getLocalPort(), Signatures.unsigned()).answerLimit(1 << 30);
             PushClient client = new PushClient(options, Credentials.token("spt_", "alice"), folder.store());
             PushClientException error = Check.fails(() -> client.notification(7), PushClientException.Reason.CAPTIVE_PORTAL);
@@ -1324,7 +1333,7 @@ public final class ClientTests {
         Check.equal(refusal(() -> new Options("ftp://localhost", unsigned)), "the server's URL is not one of HTTP with a host", "ftp");
     }
 
-    /** The message of the exception for a refused setting. */
+    /** The message of the exception that a refused setting throws. */
     private static String refusal(Runnable setting) {
         try {
             setting.run();

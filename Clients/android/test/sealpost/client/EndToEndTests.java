@@ -65,7 +65,10 @@ public final class EndToEndTests {
         return new PushClient(options, Credentials.token("spt_x", "alice"), folder.store());
     }
 
-    /** End-to-end payloads are bound to their app, so the server must not choose one. */
+    /**
+     * End-to-end payloads are bound to an app, so the client must not leave the choice of the app
+     * to the server.
+     */
     public static void aClientWithADeviceKeyNamesItAndItsApp() {
         Options options = Options.withoutTLS("http://127.0.0.1:1", Signatures.unsigned());
         Check.equal(Sync.request(options, null).target(), "/api/notifications?limit=500", "the request");

@@ -6,7 +6,9 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.TreeSet;
 
-/** Plays one history of {@code histories.json} to a client's store, answer by answer. */
+/**
+ * Passes the answers of one history of {@code histories.json} to a client, one after the other.
+ */
 final class History {
     private History() {}
 
@@ -21,7 +23,7 @@ final class History {
             deviceTime[0] = step.get("deviceTime").integer() * 1000;
             apply(step, client, check, deviceTime[0], name);
         }
-        // Another client of the same folder sees the same.
+        // Another client with the same folder has the same inbox.
         PushClient other = new PushClient(options, Credentials.token("spt_", "alice"), folder.store());
         Check.equal(other.cachedInbox().notifications(), client.cachedInbox().notifications(), "what is on the disk");
     }
@@ -48,7 +50,8 @@ final class History {
         Check.equal(cached(state), items(step.get("cached")), name + ": cached");
         List<Long> shown = new ArrayList<>();
         List<NotificationItem> items = new ArrayList<>(client.cachedInbox().notifications());
-        // The vectors order notifications of one second by their ids, and the client by the lists.
+        // The vectors sort notifications of the same second by their ids, and the client sorts
+        // them as the server's lists do.
         items.sort(Comparator.comparing(NotificationItem::createdAt).thenComparing(NotificationItem::id));
         for (NotificationItem item : items) shown.add(item.id());
         Check.equal(shown, ids(step.get("shown")), name + ": shown");

@@ -4,7 +4,7 @@ import java.io.File;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 
-/** Syncs an inbox in a process with a small heap, and says how long its calls take. */
+/** Syncs an inbox in a process with a small heap, and prints how long the calls take. */
 final class LargeInbox {
     private LargeInbox() {}
 
@@ -34,7 +34,7 @@ final class LargeInbox {
                 (loaded - opened) / 1_000_000, (again - loaded) / 1_000_000, (often - again) / 20_000);
     }
 
-    /** The time of the processor, in ns: other processes do not change it. */
+    /** The processor time of this thread, in ns, on which other processes have no effect. */
     private static long cpu() {
         return ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
     }

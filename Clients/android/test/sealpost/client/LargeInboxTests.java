@@ -7,7 +7,7 @@ import java.util.Collections;
 public final class LargeInboxTests {
     private LargeInboxTests() {}
 
-    /** 5,000 notifications of 4 KiB, on a heap of 64 MB. */
+    /** The inbox has 5,000 notifications of 4 KiB, and the process a heap of 64 MB. */
     public static void aLargeInboxNeedsLittleMemoryAndIsReadOnce() throws Exception {
         try (TestServer server = new TestServer();
                 TestFolder folder = new TestFolder()) {

@@ -52,7 +52,10 @@ public final class NetworkTests {
         }
     }
 
-    /** The server has acted, closes a kept connection, and the client cannot know. */
+    /**
+     * The server carries out the request and closes the connection without an answer, so the
+     * client does not know the outcome.
+     */
     public static void aSignInAndARegistrationAreSentOnce() throws Exception {
         for (boolean isKept : new boolean[] {true, false}) {
             try (RawServer server = new RawServer(head -> head.startsWith("GET") ? RawServer.echoed(head, 200, SESSION) : "");
@@ -76,7 +79,7 @@ public final class NetworkTests {
             server.add("text");
             CountDownLatch isOver = new CountDownLatch(1);
             Options hung = server.options().deadlineMillis(50).connections(url -> {
-                // A lookup cannot be interrupted.
+                // This loop stands for a name lookup, which cannot be interrupted.
                 boolean isWaiting = true;
                 while (isWaiting) {
                     try {
@@ -131,7 +134,7 @@ public final class NetworkTests {
     }
 
     public static void anObserverSeesEachRequestWithoutItsSecrets() throws Exception {
-        // The test closes it early.
+        // The server is not in a try statement, because the test closes it early.
         TestServer server = new TestServer();
         try (TestFolder folder = new TestFolder()) {
             long id = server.add("a secret text");

@@ -24,7 +24,8 @@ public final class OutboxVectorTests {
         Json file = Vectors.read("outbox");
         Set<String> outcomes = new HashSet<>();
         for (Json vector : file.get("answers").elements()) {
-            // This client marks several notifications in one request.
+            // This vector does not apply: this client marks several notifications as read in one
+            // request.
             if (vector.get("task").string().equals("read") && vector.get("method").string().equals("PATCH")) continue;
             for (Json lists : file.get("lists").elements()) {
                 if (lists.isTrue("isRead") != vector.isTrue("wasRead")) continue;

@@ -10,9 +10,12 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 
-/** A server that answers each request with given bytes, and keeps a connection while they are not empty. */
+/**
+ * A server that answers each request with bytes that the test chooses. It closes the connection
+ * after an empty answer.
+ */
 final class RawServer implements AutoCloseable {
-    /** The answer to a request; an empty one closes the connection. */
+    /** Returns the answer to a request; an empty answer closes the connection. */
     interface Answers {
         String to(String request) throws Exception;
     }
@@ -61,7 +64,7 @@ final class RawServer implements AutoCloseable {
         }
     }
 
-    /** A head, after which it reads the body; null at the end. */
+    /** Reads the head of a request, and then its body; null at the end of the connection. */
     private static String head(InputStream in) throws IOException {
         StringBuilder head = new StringBuilder();
         while (head.indexOf("\r\n\r\n") < 0) {

@@ -13,7 +13,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * A process that signs out and prints the result. Arguments: the server, its key, the folder of
- * the store, and optionally the number, from 0, of the file change before which it dies.
+ * the store, and optionally a number n: the process ends just before its change of a file with
+ * this number, counted from 0.
  */
 public final class SigningOut {
     private SigningOut() {}
@@ -58,7 +59,7 @@ public final class SigningOut {
                 "-cp", ManagementFactory.getRuntimeMXBean().getClassPath(),
                 SigningOut.class.getName(), server.url(), server.pinned, folder.file.getPath()));
         command.addAll(Arrays.asList(rest));
-        // The JDK warns of the security manager.
+        // With a security manager the JDK prints a warning, which is discarded.
         boolean isKilled = rest.length > 0;
         return new ProcessBuilder(command)
                 .redirectError(isKilled ? ProcessBuilder.Redirect.DISCARD : ProcessBuilder.Redirect.INHERIT)

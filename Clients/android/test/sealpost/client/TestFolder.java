@@ -5,7 +5,7 @@ import java.io.IOException;
 import javax.crypto.SecretKey;
 import javax.crypto.spec.SecretKeySpec;
 
-/** A folder for one test, which removes it at its end. */
+/** A folder for one test, which is removed at the end of the test. */
 final class TestFolder implements AutoCloseable {
     static final SecretKey KEY = new SecretKeySpec(new byte[32], "AES");
 

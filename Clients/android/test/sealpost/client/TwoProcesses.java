@@ -19,9 +19,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Runs two processes on one folder, kills them at any moment, and has a server that loses answers
- * and forgets cursors. Nothing is lost or duplicated, no date is wrong, and cursor and inbox
- * agree.
+ * Runs two processes that share one folder, and kills them at random moments, while the server
+ * loses answers and forgets cursors. The test checks that nothing is lost or duplicated, no date
+ * is wrong, and cursor and inbox agree.
  *
  * <p>Arguments: the number of steps, and a seed.
  */
@@ -76,7 +76,7 @@ public final class TwoProcesses {
         while (System.nanoTime() < end) {
             change(random.nextInt(8));
             Thread.sleep(random.nextInt(30));
-            // Kills one alone, too, while the other runs.
+            // Sometimes the test kills only one process, while the other runs.
             if (random.nextInt(150) == 0) {
                 processes.get(0).destroyForcibly().waitFor();
                 kills++;
@@ -135,7 +135,7 @@ public final class TwoProcesses {
                 if (words[0].equals("dismissed") && words.length == 2) dismissed.add(Long.parseLong(words[1]));
             }
         } catch (IOException killed) {
-            // The process's last line is lost with it.
+            // The process was killed, and its last line is lost.
         }
     }
 
@@ -143,12 +143,13 @@ public final class TwoProcesses {
         return server.client(new Store(new File(folder.file, "store"), TestFolder.KEY));
     }
 
-    /** Checks what is true whenever the processes are killed. */
+    /** Checks the conditions that hold at any time, whenever the processes were killed. */
     private void check() throws Exception {
         Account.Snapshot state = client().account.read();
         if (state.index.cursor == null) return;
         synchronized (server) {
-            // The numbers of a forgotten epoch mean nothing, but the server continues them.
+            // After the server has forgotten its cursors, it continues their numbers, so the
+            // numbers can still be compared.
             long version = TestServer.version(state.index.cursor);
             for (Map.Entry<Long, TestServer.Entry> entry : server.entries.entrySet()) {
                 TestServer.Entry known = entry.getValue();
@@ -167,7 +168,7 @@ public final class TwoProcesses {
         }
     }
 
-    /** Checks that with a good network everything arrives, once. */
+    /** Checks that with a good network everything arrives exactly once. */
     private void end() throws Exception {
         server.loseOneIn = 0;
         server.forgetOneIn = 0;

@@ -32,7 +32,7 @@ final class VectorPeer implements AutoCloseable {
         server.start();
     }
 
-    /** A client of one account that verifies answers by the echo alone. */
+    /** A client for one account that verifies answers only by their echo. */
     PushClient client(Store store, long deviceTime) {
         Options options = new Options("http://127.0.0.1:" + server.getAddress().getPort(), Signatures.unsigned())
                 .clock(() -> deviceTime * 1000);

@@ -9,7 +9,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import sealpost.client.ResponseVerifier.Coverage;
 
-/** Tests all vectors, and each with one byte changed. */
+/** Tests all vectors, and each vector again with one changed byte. */
 public final class VectorTests {
     private static final Vectors VECTORS = new Vectors();
     private static final Json ACCOUNTS = Vectors.read("accounts");
@@ -26,7 +26,8 @@ public final class VectorTests {
             Check.equal(token.echo(), vector.get("echo").string(), "the echo");
         }
         for (Json text : file.get("refused").elements()) {
-            // The client makes tokens from numbers, and parses none.
+            // The client creates tokens from numbers, and never parses a text, so texts that are
+            // no numbers do not apply.
             if (!text.string().matches("-?[0-9]+")) continue;
             try {
                 new MyToken(Integer.parseInt(text.string()));
@@ -115,7 +116,8 @@ public final class VectorTests {
             byte[] signature = signatures.members.get(0).item.value.bytes;
             Check.equal(Base64.standard(signature), vector.get("signature").string(), "the signature of " + name);
             String token = vector.get("request").get("token").string();
-            // The client makes no such token, so this skips only the check of the whole answer.
+            // The client never creates such a token, so the check of the whole answer is skipped
+            // for it.
             if (Long.parseLong(token) > MyToken.GREATEST) continue;
             MyToken own = Vectors.token(vector.get("request"));
             String base = ResponseVerifier.base(Coverage.ACCOUNT, request, own, answer, inputs.members.get(0));
@@ -238,7 +240,7 @@ public final class VectorTests {
             if (changed == null) continue;
             count++;
             String what = vector.get("name").string() + ": " + changed;
-            // The control: only the change causes the refusal.
+            // The unchanged answer is accepted, so only the change causes the refusal.
             check.answer(Vectors.request(request), Vectors.token(request), Vectors.answer(vector.get("answer")), null, now);
             try {
                 check.answer(Vectors.request(request), Vectors.token(request), Vectors.answer(changed), null, now);
@@ -286,7 +288,8 @@ public final class VectorTests {
 
     private static String replaced(String text, Random random, String alphabet) {
         StringBuilder changed = new StringBuilder(text);
-        // Blanks around a value are not part of it.
+        // The loop repeats if the change is only in the blanks around the value, which do not
+        // count.
         while (StructuredField.trimmed(changed.toString()).equals(text)) {
             changed.replace(0, changed.length(), text);
             changed.setCharAt(random.nextInt(text.length()), alphabet.charAt(random.nextInt(alphabet.length())));

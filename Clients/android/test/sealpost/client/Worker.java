@@ -12,8 +12,9 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * One of the processes of {@link TwoProcesses}: takes random steps with a client, and reports
- * them, until killed. Arguments: the server, its key, the folder, the name of the process, a seed.
+ * One of the processes of {@link TwoProcesses}: takes random steps with a client, and prints each
+ * step, until it is killed. Arguments: the server, its key, the folder, the name of the process, a
+ * seed.
  */
 public final class Worker {
     private final PushClient client;
@@ -38,7 +39,8 @@ public final class Worker {
             try {
                 worker.step();
             } catch (PushClientException error) {
-                // The network fails on purpose, which causes errors; a failing store is a fault.
+                // The test makes the network fail, so errors of the network are expected. Errors
+                // of the store are faults.
                 if (error.reason() == PushClientException.Reason.STORAGE || error.reason() == PushClientException.Reason.SIGNED_OUT) throw error;
                 if (error.reason() == PushClientException.Reason.INTERFERENCE) throw error;
             }
@@ -57,7 +59,7 @@ public final class Worker {
                 System.out.println("read " + id);
                 break;
             case 1:
-                // Rarely, so that the inbox has entries.
+                // Dismissals are rare, so that the inbox has entries.
                 if (random.nextInt(3) > 0) break;
                 client.outbox().dismiss(id);
                 System.out.println("dismissed " + id);
@@ -99,7 +101,9 @@ public final class Worker {
         client.confirm(changes);
     }
 
-    /** The ids that were shown; empty before the first time. */
+    /**
+     * The ids of the notifications that are shown; empty before the first call of {@code show}.
+     */
     static Set<Long> shown(File file) throws Exception {
         if (!file.exists()) return new TreeSet<>();
         String text = new String(Files.read(file), StandardCharsets.US_ASCII);

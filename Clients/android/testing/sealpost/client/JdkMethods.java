@@ -4,11 +4,11 @@ import java.lang.reflect.Field;
 import java.net.HttpURLConnection;
 import java.util.Arrays;
 
-/** Adds to the JDK what Android has: HttpURLConnection with PATCH. */
+/** Lets HttpURLConnection of the JDK send PATCH, as that of Android can. */
 final class JdkMethods {
     private JdkMethods() {}
 
-    /** Without the option, calls that send PATCH fail. */
+    /** Calls that send PATCH fail if the JVM was started without the necessary option. */
     static void allowPatchIfPossible() {
         try {
             allowPatch();

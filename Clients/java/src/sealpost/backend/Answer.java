@@ -4,7 +4,7 @@ import java.net.http.HttpHeaders;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
-/** An answer as received. */
+/** An answer as received, not yet checked. */
 final class Answer {
     final int status;
     final byte[] body;
@@ -16,7 +16,7 @@ final class Answer {
         this.body = body;
     }
 
-    /** The values of a field, joined by commas if it has several lines; empty without the field. */
+    /** The value of a field: its lines joined by commas; empty if the field is missing. */
     String field(String name) {
         StringBuilder value = new StringBuilder();
         for (String line : fields.allValues(name)) value.append(value.length() == 0 ? "" : ", ").append(line.trim());

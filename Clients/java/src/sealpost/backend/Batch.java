@@ -7,7 +7,7 @@ import java.util.Collection;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Notifications of one request. */
+/** The notifications that one request sends. */
 final class Batch {
     private static final byte[] START = "{\"Notifications\":[".getBytes(StandardCharsets.US_ASCII);
 
@@ -53,8 +53,8 @@ final class Batch {
     }
 
     /**
-     * Some elements may succeed later: a repetition of the same request sends those, and none
-     * twice.
+     * Thrown if some elements may succeed later. A repetition of the same request sends only these
+     * elements, because all elements have idempotency keys.
      */
     static final class Unfinished extends SealpostException {
         private static final long serialVersionUID = 1;

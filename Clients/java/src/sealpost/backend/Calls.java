@@ -12,7 +12,10 @@ import org.jspecify.annotations.Nullable;
 
 /** Repeats requests, each of which has the same effect once or several times, until the answer is final. */
 final class Calls {
-    /** The delays between attempts are random below a limit, which doubles up to this one. */
+    /**
+     * The delays between attempts are random below a limit, which doubles with each attempt up to
+     * this maximum.
+     */
     private static final Duration LAST_DELAY = Duration.ofSeconds(30);
 
     private final Transport transport;
@@ -31,7 +34,10 @@ final class Calls {
         this.firstDelay = options.firstDelay;
     }
 
-    /** The result of the server's answer; {@code end} is in the time of {@code System.nanoTime}. */
+    /**
+     * Sends a request and reads the server's answer with {@code result}. {@code end} is a time of
+     * {@code System.nanoTime}.
+     */
     <T> T call(
             String method,
             String path,

@@ -18,13 +18,16 @@ import org.jspecify.annotations.Nullable;
 /**
  * A backend's connection to a Sealpost server, for one account. Several threads may share it.
  *
- * <p>Until its deadline, a call repeats what has failed for now. It waits at least as long as
- * {@code Retry-After} says, and repeats a post under its idempotency key only. Each error is a
- * {@link SealpostException}.
+ * <p>Until its deadline, a call repeats requests that have failed temporarily. It waits at least
+ * as long as {@code Retry-After} says. It repeats a post only if the post has an idempotency key.
+ * Each error is a {@link SealpostException}.
  */
 public final class Client {
     private static final String NOTIFICATIONS = "/api/notifications";
-    /** The server's limits of a batch; the bytes are below the default of {@code notifications.maxBatch}. */
+    /**
+     * The maximum number of notifications and of bytes in a batch. The number is the server's
+     * limit; the bytes are below the default of {@code notifications.maxBatch}.
+     */
     private static final int BATCH_ELEMENTS = 500;
 
     private static final int BATCH_BYTES = 4_000_000;
@@ -33,7 +36,7 @@ public final class Client {
     private final Duration deadline;
     private final int pageSize;
 
-    /** A client with the token of a publisher. */
+    /** Creates a client with the token of a publisher. */
     public Client(String server, String token) {
         this(builder(server).token(token));
     }
@@ -51,44 +54,49 @@ public final class Client {
         this.deadline = deadline;
     }
 
-    /** The options of a client of this server, such as {@code https://push.example.com}. */
+    /**
+     * The options of a client for a server, whose URL is for example {@code
+     * https://push.example.com}.
+     */
     public static Builder builder(String server) {
         return new Builder(server);
     }
 
-    /** The same client with another deadline for each call. */
+    /** The same client with another time limit for each call. */
     public Client within(Duration deadline) {
         return new Client(this, deadline);
     }
 
     // Sending
 
-    /** Sends a notification, once: all attempts have one idempotency key. */
+    /** Sends a notification once: all attempts have the same idempotency key. */
     public Sent send(Notification notification) {
         return send(notification, UUID.randomUUID().toString());
     }
 
     /**
-     * Sends a notification under a key of yours, such as the number of an order.
+     * Sends a notification with an idempotency key that you choose, such as the number of an
+     * order.
      *
-     * <p>With the key a repeated call, also of a restarted program, sends nothing twice for 24 hours.
-     * It must have the same members: another notification under the key is refused as
-     * {@code idempotency-key-reused}.
+     * <p>For 24 hours a repeated call with the same key sends nothing twice, even after a restart
+     * of the program. It must pass an equal notification: the server refuses another notification
+     * with this key as {@code idempotency-key-reused}.
      */
     public Sent send(Notification notification, String key) {
         return calls.call("POST", NOTIFICATIONS, "", notification.body(), checked(key), end(), Sent::new);
     }
 
-    /** Sends notifications under a random key. */
+    /** Sends notifications with a random idempotency key. */
     public List<Outcome> sendMany(Collection<Notification> notifications) {
         return sendMany(notifications, UUID.randomUUID().toString());
     }
 
     /**
-     * Sends notifications in as few requests as possible. Returns the outcome of each, in their order.
+     * Sends notifications in as few requests as possible. Returns the outcome of each
+     * notification, in their order.
      *
-     * <p>One refused notification does not affect the others. The deadline is for all requests. An
-     * exception concerns the whole call: repeat it with the same notifications and the same key.
+     * <p>One refused notification does not affect the others. The deadline is for all requests
+     * together. If the call throws, repeat it with the same notifications and the same key.
      */
     public List<Outcome> sendMany(Collection<Notification> notifications, String key) {
         checked(key);
@@ -109,11 +117,11 @@ public final class Client {
     }
 
     /**
-     * Recalls a notification from all recipients, or cancels a scheduled one; a token needs
-     * {@code send} and {@code fetch}.
+     * Recalls a notification from all recipients, or cancels a scheduled notification. The token
+     * needs the scopes {@code send} and {@code fetch}.
      *
-     * <p>False if this account has no such notification: it has expired, or an earlier call or
-     * attempt has recalled it.
+     * <p>Returns false if this account has no such notification: the notification has expired, or
+     * an earlier call or attempt has recalled it.
      */
     public boolean recall(long id) {
         try {
@@ -132,7 +140,10 @@ public final class Client {
         return get(NOTIFICATIONS + "/" + id + "/deliveries", "?limit=1", DeliveryCounts::new);
     }
 
-    /** A notification's pushes, requested page by page; the deadline is for each page. */
+    /**
+     * A notification's pushes, which the stream requests page by page. The deadline is for each
+     * page.
+     */
     public Stream<Delivery> deliveries(long id) {
         return Stream.iterate(page(id, ""), Objects::nonNull, page -> page.more ? page(id, page.cursor) : null)
                 .flatMap(page -> page.deliveries.stream());
@@ -156,12 +167,17 @@ public final class Client {
         }
     }
 
-    /** A page of events after a cursor; without one, from the oldest. The server must keep events. */
+    /**
+     * A page of events after a cursor; without a cursor, the oldest events. The server must be
+     * configured to store events.
+     */
     public EventPage events(@Nullable String cursor) {
         return events(cursor, 500);
     }
 
-    /** A page of at most {@code limit} events after a cursor; without one, from the oldest. */
+    /**
+     * A page of at most {@code limit} events after a cursor; without a cursor, the oldest events.
+     */
     public EventPage events(@Nullable String cursor, int limit) {
         String query = "?limit=" + limit + (cursor == null ? "" : "&cursor=" + escaped(cursor));
         return get("/api/events", query, EventPage::new);
@@ -188,8 +204,8 @@ public final class Client {
     // End-to-end encryption
 
     /**
-     * The users of a tag expression with the keys of their devices for an app; {@code default} if
-     * the server sends for one app only. {@link Encryption} checks and uses them.
+     * The users of a tag expression with the keys of their devices for an app; pass {@code
+     * default} if the server sends for one app only. {@link Encryption} checks and uses the keys.
      */
     public List<UserKeys> deviceKeys(String expression, String app) {
         String name = expression.startsWith("username:") ? expression.substring("username:".length()) : "";
@@ -216,7 +232,10 @@ public final class Client {
         return URLEncoder.encode(text, StandardCharsets.UTF_8);
     }
 
-    /** Refuses a key that a header field cannot have: the server would see another key, or none. */
+    /**
+     * Throws for a key that a header field cannot contain: the server would get another key, or
+     * none.
+     */
     private static String checked(String key) {
         boolean isVisible = !key.isEmpty();
         for (int index = 0; index < key.length(); index++) isVisible &= key.charAt(index) > ' ' && key.charAt(index) < 0x7F;
@@ -233,7 +252,9 @@ public final class Client {
         @Nullable Verifier verifier;
         @Nullable String account;
         @Nullable HttpClient http;
-        /** Tests shorten both this and the page size. */
+        /**
+         * The longest delay before the first retry. Tests shorten this delay and the page size.
+         */
         Duration firstDelay = Duration.ofMillis(250);
 
         int pageSize = 500;
@@ -261,34 +282,40 @@ public final class Client {
             return this;
         }
 
-        /** The limit of each attempt, by default 10 seconds. */
+        /** The time limit of each attempt, by default 10 seconds. */
         public Builder timeout(Duration timeout) {
             this.timeout = timeout;
             return this;
         }
 
-        /** The limit of each call with all its retries, by default 60 seconds. */
+        /** The time limit of each call with all its retries, by default 60 seconds. */
         public Builder deadline(Duration deadline) {
             this.deadline = deadline;
             return this;
         }
 
         /**
-         * Pins the server's keys, the {@code x} of {@code /.well-known/sealpost-keys}: then each answer
-         * must be signed.
+         * Pins the server's keys, the {@code x} of {@code /.well-known/sealpost-keys}. Each answer
+         * must then be signed by one of these keys.
          */
         public Builder signingKeys(String... keys) {
             verifier = new Verifier(keys);
             return this;
         }
 
-        /** Pins the account's identifier; otherwise the client expects that of the first answer. */
+        /**
+         * Pins the account's identifier. Otherwise the client takes the identifier from the first
+         * answer, and expects it in all later answers.
+         */
         public Builder account(String account) {
             this.account = account;
             return this;
         }
 
-        /** An HttpClient with a proxy, an executor or a TLS context; it must not follow redirects. */
+        /**
+         * An HttpClient of your own, for example with a proxy, an executor or a TLS context. It
+         * must not follow redirects.
+         */
         public Builder http(HttpClient http) {
             this.http = http;
             return this;

@@ -9,7 +9,10 @@ public final class Delivery extends Value {
     public final @Nullable String user;
     public final String app;
     public final String platform;
-    /** queued, sending, accepted, fetched, read, expired, failed or cancelled. */
+    /**
+     * The state of the push: queued, sending, accepted, fetched, read, expired, failed or
+     * cancelled.
+     */
     public final String state;
 
     public final long attempts;

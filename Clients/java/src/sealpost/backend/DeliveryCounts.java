@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 
 /** The number of a notification's pushes in each state. */
 public final class DeliveryCounts extends Value {
-    /** The time of a notification that is still scheduled. */
+    /** When the notification will be sent, if it is still scheduled. */
     public final @Nullable Instant sendAt;
     /** The number of pushes, by state. */
     public final Map<String, Long> counts;

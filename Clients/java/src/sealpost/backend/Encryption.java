@@ -19,12 +19,13 @@ import javax.crypto.spec.GCMParameterSpec;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * Encrypts payloads of one sender for devices, so that the server cannot read them.
+ * Encrypts the payloads of one sender for devices, so that the server cannot read the payloads.
  *
- * <p>docs/end-to-end.md has the form and the risks that remain. Several threads may share it.
+ * <p>docs/end-to-end.md has the format and the remaining risks. Several threads may share an
+ * object.
  */
 public final class Encryption {
-    /** The most devices of a payload. */
+    /** The maximum number of devices of a payload. */
     public static final int MAXIMUM_DEVICES = 1000;
 
     private static final String VERSION = "sealpost-e2e.1.1";
@@ -54,8 +55,8 @@ public final class Encryption {
     }
 
     /**
-     * @param changed gets the changes of keys before anything is sent, such as to store the pins and to
-     *     tell somebody; it may throw to send nothing
+     * @param changed is called with the changes of keys before anything is sent, for example to
+     * store the pins and to tell somebody; if it throws, nothing is sent
      */
     public Encryption(SenderKey key, Pins pins, Consumer<List<KeyChange>> changed) {
         this.key = key;
@@ -69,10 +70,11 @@ public final class Encryption {
     }
 
     /**
-     * Sends a notification under a key of yours.
+     * Sends a notification with an idempotency key that you choose.
      *
-     * <p>A repetition encrypts again, so under the same key the server refuses it as {@code
-     * idempotency-key-reused}. To repeat a call across processes, store the result of {@link #encrypted}.
+     * <p>A repeated call encrypts again, so the server refuses it under the same key as {@code
+     * idempotency-key-reused}. To repeat a call in another process, store the result of {@link
+     * #encrypted}, and send that.
      */
     public Sent send(Client client, Notification notification, String key) {
         return client.send(encrypted(client, notification), key);
@@ -81,13 +83,13 @@ public final class Encryption {
     /**
      * The notification with its payload encrypted for the trusted devices of its recipients.
      *
-     * @throws NoTrustedDevice if there is none
+     * @throws NoTrustedDevice if no device of the recipients is trusted
      */
     public Notification encrypted(Client client, Notification notification) {
         List<Recipient> recipients = new ArrayList<>();
         List<KeyChange> changes = new ArrayList<>();
-        // The app is named, since the payload is bound to it: the server would take the caller's
-        // only app, which may be another.
+        // The notification names its app, since the payload is bound to the app's name. Otherwise
+        // the server would use the caller's only app, which may be another app.
         String app = notification.app() == null ? DEFAULT_APP : notification.app();
         for (String expression : notification.to()) {
             for (UserKeys user : client.deviceKeys(expression, app)) {
@@ -101,7 +103,10 @@ public final class Encryption {
         return notification.app(app).payload(encrypt(notification.payload(), recipients, app));
     }
 
-    /** The end-to-end payload for up to 1,000 devices, a text; {@code default} is the usual app. */
+    /**
+     * Encrypts a payload for up to 1,000 devices; returns a text. A server that sends for one app
+     * calls it {@code default}.
+     */
     public String encrypt(Json payload, Collection<Recipient> recipients, String app) {
         long now = System.currentTimeMillis() / 1000;
         return encrypt(Notification.bytes(payload), recipients, app, random(), now, random(), id -> SenderKey.pair());
@@ -161,7 +166,7 @@ public final class Encryption {
         }
     }
 
-    /** The nonce is zeros, since each key encrypts once. */
+    /** The nonce is all zeros, since each key encrypts only one text. */
     private static byte[] seal(byte[] key, byte[] plain, String header) {
         try {
             Cipher cipher = Cipher.getInstance("AES/GCM/NoPadding");
@@ -177,7 +182,10 @@ public final class Encryption {
         return new IllegalStateException("the platform lacks P-256, HMAC-SHA-256 or AES-GCM", error);
     }
 
-    /** Pads to a power of two from 256 to 4096 bytes, and beyond that to a multiple of 4096 (ISO/IEC 7816-4). */
+    /**
+     * Pads a text as ISO/IEC 7816-4 does: to a power of two from 256 to 4096 bytes, or, if it is
+     * longer, to a multiple of 4096.
+     */
     static byte[] padded(byte[] plain) {
         int length = plain.length + 1;
         int size = length > 4096 ? (length + 4095) / 4096 * 4096 : Math.max(256, Integer.highestOneBit(length - 1 | 1) * 2);

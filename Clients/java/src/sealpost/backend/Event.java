@@ -6,13 +6,13 @@ import org.jspecify.annotations.Nullable;
 /** An outcome of a push or a notification. */
 public final class Event extends Value {
     /**
-     * The number of the event, higher than those of earlier events. A reader skips the numbers that
-     * it has.
+     * The number of the event, higher than those of earlier events. A reader skips events whose
+     * numbers it has processed before.
      */
     public final long number;
 
     public final Instant at;
-    /** A word of docs/operate/events.md. */
+    /** The kind of the event; docs/operate/events.md lists the kinds. */
     public final String kind;
 
     public final @Nullable Long notification;

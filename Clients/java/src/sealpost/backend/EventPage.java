@@ -5,11 +5,13 @@ import java.util.List;
 /** A page of events. */
 public final class EventPage extends Value {
     public final List<Event> events;
-    /** The end of the page: store it together with the effects of the events. */
+    /**
+     * The cursor for the events after this page: store it together with the effects of the events.
+     */
     public final String cursor;
     /** Whether another page follows. */
     public final boolean more;
-    /** Whether events after the last cursor have expired, so that some may be missing. */
+    /** Whether events after the request's cursor have expired, so that some may be missing. */
     public final boolean truncated;
 
     EventPage(Json json) {

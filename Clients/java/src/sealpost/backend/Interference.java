@@ -1,10 +1,16 @@
 package sealpost.backend;
 
-/** An answer that is not the server's own to this request, for example of a proxy or a cache. */
+/**
+ * Thrown for an answer that is not the server's own answer to this request, but comes for example
+ * from a proxy or a cache.
+ */
 public final class Interference extends SealpostException {
     private static final long serialVersionUID = 1;
 
-    /** A word of docs/evidence/vectors/README.md, such as {@code missingEcho}. */
+    /**
+     * The kind of interference, such as {@code missingEcho}; docs/evidence/vectors/README.md lists
+     * the kinds.
+     */
     public final String verdict;
     /** The status of the answer. */
     public final int status;

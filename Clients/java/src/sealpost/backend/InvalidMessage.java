@@ -1,6 +1,6 @@
 package sealpost.backend;
 
-/** The message is unsigned, changed, too old or malformed: answer 401 and do nothing. */
+/** Thrown if a message is unsigned, changed, too old or malformed: answer 401 and do nothing. */
 public final class InvalidMessage extends Exception {
     private static final long serialVersionUID = 1;
 

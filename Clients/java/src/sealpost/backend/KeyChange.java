@@ -5,7 +5,7 @@ import org.jspecify.annotations.Nullable;
 
 /** A difference between the server's list of keys and the pins. */
 public final class KeyChange {
-    /** The kinds of docs/end-to-end.md. */
+    /** The kinds of changes, which docs/end-to-end.md explains. */
     public enum Kind {
         /** The first contact with the user: the oldest key without an approval is trusted. */
         FIRST,
@@ -13,9 +13,9 @@ public final class KeyChange {
         ADDED,
         /** A new device that no trusted device has approved: compare its fingerprint. */
         UNAPPROVED,
-        /** A trusted device that the list lacks. */
+        /** A trusted device that is missing in the list. */
         MISSING,
-        /** A device that was missing is listed again. */
+        /** A trusted device that was missing is in the list again. */
         RETURNED,
         /** A text that is not a key of the account. */
         INVALID,
@@ -27,7 +27,7 @@ public final class KeyChange {
     public final Kind kind;
     /** The id of the key; null for {@code INVALID} and {@code ACCOUNT}. */
     public final @Nullable String key;
-    /** 30 digits that people can compare; null without a key in the list. */
+    /** A digest of the key in 30 digits, which people can compare; null if the list has no key. */
     public final @Nullable String fingerprint;
 
     KeyChange(String user, Kind kind, @Nullable String key, @Nullable String fingerprint) {

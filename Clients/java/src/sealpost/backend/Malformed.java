@@ -1,6 +1,6 @@
 package sealpost.backend;
 
-/** JSON of another form than the caller's. */
+/** Thrown for JSON of another form than the caller expects. */
 final class Malformed extends RuntimeException {
     private static final long serialVersionUID = 1;
 

@@ -9,7 +9,10 @@ import java.util.List;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** Reads the members of a JSON object. Throws {@link Malformed} for a missing one, and for another type. */
+/**
+ * Reads the members of a JSON object. Throws {@link Malformed} for a missing member, and for a
+ * value of another type.
+ */
 final class Members {
     private final Json object;
 
@@ -18,7 +21,7 @@ final class Members {
         object = json;
     }
 
-    /** The member; null for JSON's null. */
+    /** The value of a member; null for JSON's null. */
     @Nullable Json optional(String name) {
         Json value = object.get(name);
         if (value == null) throw new Malformed("the object lacks " + name);
@@ -37,7 +40,7 @@ final class Members {
         return optional(name) == null ? null : text(name);
     }
 
-    /** The text; the default if the member is missing or of another type. */
+    /** The text of a member; {@code absent} if the member is missing or of another type. */
     @Nullable String textOr(String name, @Nullable String absent) {
         Json value = object.get(name);
         String text = value == null ? null : value.string();
@@ -73,7 +76,7 @@ final class Members {
         }
     }
 
-    /** The elements of an array. */
+    /** The elements of a member that is an array. */
     <T> List<T> list(String name, Function<Json, T> read) {
         if (value(name).kind() != Json.Kind.ARRAY) throw new Malformed(name + " is not an array");
         List<T> list = new ArrayList<>();

@@ -12,7 +12,7 @@ public abstract class Message {
         this.id = id;
     }
 
-    /** A push: wake the device of {@link #handle}, which fetches the notification itself. */
+    /** A push: wake the device of {@link #handle}, which then fetches the notification. */
     public static final class Push extends Message {
         /** The notification's id. */
         public final String secureId;
@@ -31,7 +31,10 @@ public abstract class Message {
         }
     }
 
-    /** A code for the device of {@link #handle}, which returns it to prove that the handle is its own. */
+    /**
+     * A confirmation code: pass it to the device of {@link #handle}, which sends it to the server
+     * to prove that the handle is its own.
+     */
     public static final class Confirmation extends Message {
         public final String code;
         public final String handle;
@@ -43,7 +46,10 @@ public abstract class Message {
         }
     }
 
-    /** Up to 500 events, in the order of their numbers. Answer 2xx once they are stored. */
+    /**
+     * Up to 500 events, in the order of their numbers. Answer 2xx after you have stored the
+     * events.
+     */
     public static final class Events extends Message {
         public final List<Event> events;
 

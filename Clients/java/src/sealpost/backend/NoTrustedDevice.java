@@ -2,11 +2,11 @@ package sealpost.backend;
 
 import java.util.List;
 
-/** No device may be encrypted for; nothing was sent. */
+/** Thrown if no device of the recipients is trusted. Nothing was sent. */
 public final class NoTrustedDevice extends SealpostException {
     private static final long serialVersionUID = 1;
 
-    /** The changes of keys that are the reason. */
+    /** The changes of keys that are the reason why no device is trusted. */
     public final transient List<KeyChange> changes;
 
     NoTrustedDevice(List<KeyChange> changes) {

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A notification to send; docs/api.md has each member's meaning and default.
  *
- * <p>It does not change: each method returns a copy with one more member.
+ * <p>A notification never changes: each method returns a copy with one more member.
  */
 public final class Notification {
     private static final String NAME = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_@#.";
@@ -25,7 +25,7 @@ public final class Notification {
         this.json = json;
     }
 
-    /** A notification with a text. Without {@link #to} the caller is the recipient. */
+    /** A notification with a text. Without {@link #to} the user of the token is the recipient. */
     public static Notification of(String payload) {
         return of(Json.of(payload));
     }
@@ -35,7 +35,10 @@ public final class Notification {
         return new Notification(Json.object().with("Payload", payload));
     }
 
-    /** The tag expression of one user. Refuses a name that could change an expression. */
+    /**
+     * The tag expression of one user. Throws for a name with characters that could change the
+     * expression.
+     */
     public static String user(String name) {
         if (!isName(name)) throw new IllegalArgumentException("'" + name + "' is not the name of a user");
         return "username:" + name;
@@ -64,7 +67,7 @@ public final class Notification {
         return with("SendAt", Json.of(time.toString()));
     }
 
-    /** The lifetime, in whole seconds. */
+    /** The time from the sending until the payload expires, in whole seconds. */
     public Notification expiresIn(Duration lifetime) {
         return with("ExpiresIn", Json.of(lifetime.getSeconds()));
     }
@@ -97,7 +100,7 @@ public final class Notification {
         return with("Payload", Json.of(payload));
     }
 
-    /** Null if the notification names none. */
+    /** The app of the notification; null if it names none. */
     @Nullable String app() {
         Json app = json.get("App");
         return app == null ? null : app.string();
@@ -109,7 +112,10 @@ public final class Notification {
         return expressions;
     }
 
-    /** The JSON of a post. The same calls make the same bytes, as an idempotency key demands. */
+    /**
+     * The JSON of a request that sends this notification. Equal notifications have equal bytes, as
+     * an idempotency key requires.
+     */
     byte[] body() {
         return bytes(json);
     }

@@ -2,7 +2,10 @@ package sealpost.backend;
 
 import org.jspecify.annotations.Nullable;
 
-/** The outcome of one of many notifications: either {@link #sent} or {@link #problem}. */
+/**
+ * The outcome of one notification of {@link Client#sendMany}: either {@link #sent} or {@link
+ * #problem}.
+ */
 public final class Outcome {
     public final @Nullable Sent sent;
     public final @Nullable Problem problem;
@@ -14,7 +17,9 @@ public final class Outcome {
         problem = status == 201 ? null : Problem.read(outcome.value("Problem"), status, null);
     }
 
-    /** The accepted notification. Throws the problem of a refused one. */
+    /**
+     * The accepted notification. Throws the problem if the server has refused the notification.
+     */
     public Sent get() {
         if (problem != null) throw problem;
         return sent;

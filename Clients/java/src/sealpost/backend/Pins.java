@@ -15,7 +15,8 @@ import sealpost.backend.KeyChange.Kind;
 /**
  * The device keys that this backend has seen.
  *
- * <p>Store {@link #json} after each call that has reported changes. Several threads may share pins.
+ * <p>Store {@link #json} after each call that has reported changes. Several threads may share an
+ * object.
  */
 public final class Pins {
     private static final String TRUSTED = "trusted";
@@ -48,25 +49,29 @@ public final class Pins {
     }
 
     private final Map<String, Account> users = new LinkedHashMap<>();
-    /** Keys by their texts: a verification takes a millisecond. */
+    /**
+     * The keys that were read before, by their texts: the verification of a key takes a
+     * millisecond.
+     */
     private final Map<String, DeviceKey> read = new HashMap<>();
     private final boolean trustsFirstContact;
 
-    /** No pins: the first contact with each user is trusted. */
+    /** Starts without pins. The first contact with each user is trusted. */
     public Pins() {
         this(true);
     }
 
     /**
-     * No pins. If the first contact is not trusted, nothing is encrypted for a new user before
-     * {@link #trust}.
+     * Starts without pins. If {@code trustsFirstContact} is false, nothing is encrypted for a new
+     * user before a call of {@link #trust}.
      */
     public Pins(boolean trustsFirstContact) {
         this.trustsFirstContact = trustsFirstContact;
     }
 
     /**
-     * The pins of an earlier {@link #json}, of this library or of another language's.
+     * Reads the pins that {@link #json} of this library, or of the library for another language,
+     * has written.
      *
      * @throws IllegalArgumentException for another text
      */
@@ -87,7 +92,10 @@ public final class Pins {
         }
     }
 
-    /** The members by their exact names, because ids may differ in case only. */
+    /**
+     * The members of an object by their exact names, because two ids may differ only in the case
+     * of their letters.
+     */
     private static Map<String, Json> members(Json object) {
         if (object.kind() != Json.Kind.OBJECT) throw new Malformed("the value is not an object");
         Map<String, Json> members = new LinkedHashMap<>();
@@ -119,9 +127,9 @@ public final class Pins {
     }
 
     /**
-     * Ends the encryption for a device, such as a lost one, whatever the server lists.
+     * Ends the encryption for a device, such as a lost phone, even if the server lists it.
      *
-     * @param key its id, as in a change
+     * @param key the id of the device's key, as in a change
      */
     public synchronized void distrust(String user, String key) {
         Account account = users.get(lower(user));
@@ -192,7 +200,7 @@ public final class Pins {
         });
         List<DeviceKey> left = new ArrayList<>();
         for (DeviceKey key : keys) if (!known.containsKey(key.id())) left.add(key);
-        // A device may be approved by one that was approved a moment ago.
+        // A device that was approved in this loop may have approved further devices.
         for (boolean isChanged = true; isChanged; ) {
             isChanged = left.removeIf(key -> {
                 if (trusted.entrySet().stream().noneMatch(one -> key.isApproved(one.getKey(), one.getValue()))) return false;

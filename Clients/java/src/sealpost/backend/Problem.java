@@ -8,14 +8,14 @@ import org.jspecify.annotations.Nullable;
 public final class Problem extends SealpostException {
     private static final long serialVersionUID = 1;
     private static final String PREFIX = "urn:sealpost:problem:";
-    /** The statuses that a repetition may change. */
+    /** The statuses after which a repetition of the request may succeed. */
     static final Set<Integer> TRANSIENT = Set.of(408, 429, 500, 502, 503, 504, 507);
 
     /** The status of the answer, or of an element of a batch. */
     public final int status;
     /** A code of docs/errors.md, such as {@code unknown-user}. */
     public final String code;
-    /** The cause of this error, for people. */
+    /** The cause of this error, as a text for people. */
     public final @Nullable String detail;
     /** The request's id, which is in the server's log. */
     public final @Nullable String instance;
@@ -32,7 +32,10 @@ public final class Problem extends SealpostException {
         this.instance = problem.textOr("instance", null);
     }
 
-    /** The error of a problem's JSON; throws for anything but a problem of Sealpost with that status. */
+    /**
+     * Reads the error from a problem's JSON. Throws unless the JSON is a problem of Sealpost with
+     * this status.
+     */
     static Problem read(@Nullable Json json, int status, @Nullable Duration retryAfter) {
         Members problem = new Members(json);
         String type = problem.text("type");

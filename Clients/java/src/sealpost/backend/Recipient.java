@@ -1,6 +1,6 @@
 package sealpost.backend;
 
-/** A user's device to encrypt for. */
+/** A device of a user, for which a payload is encrypted. */
 public final class Recipient {
     public final String user;
     public final DeviceKey key;

@@ -26,7 +26,10 @@ final class Request {
         this.token = token;
     }
 
-    /** The account of the answer, or the known one. Throws if the answer is not the server's own. */
+    /**
+     * Returns the account of the answer, or the known account if the answer has none. Throws if
+     * the answer is not the server's own.
+     */
     @Nullable String check(Answer answer, @Nullable String account, @Nullable Verifier verifier, long now) {
         if (answer.status >= 300 && answer.status < 400) throw new Interference("redirect", answer);
         String echo = answer.field("mytoken");
@@ -45,7 +48,10 @@ final class Request {
         return found;
     }
 
-    /** Whether only callers with accepted credentials get answers of this status. */
+    /**
+     * Whether the server sends refusals with this status only to callers with accepted
+     * credentials.
+     */
     private static boolean isOfAnAccount(int status) {
         return status == 403 || status == 404 || status == 409 || status == 410 || status == 412;
     }

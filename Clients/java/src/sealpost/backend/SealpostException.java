@@ -3,13 +3,13 @@ package sealpost.backend;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
-/** A call without the server's success. */
+/** Thrown by a call that the server has not confirmed as successful. */
 public abstract class SealpostException extends RuntimeException {
     private static final long serialVersionUID = 1;
 
-    /** Whether a later repetition may succeed. */
+    /** Whether a later repetition of the call may succeed. */
     public final boolean isTransient;
-    /** The time that the server asks to wait. */
+    /** How long the server asks to wait before a repetition. */
     public final @Nullable Duration retryAfter;
 
     private @Nullable String idempotencyKey;
@@ -20,7 +20,10 @@ public abstract class SealpostException extends RuntimeException {
         this.retryAfter = retryAfter;
     }
 
-    /** The key of a failed post. A repetition with it, within 24 hours, sends nothing twice. */
+    /**
+     * The idempotency key of a failed post. A repetition with this key within 24 hours sends
+     * nothing twice.
+     */
     public final @Nullable String idempotencyKey() {
         return idempotencyKey;
     }

@@ -22,8 +22,8 @@ public final class SenderKey {
     private static final String BEGIN = "-----BEGIN PRIVATE KEY-----";
     private static final String END = "-----END PRIVATE KEY-----";
     /**
-     * The private key's number is between these two, and the public point follows (RFC 5208, RFC
-     * 5915).
+     * The encoding of a key pair is {@code HEADER}, the private key's number, {@code MIDDLE}
+     * and the public point (RFC 5208, RFC 5915).
      */
     private static final byte[] HEADER = {
         0x30, (byte) 0x81, (byte) 0x87, 0x02, 0x01, 0x00, 0x30, 0x13, 0x06, 0x07, 0x2A, (byte) 0x86, 0x48, (byte) 0xCE, 0x3D, 0x02, 0x01,
@@ -45,7 +45,7 @@ public final class SenderKey {
         this.id = DeviceKey.id(point);
     }
 
-    /** Makes a key pair, once for a backend: store its {@link #pem}. */
+    /** Creates a key pair. Call it once for a backend, and store the {@link #pem}. */
     public static SenderKey generate() {
         KeyPair pair = pair();
         return of(((ECPrivateKey) pair.getPrivate()).getS(), P256.point(pair.getPublic()));
@@ -114,7 +114,9 @@ public final class SenderKey {
                 "a sender's key is a PEM of PKCS #8 with both keys of P-256; openssl pkcs8 -topk8 -nocrypt writes it");
     }
 
-    /** The private key. Keep it as you keep the server's token, and never on the server. */
+    /**
+     * The private key as a PEM text. Protect it like the token, and never store it on the server.
+     */
     public String pem() {
         String text = Base64.getMimeEncoder(64, "\n".getBytes(StandardCharsets.US_ASCII)).encodeToString(encoded);
         return BEGIN + "\n" + text + "\n" + END + "\n";
@@ -125,7 +127,7 @@ public final class SenderKey {
         return Base64.getUrlEncoder().withoutPadding().encodeToString(point);
     }
 
-    /** The id of the public key, which payloads have. */
+    /** The id of the public key, which payloads contain. */
     public String id() {
         return id;
     }

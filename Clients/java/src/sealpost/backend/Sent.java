@@ -7,13 +7,16 @@ import org.jspecify.annotations.Nullable;
 public final class Sent extends Value {
     public final long id;
     public final Instant createdAt;
-    /** The time of a scheduled notification. */
+    /** When a scheduled notification will be sent. */
     public final @Nullable Instant sendAt;
 
     public final Instant expiresAt;
-    /** The number of users; null while the server looks for more devices. */
+    /**
+     * The number of users who receive the notification; null while the server still looks for
+     * devices.
+     */
     public final @Nullable Long recipients;
-    /** The number of devices; null while the server looks for more. */
+    /** The number of devices that get a push; null while the server still looks for devices. */
     public final @Nullable Long pushes;
     /** Whether the server still looks for devices. */
     public final boolean more;

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Exchanges with one server over HTTP/1.1, each with a timeout. */
 final class Transport {
-    /** The most bytes of an answer; a list of 500 entries has far fewer. */
+    /** The maximum number of bytes of an answer. A list of 500 entries has far fewer. */
     static final int MAXIMUM_BODY = 16 << 20;
 
     private final HttpClient http;
@@ -40,7 +40,10 @@ final class Transport {
         this.server = server.endsWith("/") ? server.substring(0, server.length() - 1) : server;
     }
 
-    /** One request and its answer. Throws {@link Unreachable}, or {@link Interference} for a body without end. */
+    /**
+     * One request and its answer. Throws {@link Unreachable}, or {@link Interference} for a body
+     * beyond the maximum.
+     */
     Answer exchange(Request request, Map<String, String> fields, byte @Nullable [] body, Duration timeout) {
         HttpRequest.Builder builder = HttpRequest.newBuilder(URI.create(server + request.path + request.query))
                 .version(HttpClient.Version.HTTP_1_1)
@@ -64,7 +67,8 @@ final class Transport {
             Thread.currentThread().interrupt();
             throw new Unreachable("the thread was interrupted", false, error);
         } finally {
-            // The HttpClient of Java 11 reads on after a cancellation.
+            // The HttpClient of Java 11 continues to read after a cancellation, so the body's
+            // subscription is cancelled, too.
             waiting.cancel(true);
             content.cancel();
         }
@@ -77,7 +81,7 @@ final class Transport {
         return new Unreachable(server + " has not answered: " + reason, !isCertificate, error);
     }
 
-    /** Collects a body up to the limit. */
+    /** Collects a body up to the maximum number of bytes. */
     private static final class Body implements HttpResponse.BodySubscriber<byte[]> {
         private final CompletableFuture<byte[]> bytes = new CompletableFuture<>();
         private final ByteArrayOutputStream content = new ByteArrayOutputStream();

@@ -2,7 +2,7 @@ package sealpost.backend;
 
 import org.jspecify.annotations.Nullable;
 
-/** No complete answer came in time. The request may have taken effect. */
+/** Thrown if no complete answer has arrived in time. The request may have taken effect. */
 public final class Unreachable extends SealpostException {
     private static final long serialVersionUID = 1;
 

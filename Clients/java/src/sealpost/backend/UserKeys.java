@@ -5,11 +5,14 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
 
-/** A user with the device keys in the server's list. {@link Pins} checks them. */
+/**
+ * A user with the keys of the user's devices, as the server lists them. {@link Pins} checks the
+ * keys.
+ */
 public final class UserKeys extends Value {
     public final String name;
     public final String account;
-    /** The texts of the keys; devices without end-to-end encryption have none. */
+    /** The texts of the keys. Devices without end-to-end encryption have no key. */
     public final List<String> keys;
 
     UserKeys(Json json) {

@@ -1,6 +1,6 @@
 package sealpost.backend;
 
-/** A value of the API. Equal JSON makes equal values. */
+/** A value of the API. Two values with equal JSON are equal. */
 abstract class Value {
     private final Json json;
 

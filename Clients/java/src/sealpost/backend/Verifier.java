@@ -56,7 +56,10 @@ final class Verifier {
         return INPUT + ";keyid=\"" + keys.keySet().iterator().next() + "\"";
     }
 
-    /** Null if a pinned key has signed exactly this answer to this request, otherwise the interference. */
+    /**
+     * Null if a pinned key has signed exactly this answer to this request, otherwise the kind of
+     * the interference.
+     */
     @Nullable String verdict(Request request, Answer answer, long now) {
         String input = answer.field("signature-input");
         String digest = answer.field("content-digest");
@@ -83,7 +86,10 @@ final class Verifier {
         return "signature";
     }
 
-    /** The time of a signature by a key; -1 for a field of another form. */
+    /**
+     * The time of a signature by a key, from {@code Signature-Input}; -1 if the field has another
+     * form.
+     */
     private static long created(String input, String key) {
         String start = INPUT + ";created=";
         for (String end : List.of(";keyid=\"" + key + "\"", ";keyid=\"" + key + "\";alg=\"ed25519\"")) {

@@ -13,22 +13,30 @@ import org.jspecify.annotations.Nullable;
 
 /** Verifies signed messages of Sealpost (Standard Webhooks): pushes of a sender {@code webhook}, and events. */
 public final class Webhook {
-    /** A greater body is not Sealpost's: do not read it. */
+    /**
+     * The maximum number of bytes of a message. A longer body does not come from Sealpost: do not
+     * read it.
+     */
     public static final int MAXIMUM_BODY = 1 << 20;
 
-    /** The greatest permitted clock skew, in seconds. */
+    /**
+     * The largest accepted difference between a message's time and the present time, in seconds.
+     */
     private static final long TOLERANCE = 300;
 
     private final List<byte[]> keys = new ArrayList<>();
 
-    /** The text of a {@code secretFile}: a secret in each line, two while one is being changed. */
+    /**
+     * Creates a verifier from the text of a {@code secretFile}: one secret in each line, and two
+     * while one secret replaces another.
+     */
     public Webhook(String secrets) {
         secrets.lines().map(String::trim).filter(line -> !line.isEmpty()).forEach(line -> keys.add(key(line)));
         if (keys.isEmpty()) throw new IllegalArgumentException("the secret is empty");
     }
 
     /**
-     * The message of a request.
+     * Verifies a request, and returns its message.
      *
      * <p>Within five minutes a recorded message can be replayed: recognize repeated messages by their
      * id, and events by their number.
@@ -45,7 +53,7 @@ public final class Webhook {
         String timestamp = value(field, "webhook-timestamp");
         String[] given = value(field, "webhook-signature").split(" ");
         boolean isSigned = false;
-        // All are compared, so that the time does not tell which of the secrets has signed.
+        // All signatures are compared, so that the time does not reveal which secret has signed.
         for (byte[] key : keys) {
             byte[] expected = signature(key, id + "." + timestamp + ".", body).getBytes(StandardCharsets.UTF_8);
             for (String one : given) isSigned |= MessageDigest.isEqual(expected, one.getBytes(StandardCharsets.UTF_8));

@@ -24,10 +24,10 @@ import sealpost.client.*;
 
 /** The inbox, or the form for signing in. A tap on a notification opens its message. */
 public final class MessagesActivity extends Activity {
-    /** The name of an intent's notification. */
+    /** The name of the extra that has the id of an intent's notification. */
     static final String ID = "id";
 
-    /** The client's calls block, so each runs here. */
+    /** The thread for the client's calls, which block. */
     private static final ExecutorService BACKGROUND = Executors.newSingleThreadExecutor();
 
     private interface Work {
@@ -39,7 +39,7 @@ public final class MessagesActivity extends Activity {
         super.onCreate(state);
         Screen.open(this);
         if (Build.VERSION.SDK_INT >= 33) requestPermissions(new String[] {"android.permission.POST_NOTIFICATIONS"}, 1);
-        // A rotated screen has shown the message before.
+        // After a rotation of the screen, the message was already shown.
         if (state == null) openMessage(getIntent());
     }
 

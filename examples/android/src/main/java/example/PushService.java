@@ -20,11 +20,11 @@ public final class PushService extends FirebaseMessagingService {
         try {
             // On a shared device a push may be for another account.
             if (push == null || !Push.client(this).isRecipient(push)) return;
-            // A push of normal priority may only tell of another device's change.
+            // A push of normal priority may only mean that another device has made a change.
             if (message.getPriority() == RemoteMessage.PRIORITY_HIGH) PushWorker.show(this, push.id(), null);
             enqueue(push.id());
         } catch (PushClientException error) {
-            // Such as on a full disk.
+            // The store cannot be used now, for example because the disk is full.
             enqueue(PushWorker.EVERYTHING);
         }
     }
@@ -35,13 +35,15 @@ public final class PushService extends FirebaseMessagingService {
         enqueue(PushWorker.EVERYTHING);
     }
 
-    /** The worker registers the token, now and with the daily work, until the server has it. */
+    /**
+     * The worker registers the token now, and tries again each day until the server has the token.
+     */
     @Override
     public void onNewToken(String token) {
         try {
             Push.store(this).putSecret(PushWorker.TOKEN, token);
         } catch (PushClientException error) {
-            // The next start of the app registers it.
+            // The next start of the app registers the token.
         }
         enqueue(PushWorker.EVERYTHING);
     }

@@ -14,9 +14,9 @@ import sealpost.client.*;
 
 public final class PushWorker extends Worker {
     static final long EVERYTHING = -1;
-    /** The name of FCM's token in the store. */
+    /** The name under which the store has FCM's token. */
     static final String TOKEN = "fcm";
-    /** The number of attempts, after which the text without the payload stays. */
+    /** The maximum number of attempts. After the last, the text without the payload stays. */
     private static final int TRIES = 5;
 
     public PushWorker(Context context, WorkerParameters parameters) {
@@ -38,10 +38,12 @@ public final class PushWorker extends Worker {
                 if (token != null) client.registerIfNeeded("fcm", token, Collections.<String>emptyList());
                 return isFresh ? Result.success() : Result.retry();
             }
-            // A read-once payload stays for its reader, and has no text here.
+            // A read-once payload is not fetched here, but only when the user opens the message.
+            // So it has no text.
             NotificationItem item = client.preview(id);
             if (item == null) {
-                // Another device may have read or dismissed a notification, or its publisher recalled it.
+                // Another device may have read or dismissed a notification, or the publisher may
+                // have recalled it.
                 cancel(id);
                 client.sync();
                 follow(client);
@@ -62,21 +64,27 @@ public final class PushWorker extends Worker {
                 .build());
     }
 
-    /** Whether a retry would fail, too. The opened app then asks for the password, if need be. */
+    /**
+     * Whether a retry would fail, too. If the user must sign in again, the app asks for the
+     * password when it is opened.
+     */
     private static boolean isFinal(PushClientException error) {
         switch (error.reason()) {
             case SIGNED_OUT:
             case UNAUTHORIZED:
                 return true;
             case PROBLEM:
-                // The server's own failures pass.
+                // Failures of the server with a status from 500 on are temporary.
                 return error.problem().status() < 500;
             default:
                 return false;
         }
     }
 
-    /** Removes notifications that were read or dismissed elsewhere. Changes repeat until confirmed. */
+    /**
+     * Removes notifications that were read or dismissed on other devices. The client reports
+     * changes again until the app confirms them.
+     */
     private void follow(PushClient client) throws PushClientException {
         InboxChanges changes = client.changes("notifications");
         for (long id : changes.deleted()) cancel(id);
@@ -91,7 +99,7 @@ public final class PushWorker extends Worker {
         getApplicationContext().getSystemService(NotificationManager.class).cancel(Long.toString(id), 0);
     }
 
-    /** Shows a notification, in place of an earlier one with its id. */
+    /** Shows a notification. It replaces an earlier notification with the same id. */
     static void show(Context context, long id, @Nullable String text) {
         NotificationCompat.Builder builder = new NotificationCompat.Builder(context, App.CHANNEL)
                 .setSmallIcon(R.drawable.bell)
@@ -106,7 +114,10 @@ public final class PushWorker extends Worker {
         context.getSystemService(NotificationManager.class).notify(Long.toString(id), 0, builder.build());
     }
 
-    /** Opens the message. Extras do not distinguish pending intents, so each has its own number. */
+    /**
+     * An intent that opens the message. Each pending intent has its own number, because intents
+     * that differ only in their extras count as equal.
+     */
     private static PendingIntent tap(Context context, long id) {
         Intent intent = new Intent(context, MessagesActivity.class).putExtra(MessagesActivity.ID, id);
         return PendingIntent.getActivity(

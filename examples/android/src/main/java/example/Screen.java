@@ -5,7 +5,7 @@ import java.lang.ref.WeakReference;
 import java.util.Date;
 import sealpost.client.*;
 
-/** The activity that was opened last: the app's calls run on other threads. */
+/** The activity that was opened last. Calls that run on other threads show their results on it. */
 final class Screen {
     private static volatile WeakReference<MessagesActivity> activity = new WeakReference<>(null);
 
