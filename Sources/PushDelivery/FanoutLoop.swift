@@ -29,7 +29,7 @@ struct FanoutLoop: Sendable {
     /// the expansion failed.
     private func expand() async -> Bool {
         do {
-            guard let pushes = try await self.store.expandFanout(now: self.now()) else { return false }
+            guard let pushes = try await self.store.expandFanout(page: nil, now: self.now()) else { return false }
             if pushes > 0 { self.wakeUp() }
             return true
         } catch {

@@ -37,7 +37,7 @@ struct ReleaseLoop: Sendable {
         do {
             while !Task.isShuttingDownGracefully, !Task.isCancelled {
                 let now = self.now()
-                let release = try await self.store.releaseScheduled(now: now)
+                let release = try await self.store.releaseScheduled(limit: nil, now: now)
                 if release.hasWork { self.wakeUp() }
                 for id in release.refused {
                     self.logger.warning(

@@ -37,7 +37,7 @@ package struct RewrapService: Sendable {
 
     private func rewrap() async -> Bool {
         do {
-            guard let result = try await self.store.rewrap() else { return true }
+            guard let result = try await self.store.rewrap(page: nil, passed: { _ in }) else { return true }
             if result.unreadable > 0 {
                 self.logger.error(
                     "values cannot be decrypted; their key stays in use",

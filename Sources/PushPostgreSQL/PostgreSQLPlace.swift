@@ -56,48 +56,32 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
 
     /// Only migrates the schema. Blocks until the database answers.
     package func migrate() throws(StoreError) {
-        do {
-            try Schema.prepare(self.connect(), self.migrations)
-        } catch {
-            throw StoreError(opening: self.description, error)
-        }
+        try self.connected { try Schema.prepare($0, self.migrations) }
     }
 
     /// Whether the database has the tables of a store. Throws if it has none and the role may not
     /// create them.
     package func isMade() throws(StoreError) -> Bool {
-        do {
-            let connection = try self.connect()
-            if try Schema.exists(connection) { return true }
+        try self.connected { connection in
+            if try connection.has("migration") { return true }
             try SchemaOwnership.checkCreation(connection)
             return false
-        } catch {
-            throw StoreError(opening: self.description, error)
         }
     }
 
     package func dataKeys() throws(StoreError) -> [DataKeyEntry] {
-        do {
-            let connection = try self.connect()
-            let isThere = try connection.query("select to_regclass('data_key') is not null")
-            guard try isThere[0].boolean(0) else { return [] }
-            let rows = try connection.query(DataKeyEntry.all)
-            return try DataKeyEntry.entries(rows)
-        } catch {
-            throw StoreError(opening: self.description, error)
+        try self.connected { connection in
+            try connection.has("data_key") ? DataKeyEntry.entries(connection.query(DataKeyEntry.all)) : []
         }
     }
 
     package func countSealed(with key: UInt32) throws(StoreError) -> Int {
-        do {
-            let connection = try self.connect()
-            guard try connection.query("select to_regclass('data_key') is not null")[0].boolean(0) else { return 0 }
+        try self.connected { connection in
+            guard try connection.has("data_key") else { return 0 }
             let beginning = withUnsafeBytes(of: key.bigEndian) { Data([Vault.format]) + Data($0) }
             return try SealedColumn.all(usersIn: "account").reduce(0) { count, column in
                 count + Int(clamping: try connection.query(column.counting, beginning)[0].integer(0))
             }
-        } catch {
-            throw StoreError(opening: self.description, error)
         }
     }
 
@@ -105,30 +89,22 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
     /// those under this key.
     package func takeIntoUse(_ number: UInt32, of keyring: Keyring) throws(StoreError) {
         guard let checkValue = keyring.checkValue(of: number) else { return }
-        do {
-            _ = try self.connect().query(DataKeyEntry.adding, Int64(number), checkValue, Date().milliseconds)
-        } catch {
-            throw StoreError(opening: self.description, error)
+        try self.connected {
+            _ = try $0.query(DataKeyEntry.adding, Int64(number), checkValue, Date().milliseconds)
         }
     }
 
     package func serverKeys() throws(StoreError) -> [ServerKeys] {
-        do {
-            let connection = try self.connect()
+        try self.connected { connection in
             guard try Schema.applied(connection).hashes[Migration.sharedKeys] != nil else { return [] }
             return try KeyAgreement(connection.query(KeyAgreement.all)).servers(besides: nil)
-        } catch {
-            throw StoreError(opening: self.description, error)
         }
     }
 
     package func dayKeys() throws(StoreError) -> DayKeyReport? {
-        do {
-            let connection = try self.connect()
-            guard try connection.query("select to_regclass('day_chain') is not null")[0].boolean(0) else { return nil }
+        try self.connected { connection in
+            guard try connection.has("day_chain") else { return nil }
             return try DayKeyReport(connection.query(DayKeyReport.all, Migration.dayKeys))
-        } catch {
-            throw StoreError(opening: self.description, error)
         }
     }
 
@@ -137,8 +113,7 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
     ///
     /// Throws if other roles can change the schema, or if somebody has changed it.
     package func inspect() throws(StoreError) -> StoreInspection {
-        do {
-            let connection = try self.connect()
+        try self.connected { connection in
             try SchemaOwnership.check(connection)
             try SchemaComparison.check(connection, self.migrations)
             let applied = try Schema.applied(connection)
@@ -154,20 +129,14 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
                 tallies: hasTallies
                     ? try PostgreSQLReader.tallies(in: connection.query(PostgreSQLReader.tallies)) : [:]
             )
-        } catch {
-            throw StoreError(opening: self.description, error)
         }
     }
 
     /// The time when a server last renewed its lease in this database, by the database's clock.
     package var lastWrite: (place: String, at: Date)? {
-        do {
-            let renewed = try self.connect().query("select max(until) from node")[0].integer(0)
-            return (place: self.description, at: Date(milliseconds: renewed - ServerMembership.leaseDuration))
-        } catch {
-            // If the database does not answer, or lacks the table, there is no such time.
-            return nil
-        }
+        // Without the database, or the table, there is no time to compare with.
+        let renewed = try? self.connected { try $0.query("select max(until) from node")[0].integer(0) }
+        return renewed.map { (self.description, Date(milliseconds: $0 - ServerMembership.leaseDuration)) }
     }
 
     /// Always `nil`: the disk belongs to the PostgreSQL server, and is not visible from here.
@@ -175,11 +144,14 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
 
     // MARK: - Private
 
-    func connect() throws -> BlockingConnection {
-        guard let address else {
-            throw StoreError.cannotOpen(place: self.description, reason: self.fault ?? "")
+    /// Runs `body` with a connection of its own. Waits for the database.
+    func connected<Value>(_ body: (BlockingConnection) throws -> Value) throws(StoreError) -> Value {
+        guard let address else { throw .cannotOpen(place: self.description, reason: self.fault ?? "") }
+        do {
+            return try body(BlockingConnection(address))
+        } catch {
+            throw StoreError(opening: self.description, error)
         }
-        return try BlockingConnection(address)
     }
 
     /// The tables that PostgreSQL cannot read completely, each with its error.

@@ -16,7 +16,7 @@ extension PostgreSQLStore {
         self.database.fault?.summary ?? (self.keys.lack == nil ? nil : "this server lacks a data key")
     }
 
-    package var isFull: Bool { self.condition.isFull }
+    package var isFull: Bool { self.condition.shared.isFull }
 
     /// The figures of the store's report. The write-ahead log and its checkpoints belong to the
     /// PostgreSQL server, so the report has no figures for them.
@@ -25,10 +25,10 @@ extension PostgreSQLStore {
             waiting: self.condition.waiting.load(ordering: .relaxed) + self.posts.waiting,
             receiptsWaiting: self.receipts.count,
             receiptsDropped: self.receipts.dropped,
-            setAside: self.condition.setAside.load(ordering: .relaxed),
+            setAside: self.condition.shared.setAside,
             checkpointFailures: 0,
             logBytes: 0,
-            commits: self.condition.committed
+            commits: self.condition.shared.commits
         )
     }
 

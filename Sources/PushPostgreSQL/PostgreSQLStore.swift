@@ -24,14 +24,12 @@ package final class PostgreSQLStore: Sendable {
     let fetches = GroupQueue<NotificationFetch, FetchEnd>(.fetches)
     let receipts = ReceiptBook()
     let tokenUses = TokenUses()
-    let removals = RemovalClock()
     let leases = LeaseBook()
-    let marks = LeaseSearchMarks()
-    let retentionMarks = RetentionMarks()
+    let marks = SearchMarks()
     let retentionProgress = RetentionProgress()
     let streamBook = StreamBook()
     let echoes = StreamEchoes()
-    let condition: StoreCondition
+    let condition: DatabaseCondition
     /// The number of replacements of the keyring that have begun.
     let exchanges = Atomic(0)
     /// Set when receipts wait to be written.
@@ -57,7 +55,7 @@ package final class PostgreSQLStore: Sendable {
 
     private init(_ opened: OpenedDatabase, _ options: StoreOptions, _ pool: PoolOptions, on loop: EventLoop) {
         self.address = opened.address
-        let condition = StoreCondition(mark: options.mark, onEvent: options.onEvent)
+        let condition = DatabaseCondition(mark: options.mark, onEvent: options.onEvent)
         let leases = self.leases
         self.database = ConnectionPool(opened.address, pool, on: loop, after: opened.identity) { event in
             // At the new primary, pushes may still be leased that were settled at the old primary.
@@ -106,9 +104,6 @@ package final class PostgreSQLStore: Sendable {
     package var vault: Vault { self.sealing.vault }
 
     package var indexSecret: IndexSecret { self.sealing.secret }
-
-    /// The policy that decides which tags of devices count.
-    var tags: TagPolicy { self.options.tags }
 
     /// Writes the receipts, ends this server's lease, and closes the connections once the
     /// submitted work is done.

@@ -81,7 +81,7 @@ package final class SQLiteStore: Store {
                 connection,
                 wiper: wiper,
                 lock: lock,
-                space: DiskSpace(onEvent: options.onEvent),
+                condition: StoreCondition(onEvent: options.onEvent),
                 notes: notes,
                 timeout: options.writeTimeout,
                 spans: options.spans,
@@ -124,7 +124,7 @@ package final class SQLiteStore: Store {
 
     package var failure: String? { self.writer.failure }
 
-    package var isFull: Bool { self.writer.space.isFull }
+    package var isFull: Bool { self.writer.condition.isFull }
 
     package func sharing() -> SharingReport? { nil }
 
@@ -135,11 +135,11 @@ package final class SQLiteStore: Store {
             waiting: self.writer.waitingCount,
             receiptsWaiting: self.writer.receipts.count,
             receiptsDropped: self.writer.receipts.dropped,
-            setAside: self.writer.counts.setAside.load(ordering: .relaxed),
+            setAside: self.writer.condition.setAside,
             checkpointFailures: self.writer.counts.checkpointFailures.load(ordering: .relaxed),
             logBytes: self.writer.log.pages * Writer.pageSize,
             file: self.writer.counts.file,
-            commits: self.writer.counts.committed,
+            commits: self.writer.condition.commits,
             syncs: self.writer.syncs.all
         )
     }

@@ -24,11 +24,7 @@ package struct ServerEntry: Sendable, Hashable {
     package let isThis: Bool
 
     package init(name: String, release: String, startedAt: Date, heardAt: Date, state: State, isThis: Bool) {
-        self.name = name
-        self.release = release
-        self.startedAt = startedAt
-        self.heardAt = heardAt
-        self.state = state
-        self.isThis = isThis
+        (self.name, self.release, self.state, self.isThis) = (name, release, state, isThis)
+        (self.startedAt, self.heardAt) = (startedAt, heardAt)
     }
 }

@@ -40,15 +40,9 @@ package struct SharingReport: Sendable, Hashable {
         lateDayKeys: Int?,
         otherClock: Date?
     ) {
-        self.servers = servers
-        self.connections = connections
-        self.waiting = waiting
-        self.oldestWait = oldestWait
-        self.retries = retries
-        self.connectionsLost = connectionsLost
-        self.standbys = standbys
-        self.standbyLag = standbyLag
-        self.lateDayKeys = lateDayKeys
-        self.otherClock = otherClock
+        (self.servers, self.connections, self.waiting) = (servers, connections, waiting)
+        (self.oldestWait, self.retries, self.connectionsLost) = (oldestWait, retries, connectionsLost)
+        (self.standbys, self.standbyLag) = (standbys, standbyLag)
+        (self.lateDayKeys, self.otherClock) = (lateDayKeys, otherClock)
     }
 }

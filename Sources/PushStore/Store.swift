@@ -208,11 +208,6 @@ package protocol StorePlace: Sendable, CustomStringConvertible {
 }
 
 extension StorePlace {
-    /// Opens the store with the default options.
-    package func open(_ keyring: Keyring) throws(StoreError) -> any Store {
-        try self.open(keyring, StoreOptions())
-    }
-
     package var fault: String? { nil }
 
     /// Whether a store exists here; also `true` if this cannot be found out.
@@ -254,11 +249,8 @@ package struct StoreInspection: Sendable, Hashable {
         move: String?,
         tallies: [String: Tally]
     ) {
-        self.damage = damage
-        self.missingMigrations = missingMigrations
-        self.unknownMigration = unknownMigration
+        (self.damage, self.move, self.tallies) = (damage, move, tallies)
+        (self.missingMigrations, self.unknownMigration) = (missingMigrations, unknownMigration)
         self.changedMigration = changedMigration
-        self.move = move
-        self.tallies = tallies
     }
 }

@@ -127,14 +127,8 @@ package struct StoreReport: Sendable, Hashable {
         commits: Commits? = nil,
         syncs: Syncs? = nil
     ) {
-        self.waiting = waiting
-        self.receiptsWaiting = receiptsWaiting
-        self.receiptsDropped = receiptsDropped
-        self.setAside = setAside
-        self.checkpointFailures = checkpointFailures
-        self.logBytes = logBytes
-        self.file = file
-        self.commits = commits
-        self.syncs = syncs
+        (self.waiting, self.setAside, self.checkpointFailures) = (waiting, setAside, checkpointFailures)
+        (self.receiptsWaiting, self.receiptsDropped) = (receiptsWaiting, receiptsDropped)
+        (self.logBytes, self.file, self.commits, self.syncs) = (logBytes, file, commits, syncs)
     }
 }

@@ -6,8 +6,7 @@ extension Database {
     /// `DatabaseError`.
     @discardableResult
     package func run(prepared sql: String, _ values: any Bindable...) throws -> Int {
-        try self.bound(sql, values).forEach { _ in true }
-        return self.changesCount
+        try self.run(SQL(sql: sql, arguments: values))
     }
 
     /// Runs a statement that is compiled once. Returns its first row, decoded; `nil` if it has no
@@ -19,7 +18,7 @@ extension Database {
         _ values: any Bindable...,
         decode: (borrowing DirectRow) throws -> Result
     ) throws -> Result? {
-        try self.bound(sql, values).map(decode)
+        try self.first(SQL(sql: sql, arguments: values), decode: decode)
     }
 
     /// Runs a statement that is compiled once. Returns all its rows, decoded.
@@ -28,15 +27,13 @@ extension Database {
         _ values: any Bindable...,
         decode: (borrowing DirectRow) throws -> Result
     ) throws -> [Result] {
-        var results: [Result] = []
-        try self.each(prepared: sql, values: values) { results.append(try decode($0)) }
-        return results
+        try self.all(SQL(sql: sql, arguments: values), decode: decode)
     }
 
     /// Runs a statement that is compiled once, row by row, until the last row, or until
     /// `isGoingOn` returns `false`.
     package func step(prepared sql: String, isGoingOn: () -> Bool) throws {
-        try self.bound(sql, []).forEach { _ in isGoingOn() }
+        try self.bound(SQL(sql: sql)).forEach { _ in isGoingOn() }
     }
 
     /// Runs a statement that is compiled once. Calls `body` with each row.
@@ -45,33 +42,20 @@ extension Database {
         values: [any Bindable] = [],
         body: (borrowing DirectRow) throws -> Void
     ) throws {
-        try self.bound(sql, values).forEach { row in
-            try body(row)
-            return true
-        }
+        try self.bound(SQL(sql: sql, arguments: values)).each(body)
     }
 
     /// Runs a statement whose text varies, and which is therefore compiled at each call. Calls
     /// `body` with each row.
     package func each(composed sql: SQL, body: (borrowing DirectRow) throws -> Void) throws {
         let compiled = try self.makeStatement(sql: sql.text)
-        try withExtendedLifetime(compiled) {
-            try compiled.rows(sql.arguments).forEach { row in
-                try body(row)
-                return true
-            }
-        }
+        try withExtendedLifetime(compiled) { try compiled.rows(sql.arguments).each(body) }
     }
 
     /// Runs a statement whose text varies. Returns all its rows, decoded.
     package func all<Result>(composed sql: SQL, decode: (borrowing DirectRow) throws -> Result) throws -> [Result] {
-        var results: [Result] = []
-        try self.each(composed: sql) { results.append(try decode($0)) }
-        return results
-    }
-
-    private func bound(_ sql: String, _ values: [any Bindable]) throws -> DirectRow {
-        try self.cachedStatement(sql: sql).rows(values)
+        let compiled = try self.makeStatement(sql: sql.text)
+        return try withExtendedLifetime(compiled) { try compiled.rows(sql.arguments).all(decode) }
     }
 }
 
@@ -81,13 +65,13 @@ extension Database {
     /// Runs a statement that writes; returns the number of rows that it has changed.
     @discardableResult
     package func run(_ sql: SQL) throws -> Int {
-        try self.bound(sql.text, sql.arguments).forEach { _ in true }
+        try self.bound(sql).forEach { _ in true }
         return self.changesCount
     }
 
     /// The first row of a statement, decoded; `nil` if it has no row.
     package func first<Result>(_ sql: SQL, decode: (borrowing DirectRow) throws -> Result) throws -> Result? {
-        try self.bound(sql.text, sql.arguments).map(decode)
+        try self.bound(sql).map(decode)
     }
 
     /// Whether the statement returns a row.
@@ -95,8 +79,8 @@ extension Database {
 
     /// All rows of a statement, decoded.
     package func all<Result>(_ sql: SQL, decode: (borrowing DirectRow) throws -> Result) throws -> [Result] {
-        var results: [Result] = []
-        try self.each(prepared: sql.text, values: sql.arguments) { results.append(try decode($0)) }
-        return results
+        try self.bound(sql).all(decode)
     }
+
+    private func bound(_ sql: SQL) throws -> DirectRow { try self.cachedStatement(sql: sql.text).rows(sql.arguments) }
 }

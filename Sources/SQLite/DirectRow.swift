@@ -28,6 +28,18 @@ package struct DirectRow: ~Copyable {
         }
     }
 
+    /// Fetches all rows.
+    package consuming func each(_ body: (borrowing DirectRow) throws -> Void) throws {
+        while try self.step() { try body(self) }
+    }
+
+    /// Fetches all rows and decodes them.
+    package consuming func all<Value>(_ decode: (borrowing DirectRow) throws -> Value) throws -> [Value] {
+        var values: [Value] = []
+        while try self.step() { values.append(try decode(self)) }
+        return values
+    }
+
     private func step() throws -> Bool {
         switch sqlite3_step(self.statement) {
         case SQLITE_ROW: return true

@@ -7,7 +7,7 @@ import Testing
 /// The mark for the search for due pushes: a search reads only pushes with this due time or a
 /// later one. Due times are in milliseconds, and the times of searches are instants of a clock.
 @Suite struct LeaseSearchMarkTests {
-    private let marks = LeaseSearchMarks()
+    private let marks = SearchMarks()
     private let lane = Lane(Platform("apns"))
     private let begin = ContinuousClock.now
 
@@ -25,8 +25,6 @@ import Testing
         let continuesBelow = search.mayContinueBelow && first == nil
         self.marks.endLease(
             search,
-            in: self.lane,
-            .bulk,
             first: first,
             continuedBelow: continuesBelow,
             date: date,
@@ -37,8 +35,8 @@ import Testing
 
     private func poll(after seconds: Double, taking time: Duration, first: Int64?) -> Int64 {
         let now = self.begin + .seconds(seconds)
-        let search = self.marks.beginPoll(in: self.lane, .bulk, at: now)
-        self.marks.endPoll(search, in: self.lane, .bulk, first: first, at: now + time)
+        let search = self.marks.begin(.pushes(self.lane, .bulk), at: now)
+        self.marks.endPoll(search, first: first, at: now + time)
         return search.start
     }
 
@@ -90,8 +88,6 @@ import Testing
         // The search has not seen the pushes that were added below its start while it ran.
         self.marks.endLease(
             search,
-            in: self.lane,
-            .bulk,
             first: nil,
             continuedBelow: false,
             date: 50_000,

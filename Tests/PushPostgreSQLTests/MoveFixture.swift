@@ -43,7 +43,7 @@ struct MoveFixture {
     }
 
     /// Connects to the PostgreSQL database.
-    func connect() throws -> BlockingConnection { try self.place.connect() }
+    func connect() throws -> BlockingConnection { try self.place.connected { $0 } }
 
     /// Moves the SQLite database to the PostgreSQL database. Returns the number of moved rows.
     @discardableResult

@@ -72,7 +72,7 @@ import Testing
 
     @Test func eachTableOfPostgreSQLIsFilled() throws {
         let place = try StoreKind.postgreSQL.place(TemporaryFolder())
-        let connection = try #require(place as? PostgreSQLPlace).connect()
+        let connection = try #require(place as? PostgreSQLPlace).connected { $0 }
         let columns = try connection.query(
             """
             select c.relname::text, a.attname::text from pg_class c

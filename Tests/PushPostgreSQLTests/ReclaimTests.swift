@@ -19,7 +19,7 @@ import Testing
             let (lane, now) = (Lane(Platform("apns")), ContinuousClock.now)
             let search = store.marks.beginLease(in: lane, queue, at: now - .seconds(1))
             let later = fixture.now.milliseconds + 1_000_000
-            store.marks.endLease(search, in: lane, queue, first: nil, continuedBelow: true, date: later, at: now)
+            store.marks.endLease(search, first: nil, continuedBelow: true, date: later, at: now)
         }
         try await store.reclaimLeases(now: fixture.now)
         #expect(try await fixture.lease().count == 1)

@@ -6,7 +6,7 @@ import Testing
 /// The mark for cleanup: a search reads only rows with this expiry or a later one. Expiries are in
 /// milliseconds, and the times of searches are instants of a clock.
 @Suite struct RetentionMarkTests {
-    private let marks = RetentionMarks()
+    private let marks = SearchMarks()
     private let begin = ContinuousClock.now
 
     /// Simulates a search after `seconds`, which takes `time` and finds `first`. Returns the

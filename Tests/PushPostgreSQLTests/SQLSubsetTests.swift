@@ -45,8 +45,6 @@ import Testing
         "PostgreSQLStore+health.swift": [
             "pg_read_binary_file", "pg_relation_filepath", "string_agg", "quote_ident", "to_regclass",
         ],
-        "PostgreSQLPlace.swift": ["to_regclass"],
-        "MoveMark.swift": ["to_regclass"],
         // A move from SQLite sets the next values of the identity columns.
         "PostgreSQLMoveTarget.swift": ["pg_get_serial_sequence", "regclass", "setval"],
         "Schema.swift": ["to_regclass", "current_setting"],

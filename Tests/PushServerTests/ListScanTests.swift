@@ -1,10 +1,10 @@
 import Foundation
 import PushAPI
-import PushStore
 import PushTesting
 import Testing
 
 @testable import PushServer
+@testable import PushStore
 
 /// A search reads a list, here the audit, in bounded steps. A long list therefore does not block
 /// other work.

@@ -74,6 +74,17 @@ import Testing
         #expect(plan.endsSessions && plan.retiresDevices)
     }
 
+    @Test(arguments: [(7, 1, false, true), (8, 1, false, false), (7, 2, false, false), (7, 1, true, false)])
+    func aUserReplacesOnlyThePasswordThatItHasPresented(id: Int64, number: Int64, isDisabled: Bool, isReplaced: Bool)
+        throws
+    {
+        let name = try #require(Username("alice"))
+        let user = User(id: id, name: name, role: .publisher, passwordNumber: number, isDisabled: false)
+        let change = AccountChange(password: Self.hash, presenter: user)
+        let step = change.decide(self.account(isDisabled: isDisabled), isLastAdministrator: false)
+        #expect((step == .end(.missing)) != isReplaced)
+    }
+
     @Test(arguments: [
         (Role?.none, Bool?.none, false), (.admin, nil, false), (.admin, false, false), (.publisher, nil, true),
         (.device, false, true), (nil, true, true), (.admin, true, true),

@@ -1,8 +1,9 @@
 import Foundation
 import PushCore
-import PushStore
 import PushTesting
 import Testing
+
+@testable import PushStore
 
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct EventTests {
     private let fixture: StoreFixture

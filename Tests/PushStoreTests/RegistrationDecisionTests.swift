@@ -254,6 +254,14 @@ import Testing
 
     // MARK: Rows
 
+    @Test(arguments: [
+        (ChangeColumn.senderID, "n.sender_id"), (.isStoredByClients, "n.is_stored_by_clients"), (.mac, "r.mac"),
+        (.isFetched, "r.fetched_at is not null"),
+    ])
+    func aColumnHasTheNameOfItsCaseUnlessItIsComputed(column: ChangeColumn, sql: String) {
+        #expect(column.sql == sql)
+    }
+
     @Test func listedColumnsFollowTheColumnsOfADevice() {
         #expect(StoredDevice.Column.allCases.map(\.rawValue) == Array(0..<ListedColumn.pushedAt.rawValue))
     }

@@ -5,6 +5,25 @@ package import PushStore
 // Shorter forms of the stores' methods for tests: without an audit record, an expected state, or a
 // budget.
 
+extension StorePlace {
+    /// Opens the store with the default options.
+    package func open(_ keyring: Keyring) throws(StoreError) -> any Store {
+        try self.open(keyring, StoreOptions())
+    }
+}
+
+extension KeyStore {
+    /// Replaces the keyring at the command of the operator.
+    package func replaceKeyring(_ keyring: Keyring, now: Date) async throws -> Bool {
+        try await self.replaceKeyring(keyring, by: .commandLine, now: now)
+    }
+
+    /// Re-encrypts all values that are not under the first key.
+    package func rewrap(page: Int? = nil) async throws -> RewrapResult? {
+        try await self.rewrap(page: page) { _ in }
+    }
+}
+
 extension AccountStore {
     /// Deletes a user without a record in the audit.
     package func deleteUser(_ name: Username) async throws -> UserChange {
@@ -52,10 +71,44 @@ extension TokenStore {
     }
 }
 
+extension OutboxStore {
+    /// Expands the oldest running broadcast by one page of the store's own size.
+    package func expandFanout(now: Date) async throws -> Int? {
+        try await self.expandFanout(page: nil, now: now)
+    }
+
+    /// Sends scheduled notifications that are due, as many as the store takes at a time.
+    package func releaseScheduled(now: Date) async throws -> Release {
+        try await self.releaseScheduled(limit: nil, now: now)
+    }
+}
+
 extension DeviceStore {
+    /// Returns the user's registration id for that handle, or issues a new one.
+    package func requestRegistration(
+        ofUser user: Int64,
+        handle: DeviceHandle?,
+        now: Date
+    ) async throws -> RegistrationID {
+        try await self.requestRegistration(ofUser: user, handle: handle, as: .random(), now: now)
+    }
+
     /// Removes a registration without a record in the audit.
     package func unregister(_ id: RegistrationID, ofUser user: Int64) async throws -> Bool {
         try await self.unregister(id, ofUser: user, by: nil)
+    }
+}
+
+extension PostStore {
+    /// Stores a notification.
+    package func post(
+        _ notification: NewNotification,
+        within bounds: StorageBounds? = nil,
+        page: Int? = nil
+    ) async throws -> PostOutcome {
+        let outcomes = try await self.post([notification], of: nil, within: bounds, page: page)
+        guard let outcome = outcomes.first else { throw StoreError.failed(reason: "a post has no outcome") }
+        return outcome
     }
 }
 
@@ -96,6 +149,11 @@ extension NotificationReader {
 }
 
 extension NotificationStore {
+    /// Records a recipient's fetch of a payload.
+    package func recordFetch(of id: NotificationID, by user: Int64, now: Date) {
+        self.recordFetches(of: [id], by: user, now: now)
+    }
+
     /// Sets or removes a recipient's read mark, whatever the notification's state is.
     package func mark(_ id: NotificationID, as mark: ReadMark, by user: Int64, now: Date) async throws -> MarkOutcome {
         try await self.mark(id, as: mark, by: user, ifStill: nil, now: now)

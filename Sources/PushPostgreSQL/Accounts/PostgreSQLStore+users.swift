@@ -63,6 +63,14 @@ extension PostgreSQLStore {
         }
     }
 
+    package func rehashPassword(of user: User, from old: PasswordHash, to new: PasswordHash) async throws {
+        try await self.write { tx in
+            _ = try await tx.query(Self.rehash, new.phc, user.id, old.phc)
+        }
+    }
+
+    private static let rehash = "update account set password = $1 where id = $2 and password = $3"
+
     private static func write(
         _ plan: AccountPlan,
         by record: AuditRecord?,
@@ -127,5 +135,30 @@ extension PostgreSQLStore {
     private static let devicesWithHandle = """
         \(EndingDevice.select)
         where user_id = $1 and platform is not null order by number for update
+        """
+
+    package func setTags(
+        _ tags: Set<Tag>,
+        ofUser name: Username,
+        ifStill rights: AccountRights?,
+        by record: AuditRecord?
+    ) async throws -> Bool {
+        try await self.write { [sealing] tx in
+            let account = try await Self.lockAccount(name, tx)
+            guard let plan = try UserTagPlan(tags, of: account, ifStill: rights, by: record, sealing) else {
+                return false
+            }
+            _ = try await tx.query(Self.saveTags, plan.user, plan.sealed)
+            _ = try await tx.query(Self.otherTags, plan.user, plan.keys)
+            if !plan.keys.isEmpty { _ = try await tx.query(Self.addTags, plan.user, plan.keys) }
+            if let record = plan.record { tx.append(record) }
+            return true
+        }
+    }
+
+    private static let saveTags = "update account set tags = $2 where id = $1"
+    private static let otherTags = "delete from user_tag where user_id = $1 and tag <> all($2::bytea[])"
+    private static let addTags = """
+        insert into user_tag (user_id, tag) select $1, tag from pg_catalog.unnest($2::bytea[]) as t (tag) on conflict do nothing
         """
 }

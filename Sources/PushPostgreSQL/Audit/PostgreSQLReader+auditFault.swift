@@ -23,38 +23,13 @@ extension PostgreSQLReader {
 
     // MARK: - Private
 
-    /// A row of `audit_chain`, together with the number of the last existing entry.
-    private struct Chain {
-        let chain: Int64
-        let start: AuditLink
-        let startMAC: Data
-        let end: AuditLink
-        let endMAC: Data
-        let last: Int64?
-
-        init(_ row: Row) throws {
-            self.chain = try row.integer(0)
-            self.start = AuditLink(number: try row.integer(1), code: try row.data(2))
-            self.startMAC = try row.data(3)
-            self.end = AuditLink(number: try row.integer(4), code: try row.data(5))
-            self.endMAC = try row.data(6)
-            self.last = try row.optionalInteger(7)
-        }
+    private func chain(from number: Int64) async throws(StoreError) -> StoredAuditChain? {
+        try await self.read(Self.nextChain, number) { try $0.first.map { try StoredAuditChain($0) } }
     }
 
-    private func chain(from number: Int64) async throws(StoreError) -> Chain? {
-        try await self.read(Self.nextChain, number) { try $0.first.map { try Chain($0) } }
-    }
-
-    private func fault(in chain: Chain) async throws(StoreError) -> AuditFault? {
+    private func fault(in chain: StoredAuditChain) async throws(StoreError) -> AuditFault? {
         let audit = self.store.audit
-        let start = AuditNumber.start(ofChain: chain.chain)
-        guard chain.start.number >= start, chain.startMAC == audit.mac(ofStart: chain.start) else {
-            return AuditFault(number: start)
-        }
-        guard chain.endMAC == audit.mac(ofEnd: chain.end), chain.last ?? chain.start.number == chain.end.number else {
-            return AuditFault(number: chain.end.number)
-        }
+        if let fault = chain.fault(audit) { return fault }
         var link = chain.start
         while link.number < chain.end.number {
             let page = try await self.read(Self.entriesAfter, link.number, chain.end.number) { rows in
@@ -63,12 +38,7 @@ extension PostgreSQLReader {
                 rows.map { try? SealedAuditEntry($0) }
             }
             if page.isEmpty { return AuditFault(number: link.number + 1) }
-            for entry in page {
-                guard let entry, audit.isGenuine(entry, after: link) else {
-                    return AuditFault(number: entry?.link.number ?? link.number + 1)
-                }
-                link = entry.link
-            }
+            if let fault = audit.fault(in: page, after: &link) { return fault }
         }
         return link == chain.end ? nil : AuditFault(number: chain.end.number)
     }
@@ -84,4 +54,33 @@ extension PostgreSQLReader {
     static let entriesAfter = """
         select number, at, entry, link from audit where number > $1 and number <= $2 order by number limit 500
         """
+}
+
+/// A row of `audit_chain`, with the number of the last entry that exists.
+struct StoredAuditChain {
+    let chain: Int64
+    let start: AuditLink
+    let end: AuditLink
+    private let startMAC: Data
+    private let endMAC: Data
+    private let last: Int64?
+
+    init(_ row: Row) throws {
+        self.chain = try row.integer(0)
+        self.start = AuditLink(number: try row.integer(1), code: try row.data(2))
+        self.startMAC = try row.data(3)
+        self.end = AuditLink(number: try row.integer(4), code: try row.data(5))
+        self.endMAC = try row.data(6)
+        self.last = try row.optionalInteger(7)
+    }
+
+    /// The end of the chain that was changed; `nil` if neither was.
+    func fault(_ audit: AuditChain) -> AuditFault? {
+        let first = AuditNumber.start(ofChain: self.chain)
+        guard self.start.number >= first, self.startMAC == audit.mac(ofStart: self.start) else {
+            return AuditFault(number: first)
+        }
+        let isWhole = self.endMAC == audit.mac(ofEnd: self.end) && (self.last ?? self.start.number) == self.end.number
+        return isWhole ? nil : AuditFault(number: self.end.number)
+    }
 }

@@ -50,18 +50,7 @@ extension PostgreSQLStore {
     ) async throws {
         let retired = try await tx.query(Self.retire, devices, now.milliseconds, reason, platform?.description)
         for (device, platform) in try retired.map({ (try $0.integer(0), try $0.optionalText(1)) }) {
-            tx.record(
-                NewEvent(
-                    kind: .retired,
-                    at: now,
-                    notification: nil,
-                    device: device,
-                    user: user,
-                    lane: platform,
-                    sender: nil,
-                    reason: reason
-                )
-            )
+            tx.record(NewEvent(kind: .retired, at: now, device: device, user: user, lane: platform, reason: reason))
         }
         try await Self.cancelPushes(tx, ofDevices: devices, reason: reason, now: now)
         let useless = try await tx.query(Self.endTags, devices, user, StoredDevice.tombstoneLimit)
@@ -86,4 +75,37 @@ extension PostgreSQLStore {
             order by retired_at desc, number desc offset $3)
         select number from device where claims_for = any($1::bigint[]) union all select number from old
         """
+
+    /// Retires those devices of a user that were last registered with one of `sessions`; the
+    /// caller ends these sessions. Adds a record for each device to the audit, with the actor of
+    /// `record`. The caller must have locked the user.
+    static func retireDevices(
+        _ tx: WriteTransaction,
+        ofUser user: Int64,
+        with sessions: [String],
+        by record: AuditRecord?,
+        now: Date
+    ) async throws {
+        if sessions.isEmpty { return }
+        let devices = try await tx.query(Self.devicesOfSessions, user, sessions).map(EndingDevice.init)
+        try await Self.write(DeviceEnds(ofSessions: devices, by: record), ofUser: user, tx, now: now)
+    }
+
+    /// Compares `session_at` with `registered_at`, because of servers of an older version. If such
+    /// a server registers a device again, it keeps the name of the old session in the row, but
+    /// changes `registered_at`.
+    static let devicesOfSessions = """
+        \(EndingDevice.select)
+        where user_id = $1 and session = any($2::text[]) and session_at = registered_at and handle is not null
+        order by number for update
+        """
+
+    /// Writes the end of devices. The caller must have locked the user.
+    static func write(_ ends: DeviceEnds, ofUser user: Int64, _ tx: WriteTransaction, now: Date) async throws {
+        for group in ends.retired {
+            try await Self.retire(tx, devices: group.devices, ofUser: user, reason: group.reason, now: now)
+        }
+        try await Self.delete(tx, devices: ends.claims)
+        for record in ends.records { tx.append(record) }
+    }
 }

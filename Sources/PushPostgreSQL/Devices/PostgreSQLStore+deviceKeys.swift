@@ -45,16 +45,7 @@ extension PostgreSQLStore {
                 Self.deviceKeys(audience.audience.app),
                 Array(numbers),
                 audience.audience.app.description
-            ).compactMap {
-                row in
-                try DeviceKeyEntry(
-                    id: row.text(0),
-                    user: row.integer(1),
-                    name: row.data(2),
-                    key: row.optionalText(3),
-                    sealing
-                )
-            }
+            ).compactMap { try DeviceKeyEntry($0, sealing) }
         }
     }
 
@@ -62,7 +53,7 @@ extension PostgreSQLStore {
 
     static func deviceKeys(_ app: AppName) -> String {
         """
-        select d.id, d.user_id, u.name, d.encryption_key from device d join account u on u.id = d.user_id
+        select \(DeviceKeyEntry.Column.list) from device d join account u on u.id = d.user_id
         where d.number = any($1::bigint[])
         and \(AudienceCondition.hasUser(app, parameter: "$2"))
         order by d.number

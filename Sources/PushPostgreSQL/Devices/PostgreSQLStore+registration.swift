@@ -3,7 +3,7 @@ internal import PostgreSQL
 package import PushCore
 package import PushStore
 
-extension PostgreSQLStore: RegistrationStore {
+extension PostgreSQLStore {
     package static var movingPage: Int { 500 }
     /// The maximum number of runs of a registration, while other requests register the same
     /// handle.
@@ -45,22 +45,17 @@ extension PostgreSQLStore: RegistrationStore {
 
     package func move(
         device: Int64,
-        handle: String,
+        handleKey: Data,
         from lane: Lane,
         to other: Lane,
-        page: Int?,
+        page: Int,
         now: Date
-    ) async throws -> Bool {
-        guard let key = DeviceHandle(handle).map(self.sealing.index.hash) else { return false }
-        let page = page ?? Self.movingPage
-        let first = try await self.write { tx -> Int? in
-            let moved = try await tx.query(Self.moveDevice, device, other.description, lane.description, key)
+    ) async throws -> Int? {
+        try await self.write { tx in
+            let moved = try await tx.query(Self.moveDevice, device, other.description, lane.description, handleKey)
             guard moved.count == 1 else { return nil }
             return try await Self.moveQueued(tx, ofDevice: device, page: page, now: now)
         }
-        guard let first else { return false }
-        _ = try await self.moveRemaining(ofDevice: device, after: first, page: page, now: now)
-        return true
     }
 
     /// Moves a device to another environment. Also deletes the times of its accepted pushes: a

@@ -7,11 +7,7 @@ extension PostgreSQLPlace {
     /// Connects to the database into which a store will be moved. Blocks until the database
     /// answers. Throws `StoreError`.
     package func asMoveTarget() throws(StoreError) -> PostgreSQLMoveTarget {
-        do {
-            return PostgreSQLMoveTarget(try self.connect(), place: self.description)
-        } catch {
-            throw StoreError(opening: self.description, error)
-        }
+        try self.connected { PostgreSQLMoveTarget($0, place: self.description) }
     }
 }
 
@@ -112,21 +108,15 @@ package struct PostgreSQLMoveTarget: MoveTarget {
             guard let row = try self.connection.query(PostgreSQLReader.nextChain, Int64(0)).first else {
                 return AuditFault(number: 0)
             }
-            var link = AuditLink(number: try row.integer(1), code: try row.data(2))
-            let end = AuditLink(number: try row.integer(4), code: try row.data(5))
-            guard try row.data(3) == audit.mac(ofStart: link), try row.data(6) == audit.mac(ofEnd: end) else {
-                return AuditFault(number: 0)
-            }
-            while link.number < end.number {
-                let page = try self.connection.query(PostgreSQLReader.entriesAfter, link.number, end.number)
+            let chain = try StoredAuditChain(row)
+            if let fault = chain.fault(audit) { return fault }
+            var link = chain.start
+            while link.number < chain.end.number {
+                let page = try self.connection.query(PostgreSQLReader.entriesAfter, link.number, chain.end.number)
                 if page.count == 0 { return AuditFault(number: link.number + 1) }
-                for index in 0..<page.count {
-                    let entry = try SealedAuditEntry(page[index])
-                    guard audit.isGenuine(entry, after: link) else { return AuditFault(number: entry.link.number) }
-                    link = entry.link
-                }
+                if let fault = audit.fault(in: try page.map { try SealedAuditEntry($0) }, after: &link) { return fault }
             }
-            return link == end ? nil : AuditFault(number: end.number)
+            return link == chain.end ? nil : AuditFault(number: chain.end.number)
         }
     }
 
@@ -162,4 +152,37 @@ package struct PostgreSQLMoveTarget: MoveTarget {
             throw StoreError(error)
         }
     }
+}
+
+/// The row of the table `move`. It says which database was moved into this database, and whether
+/// the move is complete.
+struct MoveMark {
+    /// Identifies the database that the data comes from.
+    let source: Data
+    let isFinished: Bool
+
+    /// Reads the row of `move`. `nil` if the database has no such row, or no tables yet.
+    init?(_ connection: BlockingConnection) throws {
+        guard try connection.has("move"),
+            let row = try connection.query("select source, finished_at from move where id = 1").first
+        else { return nil }
+        self.source = try row.data(0)
+        self.isFinished = !row.isNull(1)
+    }
+
+    /// Throws `StoreError` if a move into this database has not finished. The caller must first
+    /// have called `Schema.holdMigrations`, so that no move begins before the transaction ends.
+    static func refuseUnfinished(_ connection: BlockingConnection, _ address: DatabaseAddress) throws {
+        guard let mark = try MoveMark(connection), !mark.isFinished else { return }
+        throw StoreError.cannotOpen(
+            place: address.description,
+            reason: "a move into it was interrupted; run sealpost move again, or create a new database"
+        )
+    }
+
+    /// Marks the database as the target of a move that has begun.
+    static let begin = "insert into move (id, source, begun_at) values (1, $1, $2)"
+
+    /// Marks the move as finished.
+    static let finish = "update move set finished_at = $1 where id = 1"
 }

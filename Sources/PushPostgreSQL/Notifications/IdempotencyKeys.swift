@@ -35,7 +35,7 @@ struct IdempotencyKeys {
     /// Finds the rows of the requests' keys.
     static func lookup(of requests: [Reserved]) throws -> Statement {
         try Statement(
-            "select \(StoredRequest.Column.list), key from idempotency where key = any($1::bytea[])",
+            "select \(StoredRequest.columns), key from idempotency where key = any($1::bytea[])",
             Array(Set(requests.map(\.request.key)))
         )
     }

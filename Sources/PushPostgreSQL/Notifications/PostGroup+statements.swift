@@ -14,18 +14,10 @@ struct GroupDevice {
 
 /// A row of `recipient` that the group inserts.
 struct GroupRecipient {
-    let id: Int64
+    let notification: NewNotification
     let user: Int64
     let change: Int64
-    /// The time at which the notification was stored, in milliseconds.
-    let createdAt: Int64
-    let isReadOnce: Bool
     let mac: Int64
-
-    init(of notification: NewNotification, user: Int64, change: Int64, mac: Int64) {
-        (self.id, self.user, self.change, self.mac) = (notification.id.rawValue, user, change, mac)
-        (self.createdAt, self.isReadOnce) = (notification.createdAt.milliseconds, notification.isReadOnce)
-    }
 }
 
 extension PostGroup.Chosen {
@@ -38,19 +30,16 @@ extension PostGroup.Chosen {
     var isScheduled: Bool { self.notification.sendAt != nil }
 
     fileprivate var pushes: [GroupPush] {
-        let (id, createdAt) = (self.notification.id.rawValue, self.notification.createdAt.milliseconds)
-        return (self.devices ?? []).map { GroupPush(id: id, createdAt: createdAt, device: $0) }
+        (self.devices ?? []).map { GroupPush(notification: self.notification, device: $0) }
     }
 }
 
 /// A row of `push` that the group inserts.
 private struct GroupPush {
-    let id: Int64
-    /// The time at which the notification was stored, in milliseconds.
-    let createdAt: Int64
+    let notification: NewNotification
     let device: GroupDevice
 
-    var dueAt: Int64? { self.device.isAway ? nil : self.createdAt }
+    var dueAt: Int64? { self.device.isAway ? nil : self.notification.createdAt.milliseconds }
     var reason: String? { self.device.isAway ? PushReason.away : nil }
 }
 
@@ -209,12 +198,12 @@ extension PostGroup {
             chosen.map(\.payload),
             chosen.map(\.alert),
             notifications.map(\.isEndToEnd),
-            recipients.map(\.id),
+            recipients.map(\.notification.id.rawValue),
             recipients.map(\.user),
             recipients.map(\.change),
-            recipients.map(\.createdAt),
+            recipients.map(\.notification.createdAt.milliseconds),
             recipients.map(\.mac),
-            pushes.map(\.id),
+            pushes.map(\.notification.id.rawValue),
             pushes.map(\.device.number),
             pushes.map(\.device.user),
             pushes.map(\.device.lane),
@@ -239,8 +228,10 @@ extension PostGroup {
 
     /// Inserts the recipients of read-once posts into `untaken`; `nil` if no post is read-once.
     static func untakenInsertion(of chosen: [Chosen]) throws -> Statement? {
-        let untaken = chosen.flatMap(\.recipients).filter(\.isReadOnce)
-        return untaken.isEmpty ? nil : try Statement(Self.untakenInsertion, untaken.map(\.id), untaken.map(\.user))
+        let untaken = chosen.flatMap(\.recipients).filter(\.notification.isReadOnce)
+        if untaken.isEmpty { return nil }
+        let ids = untaken.map(\.notification.id.rawValue)
+        return try Statement(Self.untakenInsertion, ids, untaken.map(\.user))
     }
 
     /// Inserts notifications. A notification's place in the order of notifications is the time of

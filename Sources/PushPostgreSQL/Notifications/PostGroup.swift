@@ -144,7 +144,7 @@ struct PostGroup {
             let change = try PostgreSQLStore.number(of: user, in: self.numbers)
             self.numbers[user] = change &+ 1
             let mac = self.store.sealing.rows.recipient(of: notification.id.rawValue, user: user)
-            return GroupRecipient(of: notification, user: user, change: change, mac: mac)
+            return GroupRecipient(notification: notification, user: user, change: change, mac: mac)
         }
         return Chosen(
             place: place,

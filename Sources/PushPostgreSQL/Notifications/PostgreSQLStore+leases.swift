@@ -107,15 +107,6 @@ extension PostgreSQLStore {
 extension NewEvent {
     /// The event of a recipient who has fetched a read-once payload for the first time.
     static func collected(_ notification: Int64, by user: Int64, at time: Date, sender: Int64?) -> NewEvent {
-        NewEvent(
-            kind: .collected,
-            at: time,
-            notification: notification,
-            device: nil,
-            user: user,
-            lane: nil,
-            sender: sender,
-            reason: nil
-        )
+        NewEvent(kind: .collected, at: time, notification: notification, user: user, sender: sender)
     }
 }

@@ -66,17 +66,17 @@ extension PostgreSQLStore {
     /// Searches for expired rows: `body` runs a statement that begins at the time `start`, in
     /// milliseconds. The time of the first row that it finds is recorded for the next search.
     func search<Value>(
-        for kind: RetentionMarks.Kind,
+        for rows: SearchMarks.Rows,
         at date: Date,
         _ body: (_ start: Int64) async throws -> (Value, first: Int64?)
     ) async throws -> Value {
-        let search = self.retentionMarks.begin(kind, at: .now)
+        let search = self.marks.begin(rows, at: .now)
         do {
             let (value, first) = try await body(search.start)
-            self.retentionMarks.end(search, first: first, at: .now)
+            self.marks.end(search, first: first, at: .now)
             return value
         } catch DatabaseError.refused(code: "57014", let message) {
-            self.retentionMarks.fail(search, date: date.milliseconds)
+            self.marks.fail(search, date: date.milliseconds)
             throw DatabaseError.refused(code: "57014", message: message)
         }
     }
@@ -91,14 +91,12 @@ extension PostgreSQLStore {
         limit: Int,
         _ book: LookBook
     ) async throws -> [DuePush] {
-        switch table {
-        case .pushes: try await self.deletePushes(tx, part, of: notifications, limit: limit)
-        case .endedPushes: try await self.deleteEndedPushes(tx, part, of: notifications, limit: limit)
-        case .recipients:
-            try await self.deleteRecipients(tx, part, limit: limit) { user in
-                tx.afterCommit { book.record(LookOrder(user: user)) }
-            }
-        }
+        if table == .recipients { return try await self.deleteRecipients(tx, part, limit: limit, book) }
+        let rows = try await tx.query(Self.deletion(from: table), part.ids, part.after, limit)
+        if table == .pushes { try Self.recordExpiry(of: rows, of: notifications, tx) }
+        let keys = try rows.map { DuePush(notification: try $0.integer(0), device: try $0.integer(1)) }
+        try await Self.forgetCollapsing(tx, keys, of: notifications)
+        return keys
     }
 
     /// Deletes the rows of unfinished work on notifications, so that no further device gets them.
@@ -126,28 +124,24 @@ extension PostgreSQLStore {
         )
     }
 
-    /// Deletes the pushes that have no outcome yet, and counts them as expired.
-    private static func deletePushes(
-        _ tx: WriteTransaction,
-        _ part: RetentionProgress.Part,
+    /// Counts deleted pushes without an outcome as expired.
+    private static func recordExpiry(
+        of rows: Rows,
         of notifications: [Int64: ExpiredNotification],
-        limit: Int
-    ) async throws -> [DuePush] {
-        let deletion = Self.deletion(from: "push", returning: "p.user_id, p.lane, p.reason")
-        let rows = try await tx.query(deletion, part.ids, part.after, limit)
-        var keys: [DuePush] = []
+        _ tx: WriteTransaction
+    ) throws {
         for row in rows.map({ $0 }) {
-            let (id, device, lane) = (try row.integer(0), try row.integer(1), try row.text(3))
-            keys.append(DuePush(notification: id, device: device))
+            let lane = try row.text(3)
             tx.count(.expired, lane: lane)
-            guard tx.keeps(.expired), !Lane(stored: lane).isOfLooks, let notification = notifications[id]
+            guard tx.keeps(.expired), !Lane(stored: lane).isOfLooks,
+                let notification = notifications[try row.integer(0)]
             else { continue }
             tx.record(
                 NewEvent(
                     kind: .expired,
                     at: notification.expiresAt,
-                    notification: id,
-                    device: device,
+                    notification: notification.id,
+                    device: try row.integer(1),
                     user: try row.integer(2),
                     lane: lane,
                     sender: notification.sender,
@@ -155,31 +149,16 @@ extension PostgreSQLStore {
                 )
             )
         }
-        try await Self.forgetCollapsing(tx, keys, of: notifications)
-        return keys
-    }
-
-    private static func deleteEndedPushes(
-        _ tx: WriteTransaction,
-        _ part: RetentionProgress.Part,
-        of notifications: [Int64: ExpiredNotification],
-        limit: Int
-    ) async throws -> [DuePush] {
-        let keys = try await tx.query(Self.deletion(from: "push_end"), part.ids, part.after, limit).map { row in
-            DuePush(notification: try row.integer(0), device: try row.integer(1))
-        }
-        try await Self.forgetCollapsing(tx, keys, of: notifications)
-        return keys
     }
 
     /// Deletes the next rows of notifications from a table of pushes, in the order of their keys.
-    private static func deletion(from table: String, returning columns: String? = nil) -> String {
+    private static func deletion(from table: RetentionProgress.Table) -> String {
         """
         with l as (
-            select notification_id, device from \(table) where notification_id = any($1::int8[]) and device > $2
+            select notification_id, device from \(table.rawValue) where notification_id = any($1::int8[]) and device > $2
             order by notification_id, device limit $3 for update)
-        delete from \(table) p using l where \(DuePush.equal("p", "l"))
-        returning \((["p.notification_id", "p.device"] + (columns.map { [$0] } ?? [])).joined(separator: ", "))
+        delete from \(table.rawValue) p using l where \(DuePush.equal("p", "l"))
+        returning p.notification_id, p.device\(table == .pushes ? ", p.user_id, p.lane, p.reason" : "")
         """
     }
 
@@ -205,13 +184,13 @@ extension PostgreSQLStore {
         )
     }
 
-    /// Deletes rows of recipients. Calls `shown` for each recipient who has neither read nor
-    /// dismissed the notification: this recipient's devices may still show it.
+    /// Records each recipient who has neither read nor dismissed the notification: the recipient's
+    /// devices may still show it.
     private static func deleteRecipients(
         _ tx: WriteTransaction,
         _ part: RetentionProgress.Part,
         limit: Int,
-        shown: (Int64) -> Void
+        _ book: LookBook
     ) async throws -> [DuePush] {
         let rows = try await tx.query(
             """
@@ -230,7 +209,7 @@ extension PostgreSQLStore {
         )
         return try rows.map { row in
             let user = try row.integer(1)
-            if try row.boolean(2) { shown(user) }
+            if try row.boolean(2) { tx.afterCommit { book.record(LookOrder(user: user)) } }
             return DuePush(notification: try row.integer(0), device: user)
         }
     }

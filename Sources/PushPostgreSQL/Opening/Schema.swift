@@ -56,7 +56,7 @@ enum Schema {
 
     /// The migrations that this database already has.
     static func applied(_ connection: BlockingConnection) throws -> AppliedMigrations {
-        guard try Self.exists(connection) else { return AppliedMigrations(hashes: [:]) }
+        guard try connection.has("migration") else { return AppliedMigrations(hashes: [:]) }
         var (hashes, oldestKnown): ([String: Data], [String: String]) = ([:], [:])
         for row in try connection.query("select name, hash, oldest_known from migration").map(\.self) {
             let name = try row.text(0)
@@ -74,11 +74,6 @@ enum Schema {
         try connection.execute("set local idle_in_transaction_session_timeout = '4s'")
         _ = try connection.query(Self.schemaLock)
         _ = try Self.missing(connection, migrations)
-    }
-
-    /// Whether the database contains the tables of a store.
-    static func exists(_ connection: BlockingConnection) throws -> Bool {
-        try connection.query("select to_regclass('migration') is not null").first?.boolean(0) ?? false
     }
 
     // MARK: - Private
@@ -160,7 +155,7 @@ enum Schema {
 
     private static func refuseOlderServers(than migration: Migration, _ connection: BlockingConnection) throws {
         // Before the first migration, there is no table `node`, and so no server.
-        guard try connection.query("select to_regclass('node') is not null")[0].boolean(0) else { return }
+        guard try connection.has("node") else { return }
         let older = try connection.query(
             """
             select name, release from node
@@ -172,6 +167,13 @@ enum Schema {
         let names = try older.map { "\(try $0.text(0)) (\(try $0.text(1)))" }
         if names.isEmpty { return }
         throw StoreError.olderServers(names.joined(separator: ", "), migration: migration.name)
+    }
+}
+
+extension BlockingConnection {
+    /// Whether the database has a table.
+    func has(_ table: String) throws -> Bool {
+        try self.query("select to_regclass('\(table)') is not null").first?.boolean(0) ?? false
     }
 }
 

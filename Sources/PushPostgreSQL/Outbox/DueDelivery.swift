@@ -7,14 +7,14 @@ extension DueDelivery {
     /// Decodes the rows that a statement of `select` returns. Also reads the notifications of
     /// these pushes.
     static func all(_ rows: Rows, _ tx: WriteTransaction) async throws -> [DueDelivery] {
-        let ids = Set(try rows.map { try $0.integer(Column.notification) })
+        let ids = Set(try rows.map { try $0.integer(Column.notificationID) })
         if ids.isEmpty { return [] }
         var notifications: [Int64: DueNotification] = [:]
         for row in try await tx.query(Self.notifications, Array(ids)).map({ $0 }) {
             let id = try row.integer(0)
             notifications[id] = try DueNotification(row, id: id, tx.sealing)
         }
-        return try rows.map { try DueDelivery($0, of: notifications[$0.integer(Column.notification)], tx.sealing) }
+        return try rows.map { try DueDelivery($0, of: notifications[$0.integer(Column.notificationID)], tx.sealing) }
     }
 
     /// The SQL condition on a row of `push` (alias `p`): no live server has leased the push.

@@ -17,11 +17,11 @@ extension PostgreSQLReader {
             ) { try $0.first?.integer(0) }.map(Date.init(milliseconds:))
         }
         let marks = self.store.marks
-        let search = marks.beginPoll(in: lane, queue, at: .now)
+        let search = marks.begin(.pushes(lane, queue), at: .now)
         let first = try await self.read(Self.nextDue, lane.description, queue == .bulk, search.start) { rows in
             try rows.first?.integer(0)
         }
-        marks.endPoll(search, in: lane, queue, first: first, at: .now)
+        marks.endPoll(search, first: first, at: .now)
         return first.map(Date.init(milliseconds:))
     }
 
@@ -39,7 +39,7 @@ extension PostgreSQLReader {
     package func oldestWaiting(in lane: Lane, _ queue: Queue) async throws(StoreError) -> Date? {
         // This search starts at the same time as the search for the next due push: for earlier
         // times, the index may have only entries of deleted rows.
-        let start = self.store.marks.beginPoll(in: lane, queue, at: .now).start
+        let start = self.store.marks.begin(.pushes(lane, queue), at: .now).start
         return try await self.read(
             Self.oldestWaiting,
             lane.description,

@@ -8,32 +8,6 @@ internal import PushStore
 /// A push that is being sent cannot be cancelled; it is withdrawn instead. A withdrawn push is not
 /// retried, and the provider's answer decides whether it counts as accepted.
 extension PostgreSQLStore {
-    /// Cancels pushes of a notification in the order of their devices, at most `limit`, including
-    /// pushes that wait for a device to connect. If `devices` is `nil`, cancels the pushes to all
-    /// devices.
-    ///
-    /// Returns the devices whose pushes were cancelled or withdrawn. If there are fewer than
-    /// `limit`, no pushes remain.
-    static func cancel(
-        _ tx: WriteTransaction,
-        notification: Int64,
-        devices: [Int64]?,
-        reason: String,
-        now: Date,
-        limit: Int?
-    ) async throws -> [Int64] {
-        if let devices, devices.isEmpty { return [] }
-        let rows =
-            if let devices {
-                try await tx.query(Self.lockSome, notification, devices, limit)
-            } else {
-                try await tx.query(Self.lockAll, notification, limit)
-            }
-        let pushes = try Self.locked(rows)
-        try await Self.cancel(tx, pushes, reason: reason, now: now)
-        return pushes.map(\.push.device)
-    }
-
     /// Cancels those of these pushes that are in the outbox. Other pushes stay as they are.
     static func cancel(_ tx: WriteTransaction, _ pushes: [DuePush], reason: String, now: Date) async throws {
         if pushes.isEmpty { return }
@@ -98,17 +72,6 @@ extension PostgreSQLStore {
         _ = try await tx.query(Self.markCancelled, leased.map(\.notification), leased.map(\.device), reason)
     }
 
-    static let lockSome = """
-        select notification_id, device, owner is not null from push
-        where notification_id = $1 and device = any($2::int8[]) order by device limit $3::int8 for update
-        """
-    /// Locks the pushes of a notification. Skips pushes that are already withdrawn, so that each
-    /// call finds other pushes.
-    static let lockAll = """
-        select notification_id, device, owner is not null from push
-        where \(DuePush.byNotification.rows(of: "$1", after: "0")) and (owner is null or not is_withdrawn)
-        order by \(DuePush.byNotification.order) limit $2::int8 for update
-        """
     static let lockKeys = """
         select p.notification_id, p.device, p.owner is not null
         from unnest($1::int8[], $2::int8[]) as k (notification_id, device)

@@ -20,7 +20,7 @@ extension PostgreSQLStore {
                 target = try broadcast.target(sealing, tags)
             } catch {
                 _ = try await tx.query("update fanout set is_set_aside = true where notification_id = $1", id)
-                tx.afterCommit { self.condition.record(.broadcast(notification: id)) }
+                tx.afterCommit { self.condition.shared.record(.broadcast(notification: id)) }
                 return 0
             }
             var pushes = PushInsertion(target, isBulk: true, tx, now: now)

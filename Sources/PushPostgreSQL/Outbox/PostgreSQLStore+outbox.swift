@@ -37,8 +37,6 @@ extension PostgreSQLStore {
             due.sort { ($0.dueAt, $0.sequence, $0.key.device) < ($1.dueAt, $1.sequence, $1.key.device) }
             self.marks.endLease(
                 search,
-                in: lane,
-                queue,
                 first: due.count < request.limit ? nil : due.first?.dueAt,
                 continuedBelow: continuesBelow,
                 date: now.milliseconds,

@@ -74,7 +74,7 @@ extension PostgreSQLStore {
         if damaged.isEmpty { return readable }
         let ids = damaged
         _ = try await tx.query("update scheduled set is_set_aside = true where notification_id = any($1::int8[])", ids)
-        tx.afterCommit { for id in ids { self.condition.record(.scheduled(notification: id)) } }
+        tx.afterCommit { for id in ids { self.condition.shared.record(.scheduled(notification: id)) } }
         return readable
     }
 
@@ -86,13 +86,8 @@ extension PostgreSQLStore {
             senders: Set(wanted.map(\.scheduled.sender)).sorted(),
             named: Array(Set(wanted.flatMap { $0.audience.users.map(\.key) }))
         )
-        let users = Set(wanted.flatMap { rights.users(of: $0.audience) }).sorted()
-        if wanted.count > 1, users.count > 1 {
-            _ = try await tx.query(
-                "select change from user_change where user_id = any($1::int8[]) order by user_id for no key update",
-                users
-            )
-        }
+        let users = Set(wanted.flatMap { rights.users(of: $0.audience) })
+        if wanted.count > 1, users.count > 1 { try await StreamHolder.lockCounters(tx, of: users) }
         return rights
     }
 
@@ -157,5 +152,38 @@ extension PostgreSQLReader {
                 firstDue: try rows.first?.optionalInteger(1).map(Date.init(milliseconds:))
             )
         }
+    }
+}
+
+/// The accounts that the released notifications name, and the present rights of their senders.
+struct ReleaseRights {
+    /// The rights of the senders, without those who were deleted or disabled.
+    private var senders: [Int64: SenderRight] = [:]
+    private var named: [Data: NamedUser] = [:]
+
+    /// Reads the accounts of senders and named users, and locks them against deletion.
+    init(_ tx: WriteTransaction, senders: [Int64], named keys: [Data]) async throws {
+        for row in try await tx.query(Self.accounts, senders, keys).map({ $0 }) {
+            let (id, key) = (try row.integer(0), try row.data(1))
+            let apps = Set(storedApps: try row.optionalText(3))
+            self.named[key] = NamedUser(id: id, apps: apps, requiresEncryption: try row.boolean(5))
+            if try row.boolean(4) { self.senders[id] = SenderRight(role: try row.text(2), key: key, apps: apps) }
+        }
+    }
+
+    static let accounts = """
+        select id, name_key, role, apps, disabled_at is null, requires_encryption from account
+        where id = any($1::int8[]) or name_key = any($2::bytea[]) order by id for key share
+        """
+
+    /// Whether a sender may now send to an audience.
+    func allow(_ sender: Int64, _ audience: HashedAudience) -> Bool {
+        self.senders[sender]?.covers(audience) ?? false
+    }
+
+    /// The ids of the users whom an audience names, in ascending order. Users who were deleted, or
+    /// who lost the app, after the post are left out.
+    func users(of audience: HashedAudience) -> [Int64] {
+        Set(audience.users.compactMap { self.named[$0.key]?.id(in: audience.audience.app) }).sorted()
     }
 }

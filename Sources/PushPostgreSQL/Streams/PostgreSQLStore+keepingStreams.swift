@@ -1,5 +1,6 @@
 internal import PushCore
 internal import PushStore
+internal import Synchronization
 
 extension PostgreSQLStore {
     /// How long the first ended stream waits for further ends, so that one transaction deletes the
@@ -46,6 +47,29 @@ extension PostgreSQLStore {
             }
         } onCancel: {
             self.streamBook.signal.set()
+        }
+    }
+}
+
+/// The devices whose last event stream at this server has ended, but whose row of `stream` still
+/// exists.
+final class StreamBook: Sendable {
+    /// A lock protects the devices: streams end on many threads, and one task processes them.
+    private let silent = Mutex(Set<DeviceHandle>())
+    /// Set when there are devices to process.
+    let signal = Signal()
+
+    func record(_ devices: [DeviceHandle]) {
+        self.silent.withLock { $0.formUnion(devices) }
+        self.signal.set()
+    }
+
+    /// Removes and returns at most `limit` devices.
+    func take(_ limit: Int) -> [DeviceHandle] {
+        self.silent.withLock { silent in
+            let taken = Array(silent.prefix(limit))
+            silent.subtract(taken)
+            return taken
         }
     }
 }

@@ -1,3 +1,5 @@
+internal import PushStore
+
 /// The columns of a key, and SQL conditions for finding the row with a given key. Each condition
 /// avoids a different wrong assumption of the planner.
 struct KeyLookup {
@@ -51,5 +53,39 @@ struct KeyLookup {
         let key = self.equality(table, row, values)
         return
             "cross join lateral (select \(columns) from \(table) where \(key) \(condition) limit 1 \(lock)) as \(alias)"
+    }
+}
+
+/// An index of two columns. A page of rows with the same value in the first column is read through
+/// it, in the order of the second column.
+///
+/// A table of pairs has an index for each order of its columns. Most rows may have the same first
+/// value, such as the pushes of one broadcast, or the devices with one topic. The planner then
+/// considers both indexes equally good, whatever value is requested. With the wrong index, it
+/// reads the whole table to find the few rows of another value. A comparison of pairs, ordered by
+/// pairs, suits only the right index.
+struct PairIndex {
+    let first: String
+    let second: String
+
+    /// The condition on rows with the value `value` in the first column, and a value greater than
+    /// `mark` in the second.
+    func rows(of value: String, after mark: String) -> String {
+        "(\(self.first), \(self.second)) > (\(value), \(mark)) and \(self.first) <= \(value)"
+    }
+
+    /// The order of the rows that `rows(of:after:)` selects.
+    var order: String { "\(self.first), \(self.second)" }
+}
+
+extension DuePush {
+    /// The index over the pushes of a notification, in the order of their devices.
+    static let byNotification = PairIndex(first: "notification_id", second: "device")
+
+    private static let key = KeyLookup(columns: ["notification_id", "device"])
+
+    /// The SQL condition that a row of a table of pushes has the same key as another row.
+    static func equal(_ push: String, _ row: String, device: String? = nil) -> String {
+        self.key.condition(push, row, device.map { ["device": $0] } ?? [:])
     }
 }

@@ -7,13 +7,13 @@ internal import PushStore
 struct NewEvent: Sendable {
     let kind: PushEvent.Kind
     let at: Date
-    let notification: Int64?
-    let device: Int64?
-    let user: Int64?
+    var notification: Int64?
+    var device: Int64?
+    var user: Int64?
     /// The lane of the push; the stored event contains only the lane's platform.
-    let lane: String?
-    let sender: Int64?
-    let reason: String?
+    var lane: String?
+    var sender: Int64?
+    var reason: String?
 
     /// The lane's name without the part after the slash. That part may be a host that only the
     /// device's owner may know.

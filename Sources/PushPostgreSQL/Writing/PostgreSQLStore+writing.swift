@@ -71,7 +71,7 @@ extension PostgreSQLStore {
                 // Whether the audit's hash chain has a new end is now unknown.
                 if case .unknownOutcome = error { loan.forgetHead() }
                 let failure = StoreError(error)
-                if case .full = failure { self.condition.record(isFull: true) }
+                if case .full = failure { self.condition.shared.record(isFull: true) }
                 throw failure
             } catch {
                 throw StoreError(reading: error) ?? error
@@ -95,9 +95,9 @@ extension PostgreSQLStore {
             }
             return (value, finished)
         }
-        self.condition.recordCommit(of: finished.writes, after: .now - finished.commitBegan)
-        if let head = finished.head { loan.slot.record(head) }
-        if self.condition.isFull { self.condition.record(isFull: false) }
+        self.condition.shared.recordCommit(of: finished.writes, after: .now - finished.commitBegan)
+        if let head = finished.head { loan.slot.head = head }
+        self.condition.shared.record(isFull: false)
         for call in finished.calls { call() }
         self.membership.announce(workIn: finished.filled)
         return (value, finished.epoch)

@@ -24,17 +24,11 @@ final class WriterSlot: Sendable {
         self.number = number
     }
 
-    /// The end of the slot's chain; `nil` if the slot has no chain yet, or does not know its end.
-    var head: AuditHead? { self.state.withLock { $0 } }
-
-    /// Records the new end of the slot's chain after a commit.
-    func record(_ head: AuditHead) {
-        self.state.withLock { $0 = head }
-    }
-
-    /// Gives up the slot's chain, because another server may have extended it.
-    func forget() {
-        self.state.withLock { $0 = nil }
+    /// The end of the chain after the last commit; `nil`: the slot has no chain yet, or does not
+    /// know its end.
+    var head: AuditHead? {
+        get { self.state.withLock { $0 } }
+        set { self.state.withLock { $0 = newValue } }
     }
 
     func tallyWriter(server: Int64) -> Int64 {
@@ -92,7 +86,8 @@ final class SlotLoan: Sendable {
         if let slot = self.state.withLock({ $0.take() }) { self.slots.giveBack(slot) }
     }
 
+    /// Gives up the slot's chain, because another server may have extended it.
     func forgetHead() {
-        self.state.withLock { $0?.forget() }
+        self.state.withLock { $0?.head = nil }
     }
 }

@@ -47,6 +47,13 @@ extension SQLiteStore {
         }
     }
 
+    package func rehashPassword(of user: User, from old: PasswordHash, to new: PasswordHash) async throws {
+        try await self.writer.write { [writer] db in
+            try db.run("update user set password = \(new.phc) where id = \(user.id) and password = \(old.phc)")
+            writer.recordErasure()
+        }
+    }
+
     package func deleteUser(_ name: Username, by record: AuditRecord?) async throws -> UserChange {
         try await self.write { [writer] db in
             let account = try self.account(name, db)
@@ -123,5 +130,27 @@ extension SQLiteStore {
         }
         if change.apps != nil || change.password != nil { self.writer.recordErasure() }
         if let record { try self.audit.append(record, to: db) }
+    }
+
+    package func setTags(
+        _ tags: Set<Tag>,
+        ofUser name: Username,
+        ifStill rights: AccountRights?,
+        by record: AuditRecord?
+    ) async throws -> Bool {
+        try await self.writer.write { [writer, sealing, audit] db in
+            let account = try self.account(name, db)
+            guard let plan = try UserTagPlan(tags, of: account, ifStill: rights, by: record, sealing) else {
+                return false
+            }
+            try db.run("update user set tags = \(plan.sealed) where id = \(plan.user)")
+            try db.run("delete from user_tag where user_id = \(plan.user)")
+            for key in plan.keys {
+                try db.run("insert into user_tag (user_id, tag) values (\(plan.user), \(key))")
+            }
+            if plan.isErasing { writer.recordErasure() }
+            if let record = plan.record { try audit.append(record, to: db) }
+            return true
+        }
     }
 }

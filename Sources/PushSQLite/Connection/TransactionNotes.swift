@@ -39,3 +39,19 @@ final class TransactionNotes: Sendable {
         self.state.withLock { $0 = State() }
     }
 }
+
+extension TallyCount {
+    func write(_ db: Database) throws {
+        for (key, count) in self.counts {
+            try db.run(
+                prepared: """
+                    insert into tally (lane, state, count) values (?, ?, ?)
+                    on conflict (lane, state) do update set count = count + excluded.count
+                    """,
+                key.lane,
+                key.state.rawValue,
+                count
+            )
+        }
+    }
+}

@@ -56,7 +56,7 @@ extension Writer {
             }
         )
         for receipt in failed.damaged {
-            self.recordSetAside(.receipt(notification: receipt.key.notification))
+            self.condition.record(.receipt(notification: receipt.key.notification))
         }
         let kept = failed.kept
         if kept.isEmpty {

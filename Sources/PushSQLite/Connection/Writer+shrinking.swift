@@ -14,7 +14,7 @@ extension Writer {
     /// The number of pages and of free pages in the file; `nil` while the disk is full, since a
     /// step needs room in the log.
     func fileSpace() async throws -> FileSpace? {
-        if self.space.isFull { return nil }
+        if self.condition.isFull { return nil }
         return try await self.write(.housekeeping) { [counts] db in
             let space = try FileSpace(db)
             counts.record(space)

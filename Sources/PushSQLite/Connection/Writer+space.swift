@@ -1,6 +1,7 @@
 internal import CSQLite
 internal import Dispatch
 internal import Glibc
+internal import PushStore
 internal import SQLite
 
 /// Handles a full disk. The writer then stores nothing, but loses nothing that is already stored.
@@ -27,7 +28,7 @@ extension Writer {
 
     /// Records that a write failed because the disk is full.
     func recordFull() {
-        if self.space.record(isFull: true) { self.scheduleSpaceCheck() }
+        if self.condition.record(isFull: true) { self.scheduleSpaceCheck() }
     }
 
     private func scheduleSpaceCheck() {
@@ -59,7 +60,7 @@ extension Writer {
                 }
             }
             guard DiskSpace.hasRoom(beside: self.connection.path) else { return self.scheduleSpaceCheck() }
-            self.space.record(isFull: false)
+            self.condition.record(isFull: false)
         } catch {
             self.stopIfBroken(error)
             self.scheduleSpaceCheck()

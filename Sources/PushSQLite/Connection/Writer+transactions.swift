@@ -83,7 +83,7 @@ extension Writer {
                 isRunUntil = .now
             }
         }
-        if self.log.commits != commits { self.counts.recordCommit(of: finishes.count, after: .now - isRunUntil) }
+        if self.log.commits != commits { self.condition.recordCommit(of: finishes.count, after: .now - isRunUntil) }
         // The number of commits rises before the callers continue, so that each caller reads its
         // own write.
         self.commits.increment()

@@ -40,7 +40,7 @@ final class Writer: Sendable {
     let connection: Connection
     let wiper: PageWiper
     let lock: LockFile
-    let space: DiskSpace
+    let condition: StoreCondition
     let notes: TransactionNotes
     /// The maximum time that a request's work may wait. After that, the writer refuses it.
     private let timeout: Duration
@@ -58,7 +58,7 @@ final class Writer: Sendable {
         _ connection: Connection,
         wiper: PageWiper,
         lock: LockFile,
-        space: DiskSpace,
+        condition: StoreCondition,
         notes: TransactionNotes,
         timeout: Duration,
         spans: SpanRecorder?,
@@ -67,7 +67,7 @@ final class Writer: Sendable {
         self.connection = connection
         self.wiper = wiper
         self.lock = lock
-        self.space = space
+        self.condition = condition
         self.notes = notes
         self.timeout = timeout
         self.spans = spans

@@ -33,19 +33,11 @@ extension SQLiteStore {
                 guard numbers.count <= limit else { return nil }
             }
             let request: SQL = """
-                select d.id, d.user_id, u.name, d.encryption_key from device d join user u on u.id = d.user_id
+                select \(sql: DeviceKeyEntry.Column.list) from device d join user u on u.id = d.user_id
                 where d.number in \(Array(numbers)) and \(audience.audience.app.hasUser)
                 order by d.number
                 """
-            return try db.all(composed: request) { row -> DeviceKeyEntry? in
-                try DeviceKeyEntry(
-                    id: row.text(0),
-                    user: row.integer(1),
-                    name: row.data(2),
-                    key: row.optionalText(3),
-                    sealing
-                )
-            }.compactMap { $0 }
+            return try db.all(composed: request) { try DeviceKeyEntry($0, sealing) }.compactMap { $0 }
         }
     }
 }

@@ -72,19 +72,17 @@ extension SQLiteStore {
 
     package func move(
         device: Int64,
-        handle: String,
+        handleKey: Data,
         from lane: Lane,
         to other: Lane,
-        page: Int?,
+        page: Int,
         now: Date
-    ) async throws -> Bool {
-        let key = DeviceHandle(handle).map(self.sealing.index.hash)
-        let page = page ?? AudienceWalk.page
-        let first = try await self.writer.write { db -> Int? in
+    ) async throws -> Int? {
+        try await self.writer.write { db in
             let moved = try db.run(
                 """
                 update device set lane = \(other.description), environment_moves = environment_moves + 1
-                where number = \(device) and lane = \(lane.description) and handle_key = \(key)
+                where number = \(device) and lane = \(lane.description) and handle_key = \(handleKey)
                     and environment_moves < 2 and retired_at is null
                 """
             )
@@ -94,9 +92,6 @@ extension SQLiteStore {
             try db.run("delete from device_push where device = \(device)")
             return try Self.moveQueued(db, ofDevice: device, page: page, now: now)
         }
-        guard let first else { return false }
-        _ = try await self.moveRemaining(ofDevice: device, after: first, page: page, now: now)
-        return true
     }
 
     package func deleteExpiredClaims(now: Date, limit: Int) async throws -> Int {

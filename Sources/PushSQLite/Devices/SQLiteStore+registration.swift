@@ -3,7 +3,7 @@ package import PushCore
 package import PushStore
 internal import SQLite
 
-extension SQLiteStore: RegistrationStore {
+extension SQLiteStore {
     package static var movingPage: Int { AudienceWalk.page }
 
     package func follow<Outcome>(

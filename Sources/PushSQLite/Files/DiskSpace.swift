@@ -1,26 +1,7 @@
 internal import Glibc
-internal import PushStore
-internal import Synchronization
 
-/// Whether the disk is full. Each change is reported once.
-final class DiskSpace: Sendable {
-    private let isUsedUp = Atomic(false)
-    private let onEvent: @Sendable (StoreEvent) -> Void
-
-    init(onEvent: @escaping @Sendable (StoreEvent) -> Void) {
-        self.onEvent = onEvent
-    }
-
-    var isFull: Bool { self.isUsedUp.load(ordering: .relaxed) }
-
-    /// Records whether the disk is full. Returns whether this has changed.
-    @discardableResult
-    func record(isFull: Bool) -> Bool {
-        guard self.isUsedUp.exchange(isFull, ordering: .relaxed) != isFull else { return false }
-        self.onEvent(isFull ? .diskFull : .roomAgain)
-        return true
-    }
-
+/// The room on a file's disk.
+enum DiskSpace {
     /// Whether the disk has room for a mebibyte next to this file. A transaction with many posts
     /// may need that much in the log.
     ///

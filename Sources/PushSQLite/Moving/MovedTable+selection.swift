@@ -1,80 +1,58 @@
 internal import PushStore
 
 extension MovedTable {
-    /// The statement that selects the table's rows in PostgreSQL's form, in the order of its key;
-    /// `nil` for a table whose rows the source computes. `:reserved` is greater than all change
-    /// numbers.
+    /// The statement that selects the table's rows, in PostgreSQL's form, in the order of its key;
+    /// `nil` for the table whose rows the source computes. `:reserved` is greater than all numbers
+    /// of changes.
     var selection: String? {
-        guard let place = Self.places[self.name] else { return nil }
+        if self.name == "audit_chain" { return nil }
+        let values = Self.values[self.name] ?? [:]
         let columns = self.columns.map { column in
-            place.values[column.name].map { "\($0) as \(column.name)" } ?? "t.\(column.name)"
+            values[column.name].map { "\($0) as \(column.name)" } ?? "t.\(column.name)"
         }
+        let rows = Self.rows[self.name] ?? "\(self.name) t"
         let key = (1...self.keyLength).map(String.init).joined(separator: ", ")
-        return "select \(columns.joined(separator: ", ")) from \(place.rows) order by \(key)"
+        return "select \(columns.joined(separator: ", ")) from \(rows) order by \(key)"
     }
 
-    /// The SQL that selects a table's rows. `values` contains SQL for those columns that have no
-    /// equal column of the same name in the source.
-    private struct Place {
-        let rows: String
-        var values: [String: String] = [:]
-    }
+    /// The SQL that gives a table's rows, if it is not the source's table of the same name.
+    private static let rows = [
+        "account": "user t",
+        "user_change": "user t",
+        "recipient": "recipient t left join notification n on n.id = t.notification_id",
+        // A push that was being sent when the last process ended is moved as a waiting push, since
+        // no process has leased it any more.
+        "push": "delivery t where t.settled_at is null",
+        "push_end": "delivery t where t.settled_at is not null",
+    ]
 
     /// A notification's place in the order of notifications. SQLite counts changes, and PostgreSQL
     /// microseconds. The moved notifications keep their order, and come before all notifications
     /// that are stored after the move.
     private static let sequence = "t.sequence - :reserved"
 
-    private static let places: [String: Place] = [
-        "data_key": Place(rows: "data_key t"),
-        "index_secret": Place(rows: "index_secret t"),
-        "account": Place(rows: "user t"),
+    /// The SQL of each value that is not simply the source's column of the same name.
+    private static let values: [String: [String: String]] = [
         // Each user's numbers continue after the newest change of any user. A client may already
         // have any number that was assigned so far.
-        "user_change": Place(
-            rows: "user t",
-            values: [
-                "user_id": "t.id",
-                "change": "max(:reserved, coalesce((select max(change) from recipient where user_id = t.id), 0))",
-            ]
-        ),
-        "user_tag": Place(rows: "user_tag t"),
-        "token": Place(rows: "token t"),
+        "user_change": [
+            "user_id": "t.id",
+            "change": "max(:reserved, coalesce((select max(change) from recipient where user_id = t.id), 0))",
+        ],
         // SQLite has no column `session_at`. Its store always writes the session and
         // `registered_at` together, so the two times are equal.
-        "device": Place(
-            rows: "device t",
-            values: ["session_at": "case when t.session is null then null else t.registered_at end"]
-        ),
-        "device_tag": Place(rows: "device_tag t"),
-        "device_push": Place(rows: "device_push t"),
-        "confirmation": Place(rows: "confirmation t"),
-        "notification": Place(rows: "notification t", values: ["sequence": Self.sequence]),
+        "device": ["session_at": "case when t.session is null then null else t.registered_at end"],
+        "notification": ["sequence": Self.sequence],
         // If a recall has many recipients, SQLite stores their change number once, with the
         // notification. PostgreSQL stores the number with each recipient.
-        "recipient": Place(
-            rows: "recipient t left join notification n on n.id = t.notification_id",
-            values: [
-                "change": "coalesce(n.recall_change, t.change)",
-                "changed_at": "case when n.recall_change is null then t.changed_at else n.recalled_at end",
-            ]
-        ),
-        "untaken": Place(rows: "untaken t"),
-        "usage": Place(rows: "usage t"),
-        "idempotency": Place(rows: "idempotency t"),
-        "scheduled": Place(rows: "scheduled t", values: ["sequence": Self.sequence]),
-        "fanout": Place(rows: "fanout t"),
-        // A push that was being sent when the last process ended is moved as a waiting push, since
-        // no process has leased it any more.
-        "push": Place(rows: "delivery t where t.settled_at is null"),
-        "push_end": Place(rows: "delivery t where t.settled_at is not null"),
-        "collapse": Place(rows: "collapse t", values: ["sequence": Self.sequence]),
-        "tally": Place(rows: "tally t", values: ["writer": "0"]),
-        "audit": Place(rows: "audit t", values: ["link": "t.chain"]),
-        "event": Place(rows: "event t"),
-        "event_state": Place(
-            rows: "event_state t",
-            values: ["newest": "coalesce((select max(number) from event), 0)"]
-        ),
+        "recipient": [
+            "change": "coalesce(n.recall_change, t.change)",
+            "changed_at": "case when n.recall_change is null then t.changed_at else n.recalled_at end",
+        ],
+        "scheduled": ["sequence": Self.sequence],
+        "collapse": ["sequence": Self.sequence],
+        "tally": ["writer": "0"],
+        "audit": ["link": "t.chain"],
+        "event_state": ["newest": "coalesce((select max(number) from event), 0)"],
     ]
 }

@@ -16,7 +16,7 @@ struct PostSearch: PostFacts {
 
     func earlier(_ request: IdempotentRequest) throws -> StoredRequest? {
         try self.db.first(
-            prepared: "select \(StoredRequest.Column.list) from idempotency where key = ? and created_at > ?",
+            prepared: "select \(StoredRequest.columns) from idempotency where key = ? and created_at > ?",
             request.key,
             (self.now - IdempotentRequest.lifetime).milliseconds
         ) { try StoredRequest($0) }

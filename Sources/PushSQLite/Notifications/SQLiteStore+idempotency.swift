@@ -28,7 +28,7 @@ extension SQLiteStore {
         let stored = StoredRequest(request, of: notification, reach)
         try db.run(
             prepared:
-                "insert or replace into idempotency (key, \(StoredRequest.Column.list)) values (?, ?, ?, ?, ?, ?, ?)",
+                "insert or replace into idempotency (key, \(StoredRequest.columns)) values (?, ?, ?, ?, ?, ?, ?)",
             request.key,
             stored.request,
             stored.notification,

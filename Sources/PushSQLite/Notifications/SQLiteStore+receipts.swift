@@ -25,17 +25,8 @@ extension SQLiteStore {
         )
         guard written == 1 else { return }
         for device in try db.all(prepared: Self.pacedDevices, id, user, PushReason.paced, decode: { $0.integer(0) }) {
-            let lane = try Self.cancel(
-                id,
-                device: device,
-                reason: PushReason.fetched,
-                db,
-                now: Date(milliseconds: receipt.fetchedAt)
-            )
-            guard let lane else { continue }
-            var tally = TallyCount()
-            tally.add(.cancelled, lane: lane)
-            try tally.write(db)
+            let push: SQL = "notification_id = \(id) and device = \(device)"
+            try Self.cancel(db, where: push, reason: PushReason.fetched, now: Date(milliseconds: receipt.fetchedAt))
         }
     }
 

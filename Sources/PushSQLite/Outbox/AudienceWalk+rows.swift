@@ -15,14 +15,15 @@ extension AudienceWalk {
     ) throws -> (page: AudiencePage, isLast: Bool) {
         if audience.isOneDevice { return (AudiencePage(devices: try audience.devices(where: "true", db)), true) }
         let branch = audience.branches[self.branch]
-        let (found, end) =
-            if case .devicesWith(let tag) = branch, audience.isOneTag {
-                // Nearly all posts use this branch: a single statement that is compiled once. The
-                // other branch runs two statements, and builds one of them each time.
-                try Self.page(ofTag: tag, after: self.cursor, page, db)
-            } else {
-                try Self.page(of: branch, audience, after: self.cursor, page, db)
-            }
+        let (found, end): (AudiencePage, Int64?)
+        if case .devicesWith(let tag) = branch, audience.isOneTag {
+            // Nearly all posts take this way: one statement that is compiled once, instead of
+            // two statements, one of them built each time.
+            (found, end) = try Self.page(ofTag: tag, after: self.cursor, page, db)
+        } else {
+            end = try branch.end(db, from: self.cursor, page: page)
+            found = try Self.page(of: branch, audience, self.cursor, end ?? .max, db)
+        }
         self.cursor = end ?? 0
         if end == nil { try self.moveToNextBranch(of: audience, db) }
         return (found, self.branch == audience.branches.count)
@@ -32,17 +33,6 @@ extension AudienceWalk {
         repeat {
             self.branch += 1
         } while try self.branch < audience.branches.count && audience.branches[self.branch].isEmpty(db)
-    }
-
-    private static func page(
-        of branch: AudienceBranch,
-        _ audience: HashedAudience,
-        after start: Int64,
-        _ page: Int,
-        _ db: Database
-    ) throws -> (page: AudiencePage, end: Int64?) {
-        let end = try branch.end(db, from: start, page: page)
-        return (try Self.page(of: branch, audience, start, end ?? .max, db), end)
     }
 
     /// The next rows of a tag: their devices, without the retired ones. If these rows fill a page,
@@ -100,7 +90,71 @@ extension AudienceWalk {
 }
 
 extension AudienceDevice {
-    fileprivate init(_ row: borrowing DirectRow) {
+    init(_ row: borrowing DirectRow) {
         self.init(number: row.integer(0), user: row.integer(1), lane: row.text(2), id: row.text(3))
     }
+}
+
+extension AudienceBranch {
+    /// Whether this branch of an audience certainly has no rows. Reads at most one row.
+    func isEmpty(_ db: Database) throws -> Bool {
+        switch self {
+        case .nothing: true
+        case .usersWith: try self.count(db, atMost: 1) == 0
+        case .devices, .devicesWith, .user: false
+        }
+    }
+
+    /// The number of the branch's rows; counting stops at a limit.
+    func count(_ db: Database, atMost limit: Int) throws -> Int {
+        guard let (rows, _) = self.source else { return 0 }
+        return try db.first("select count(*) from (select 1 from \(rows) limit \(limit))") { Int($0.integer(0)) } ?? 0
+    }
+
+    /// The last row of the page that begins after `start`; `nil` if fewer rows than a page remain.
+    func end(_ db: Database, from start: Int64, page: Int) throws -> Int64? {
+        guard let (rows, column) = self.source else { return nil }
+        return try db.first(
+            "select \(column) from \(rows) and \(column) > \(start) order by \(column) limit 1 offset \(page - 1)"
+        ) { $0.integer(0) }
+    }
+
+    /// The rows of a branch that an index lists, and the column that orders them.
+    private var source: (rows: SQL, column: SQL)? {
+        switch self {
+        case .devices: ("device where true", "number")
+        case .devicesWith(let tag): ("device_tag where tag = \(tag)", "device")
+        case .usersWith(let tag): ("user_tag where tag = \(tag)", "user_id")
+        case .user, .nothing: nil
+        }
+    }
+}
+
+extension HashedAudience {
+    /// Whether the audience may have more than `page` devices and users together.
+    func isLarger(than page: Int, _ db: Database) throws -> Bool {
+        if self.isOneDevice { return false }
+        var sum = 0
+        for branch in self.branches where sum <= page { sum += try branch.count(db, atMost: page + 1) }
+        return sum > page
+    }
+
+    /// The devices of the audience among those rows of `device` (alias `d`) that satisfy `range`.
+    func devices(where range: SQL, _ db: Database) throws -> [AudienceDevice] {
+        let request: SQL = """
+            select d.number, d.user_id, d.lane, d.id from device d
+            where \(range) and \(self.conditions.onDevice(self.audience))
+            """
+        return try db.all(composed: request, decode: AudienceDevice.init)
+    }
+
+    /// The users of the audience among those rows of `user` (alias `u`) that satisfy `range`.
+    func users(where range: SQL, _ db: Database) throws -> [Int64] {
+        let request: SQL = """
+            select u.id from user u where \(range) and \(self.conditions.onUser(self.audience))
+            """
+        return try db.all(composed: request) { $0.integer(0) }
+    }
+
+    private var conditions: TagConditions { TagConditions(index: self.index, policy: self.policy) }
 }

@@ -21,7 +21,7 @@ struct DuePushRow {
         _ alerts: OpenedAlerts
     ) throws {
         let row = try db.first(prepared: DueDelivery.row, key.notification, key.device, needsAcceptance) { row in
-            let (sender, sealed) = (row.integer(DueColumn.sender), row.optionalData(DueColumn.alert))
+            let (sender, sealed) = (row.integer(DueColumn.senderID), row.optionalData(DueColumn.alert))
             let notification = DueNotification(
                 isRecalled: row.flag(DueColumn.isRecalled),
                 seed: row.integer(DueColumn.seed),
@@ -121,19 +121,12 @@ extension DueDelivery {
 
 /// The columns that `DueDelivery.row` selects after those of `DueDelivery`.
 private enum DueColumn: Int32, SelectedColumn {
-    case sender = 12
+    case senderID = 12
     case isRecalled, seed, sequence, expiresAt, priority, collapseID, alert, acceptedAt, unsettled
 
     var sql: String {
         switch self {
-        case .sender: "n.sender_id"
         case .isRecalled: "n.recalled_at is not null"
-        case .seed: "n.seed"
-        case .sequence: "n.sequence"
-        case .expiresAt: "n.expires_at"
-        case .priority: "n.priority"
-        case .collapseID: "n.collapse_id"
-        case .alert: "n.alert"
         case .acceptedAt: "(select accepted_at from device_push where device = c.device and ?3)"
         case .unsettled:
             """
@@ -141,6 +134,23 @@ private enum DueColumn: Int32, SelectedColumn {
                 select 1 from delivery x where x.device = c.device and x.settled_at is null and x.due_at is not null
                     and x.lane not like '%\(Lane.lookSuffix)' and ?3 limit 2))
             """
+        default: "n.\(self.columnName)"
         }
+    }
+}
+
+/// The alert that a transaction has decrypted last. The pushes of a broadcast have the same alert,
+/// and are leased one after the other. Parsing its JSON takes longer than the rest of a lease.
+final class OpenedAlerts {
+    private var last: (notification: Int64, alert: Result<PushAlert, VaultError>)?
+
+    func alert(
+        of notification: Int64,
+        _ open: () throws(VaultError) -> PushAlert
+    ) -> Result<PushAlert, VaultError> {
+        if let last, last.notification == notification { return last.alert }
+        let alert = Result { () throws(VaultError) in try open() }
+        self.last = (notification, alert)
+        return alert
     }
 }

@@ -19,7 +19,7 @@ extension SQLiteStore {
                 target = try broadcast.target(pusher.sealing, pusher.tags)
             } catch {
                 try db.run(prepared: "update fanout set is_set_aside = 1 where notification_id = ?", id)
-                writer.recordSetAside(.broadcast(notification: id))
+                writer.condition.record(.broadcast(notification: id))
                 return 0
             }
             var pushes = PushInsertion(target, by: pusher, isBulk: true, now: now)

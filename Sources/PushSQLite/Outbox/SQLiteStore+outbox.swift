@@ -104,7 +104,7 @@ private struct Leasing {
         } catch let error as DatabaseError where !error.concernsAll {
             // A damaged row must not block the other rows, and must not fail the next lease again.
             try self.settle(key, as: .failed, reason: PushReason.damaged, db, &tally)
-            self.writer.recordSetAside(.push(notification: key.notification, device: key.device))
+            self.writer.condition.record(.push(notification: key.notification, device: key.device))
             return nil
         }
     }
@@ -143,7 +143,7 @@ private struct Leasing {
         case .settle(let state, let reason):
             try self.settle(key, as: state, reason: reason, db, &tally)
             if state == .failed, delivery.isDamaged {
-                self.writer.recordSetAside(.push(notification: key.notification, device: key.device))
+                self.writer.condition.record(.push(notification: key.notification, device: key.device))
             }
         case .waitForKey: break
         }

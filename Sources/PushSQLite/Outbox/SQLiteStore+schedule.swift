@@ -17,7 +17,7 @@ extension SQLiteStore {
                     audience = try scheduled.audience(pusher.sealing, pusher.tags, in: .scheduled(scheduled.id))
                 } catch {
                     try db.run("update scheduled set is_set_aside = 1 where notification_id = \(scheduled.id)")
-                    writer.recordSetAside(.scheduled(notification: scheduled.id))
+                    writer.condition.record(.scheduled(notification: scheduled.id))
                     continue
                 }
                 try Self.unschedule(db, scheduled.id)

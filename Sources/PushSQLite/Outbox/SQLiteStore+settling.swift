@@ -14,7 +14,7 @@ extension SQLiteStore {
                     // The row is damaged. It stays leased until the next start, and the outcomes
                     // of the other pushes are stored.
                     let id = delivery.push.notification.rawValue
-                    writer.recordSetAside(.settlement(notification: id, device: delivery.device))
+                    writer.condition.record(.settlement(notification: id, device: delivery.device))
                 }
             }
             try batch.tally.write(db)

@@ -45,7 +45,12 @@ struct RegistrationHandler: Handler {
             }
             return handle
         }
-        let id = try await self.store.requestRegistration(ofUser: context.user.id, handle: handle, now: context.now)
+        let id = try await self.store.requestRegistration(
+            ofUser: context.user.id,
+            handle: handle,
+            as: .random(),
+            now: context.now
+        )
         return Response(uncached: .string(id.description))
     }
 

@@ -88,7 +88,7 @@ final class FetchHandler: Handler {
             self.history.countFetch()
         }
         if found.isRecipient, found.fetchedAt == nil, context.request.head.method == .get {
-            self.store.recordFetch(of: id, by: user.id, now: context.now)
+            self.store.recordFetches(of: [id], by: user.id, now: context.now)
         }
         return response
     }

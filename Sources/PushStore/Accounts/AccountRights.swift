@@ -4,11 +4,9 @@ package import PushCore
 package struct AccountRights: Sendable, Hashable {
     package let role: Role
     package let apps: Set<AppName>
+}
 
-    package init(role: Role, apps: Set<AppName>) {
-        (self.role, self.apps) = (role, apps)
-    }
-
+extension AccountRights {
     /// Reads the columns of an account; `nil` if only a later version knows the stored role.
     package init?(storedRole: String, storedApps: String?) {
         guard let role = Role(rawValue: storedRole) else { return nil }

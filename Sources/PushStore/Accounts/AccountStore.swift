@@ -99,18 +99,6 @@ package protocol AccountStore: Sendable {
     /// Replaces the password's hash by another hash of the same password, which ends no session.
     /// Does nothing if the stored hash is no longer `old`.
     func rehashPassword(of user: User, from old: PasswordHash, to new: PasswordHash) async throws
-
-    /// Changes the password of a user who has presented the old one. Returns `false` if the
-    /// password has been changed, or the user deleted, since `user` was read.
-    ///
-    /// The change ends the user's sessions, and retires the devices that were last registered with
-    /// a session.
-    func changePassword(
-        of user: User,
-        to password: PasswordHash,
-        by record: AuditRecord?,
-        now: Date
-    ) async throws -> Bool
 }
 
 extension AccountStore {
@@ -160,5 +148,17 @@ extension AccountStore {
             issued: issued
         )
         return try await self.changeUser(name, change, by: record, now: now)
+    }
+
+    /// Changes the password of a user who has presented the old one; `false` if the password was
+    /// changed, or the user disabled or deleted, meanwhile.
+    package func changePassword(
+        of user: User,
+        to password: PasswordHash,
+        by record: AuditRecord?,
+        now: Date
+    ) async throws -> Bool {
+        let change = AccountChange(password: password, presenter: user)
+        return try await self.changeUser(user.name, change, by: record, now: now) == .done
     }
 }

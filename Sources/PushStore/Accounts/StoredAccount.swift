@@ -16,21 +16,7 @@ package struct StoredAccount: Sendable, Hashable {
     package enum Column: Int32, SelectedColumn {
         case id, role, apps, passwordNumber, isDisabled, tags, issuedTo, issuedAt, issuedRole, issuedApps, issuedScopes
 
-        package var sql: String {
-            switch self {
-            case .id: "id"
-            case .role: "role"
-            case .apps: "apps"
-            case .passwordNumber: "password_number"
-            case .isDisabled: "disabled_at is not null"
-            case .tags: "tags"
-            case .issuedTo: "issued_to"
-            case .issuedAt: "issued_at"
-            case .issuedRole: "issued_role"
-            case .issuedApps: "issued_apps"
-            case .issuedScopes: "issued_scopes"
-            }
-        }
+        package var sql: String { self == .isDisabled ? "disabled_at is not null" : self.columnName }
     }
 }
 

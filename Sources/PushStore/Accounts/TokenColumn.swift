@@ -9,18 +9,7 @@ package enum TokenColumn: Int32, SelectedColumn {
 
     package static let selected = "\(UserColumn.list), \(Self.list)"
 
-    package var sql: String {
-        switch self {
-        case .prefix: "t.prefix"
-        case .isSession: "t.is_session"
-        case .scopes: "t.scopes"
-        case .createdAt: "t.created_at"
-        case .expiresAt: "t.expires_at"
-        case .usedAt: "t.used_at"
-        case .isVouched: "t.is_vouched"
-        case .mac: "t.mac"
-        }
-    }
+    package var sql: String { "t.\(self.columnName)" }
 }
 
 extension TokenGrant {
@@ -48,8 +37,6 @@ extension TokenGrant {
 }
 
 extension TokenEntry: StoredEntity {
-    /// Reads a token's row. `nil` if a value of the row is one that this version never writes.
-    /// Throws if the user's name cannot be decrypted.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         guard let prefix = TokenPrefix(try row.text(TokenColumn.prefix)) else { return nil }
         self.init(

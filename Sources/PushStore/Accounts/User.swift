@@ -21,12 +21,8 @@ package struct User: Sendable, Hashable {
         passwordNumber: Int64,
         isDisabled: Bool
     ) {
-        self.id = id
-        self.name = name
-        self.role = role
-        self.apps = apps
-        self.passwordNumber = passwordNumber
-        self.isDisabled = isDisabled
+        (self.id, self.name, self.role, self.apps) = (id, name, role, apps)
+        (self.passwordNumber, self.isDisabled) = (passwordNumber, isDisabled)
     }
 }
 

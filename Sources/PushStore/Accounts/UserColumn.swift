@@ -5,21 +5,10 @@ package import PushCore
 package enum UserColumn: Int32, SelectedColumn {
     case id, name, role, apps, passwordNumber, isDisabled
 
-    package var sql: String {
-        switch self {
-        case .id: "u.id"
-        case .name: "u.name"
-        case .role: "u.role"
-        case .apps: "u.apps"
-        case .passwordNumber: "u.password_number"
-        case .isDisabled: "u.disabled_at is not null"
-        }
-    }
+    package var sql: String { self == .isDisabled ? "u.disabled_at is not null" : "u.\(self.columnName)" }
 }
 
 extension User {
-    /// Reads a user's row. `nil` if a value of the row is one that this version never writes.
-    /// Throws if the name cannot be decrypted.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         guard let role = Role(rawValue: try row.text(UserColumn.role)) else { return nil }
         let id = try row.integer(UserColumn.id)
@@ -51,9 +40,6 @@ package enum ListedUserColumn: Int32, SelectedColumn {
 
     package var sql: String {
         switch self {
-        case .createdAt: "u.created_at"
-        case .password: "u.password"
-        case .tags: "u.tags"
         case .pushedAt:
             """
             (select max(x.accepted_at) from (
@@ -61,14 +47,12 @@ package enum ListedUserColumn: Int32, SelectedColumn {
                 where d.user_id = u.id order by d.created_at desc, d.number desc limit \(UserEntry.countedForPush)) x)
             """
         case .fetchedAt: DeviceEntry.fetchedAt(ofUser: "u.id")
-        case .requiresEncryption: "u.requires_encryption"
+        default: "u.\(self.columnName)"
         }
     }
 }
 
 extension UserEntry: StoredEntity {
-    /// Reads a user's row for a list. `nil` if a value of the row is one that this version never
-    /// writes. Throws if the name cannot be decrypted.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         guard let user = try User(row, sealing) else { return nil }
         self.init(

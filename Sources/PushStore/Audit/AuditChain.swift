@@ -62,9 +62,21 @@ package struct AuditChain: Sendable {
         )
     }
 
+    /// The first entry that was changed since it was appended, among entries that follow `link`;
+    /// moves `link` past the genuine ones. An entry is `nil` if its row cannot be decoded.
+    package func fault(in entries: [SealedAuditEntry?], after link: inout AuditLink) -> AuditFault? {
+        for entry in entries {
+            guard let entry, self.isGenuine(entry, after: link) else {
+                return AuditFault(number: entry?.link.number ?? link.number + 1)
+            }
+            link = entry.link
+        }
+        return nil
+    }
+
     /// Whether a row has stayed unchanged since it was appended after the entry with the link
     /// `previous`.
-    package func isGenuine(_ sealed: SealedAuditEntry, after previous: AuditLink) -> Bool {
+    private func isGenuine(_ sealed: SealedAuditEntry, after previous: AuditLink) -> Bool {
         let number = sealed.link.number
         guard number == previous.number + 1 else { return false }
         do {
@@ -134,16 +146,10 @@ package struct SealedAuditEntry: Sendable, Hashable {
     package let entry: Data
     package let link: AuditLink
 
-    package init(at: Int64, entry: Data, link: AuditLink) {
-        (self.at, self.entry, self.link) = (at, entry, link)
-    }
-
     /// The columns, in the order that queries select. In SQLite, the last one has the name
     /// `chain`.
     package enum Column: Int32, SelectedColumn {
         case number, at, entry, link
-
-        package var sql: String { "\(self)" }
     }
 }
 

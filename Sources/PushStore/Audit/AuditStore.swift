@@ -16,28 +16,6 @@ package struct AuditEntry: Sendable, Hashable {
     package let token: String
     package let client: String
     package let request: String
-
-    package init(
-        number: Int64,
-        at: Date,
-        action: String,
-        subject: String,
-        detail: String,
-        actor: String,
-        token: String,
-        client: String,
-        request: String
-    ) {
-        self.number = number
-        self.at = at
-        self.action = action
-        self.subject = subject
-        self.detail = detail
-        self.actor = actor
-        self.token = token
-        self.client = client
-        self.request = request
-    }
 }
 
 /// A place where the audit was changed.

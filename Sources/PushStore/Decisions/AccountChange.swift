@@ -11,6 +11,9 @@ package struct AccountChange: Sendable, Hashable {
     /// An issuer's token, whose owner becomes or already is the owner of the account. `nil`: the
     /// account's owner stays the same.
     package var issued: IssuedToken?
+    /// The user who has presented the account's password, which must still be the same; `nil`: the
+    /// change needs no password.
+    var presenter: User?
 
     /// Whether the user will not be an enabled administrator after this change. If so, the store
     /// must read whether the user is the last enabled administrator.
@@ -18,6 +21,7 @@ package struct AccountChange: Sendable, Hashable {
 
     package func decide(_ account: StoredAccount?, isLastAdministrator: Bool) -> AccountStep {
         guard let account else { return .end(.missing) }
+        if let presenter, account.id != presenter.id || !account.admits(presenter) { return .end(.missing) }
         var isNews = true
         if let issued {
             guard issued.isOfOwner(of: account.issued), !issued.isOlder(than: account.issued) else {

@@ -50,14 +50,7 @@ package struct EndingDevice: Sendable, Hashable {
     package enum Column: Int32, SelectedColumn {
         case number, id, platform, isClaim
 
-        package var sql: String {
-            switch self {
-            case .number: "number"
-            case .id: "id"
-            case .platform: "platform"
-            case .isClaim: "claims_for is not null"
-            }
-        }
+        package var sql: String { self == .isClaim ? "claims_for is not null" : self.columnName }
     }
 
     package static let select = "select \(Column.list) from device"

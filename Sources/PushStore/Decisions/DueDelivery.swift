@@ -33,23 +33,17 @@ package struct DueDelivery: Sendable {
 
     /// The columns, for queries that name the outbox `c`, and the table `device` `v`.
     package enum Column: Int32, SelectedColumn {
-        case notification, device, user, attempts, isCancelled, cancelReason, dueAt, handle, isRetired, lane, claim
+        case notificationID, device, userID, attempts, isCancelled, reason, dueAt, handle, isRetired, lane, claim
         case shared
 
         package var sql: String {
             switch self {
-            case .notification: "c.notification_id"
-            case .device: "c.device"
-            case .user: "c.user_id"
-            case .attempts: "c.attempts"
             case .isCancelled: "c.is_withdrawn"
-            case .cancelReason: "c.reason"
-            case .dueAt: "c.due_at"
-            case .handle: "v.handle"
             case .isRetired: "v.retired_at is not null"
-            case .lane: "v.lane"
+            case .handle, .lane: "v.\(self.columnName)"
             case .claim: "case when v.claims_for is not null then v.handle_key end"
             case .shared: "case when v.is_shared then v.id end"
+            default: "c.\(self.columnName)"
             }
         }
     }
@@ -132,15 +126,15 @@ extension DueDelivery {
         _ sealing: Sealing
     ) throws {
         let key = DuePush(
-            notification: try row.integer(Column.notification),
+            notification: try row.integer(Column.notificationID),
             device: try row.integer(Column.device)
         )
         self.key = key
         self.notification = notification
-        self.user = try row.integer(Column.user)
+        self.user = try row.integer(Column.userID)
         self.attempts = Int(clamping: try row.integer(Column.attempts))
         self.isCancelled = try row.flag(Column.isCancelled)
-        self.cancelReason = try row.optionalText(Column.cancelReason)
+        self.cancelReason = try row.optionalText(Column.reason)
         self.dueAt = try row.integer(Column.dueAt)
         self.handle = try row.optionalData(Column.handle).map { sealed in
             Result { () throws(VaultError) in

@@ -20,7 +20,6 @@ package enum RegistrationStep<Outcome: HandleOutcome>: Sendable, Equatable {
 package protocol HandleOutcome: Sendable, Equatable {
     static var signedOut: Self { get }
     static var tooMany: Self { get }
-    static func gone(reason: String) -> Self
     static func registered(moved: Int) -> Self
 }
 

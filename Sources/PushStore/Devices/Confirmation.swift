@@ -33,17 +33,9 @@ package struct Confirmation: Sendable {
 
 extension Confirmation {
     package enum Column: Int32, SelectedColumn {
-        case pushedAt, isUsed, notification, failures, seed
+        case pushedAt, isUsed, notificationID, failures, seed
 
-        package var sql: String {
-            switch self {
-            case .pushedAt: "c.pushed_at"
-            case .isUsed: "c.is_used"
-            case .notification: "c.notification_id"
-            case .failures: "c.failures"
-            case .seed: "n.seed"
-            }
-        }
+        package var sql: String { self == .seed ? "n.seed" : "c.\(self.columnName)" }
     }
 
     package static let select = """
@@ -53,7 +45,7 @@ extension Confirmation {
     package init<Row: StoredRow & ~Copyable>(_ row: borrowing Row) throws {
         self.pushedAt = Date(milliseconds: try row.integer(Column.pushedAt))
         self.isUsed = try row.flag(Column.isUsed)
-        self.notification = try row.integer(Column.notification)
+        self.notification = try row.integer(Column.notificationID)
         self.failures = try row.integer(Column.failures)
         self.seed = try row.optionalInteger(Column.seed)
     }

@@ -33,13 +33,19 @@ package struct DeviceKeyEntry: Sendable, Hashable {
     package let owner: DeviceOwner
     package let key: String?
 
-    /// Reads a device's row. `nil` if a value of the row is one that this version never writes.
-    /// Throws if the owner's name cannot be decrypted.
-    package init?(id: String, user: Int64, name: Data, key: String?, _ sealing: Sealing) throws {
-        guard let id = RegistrationID(id) else { return nil }
+    /// The columns, in a query that calls the device's table `d` and the user's `u`.
+    package enum Column: Int32, SelectedColumn {
+        case id, userID, name, encryptionKey
+
+        package var sql: String { self == .name ? "u.name" : "d.\(self.columnName)" }
+    }
+
+    package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
+        guard let id = RegistrationID(try row.text(Column.id)) else { return nil }
+        let user = try row.integer(Column.userID)
         self.id = id
-        self.owner = DeviceOwner(id: user, name: try sealing.username(name, ofUser: user))
-        self.key = key
+        self.owner = DeviceOwner(id: user, name: try sealing.username(row.data(Column.name), ofUser: user))
+        self.key = try row.optionalText(Column.encryptionKey)
     }
 }
 
@@ -68,13 +74,8 @@ package struct DeviceRegistration: Sendable, Hashable {
         isShared: Bool = false,
         confirmation: NotificationID? = nil
     ) {
-        self.platform = platform
-        self.lane = lane
-        self.otherLane = otherLane
-        self.handle = handle
-        self.tags = tags
-        self.isShared = isShared
-        self.confirmation = confirmation
+        (self.platform, self.lane, self.otherLane) = (platform, lane, otherLane)
+        (self.handle, self.tags, self.isShared, self.confirmation) = (handle, tags, isShared, confirmation)
     }
 }
 
@@ -108,34 +109,20 @@ package struct MovedDevice: Sendable, Hashable {
     package let platform: Platform
     package let createdAt: Date
     package let movedAt: Date
-
-    package init(id: RegistrationID, platform: Platform, createdAt: Date, movedAt: Date) {
-        (self.id, self.platform, self.createdAt, self.movedAt) = (id, platform, createdAt, movedAt)
-    }
 }
 
 extension MovedDevice: StoredEntity {
     package enum Column: Int32, SelectedColumn {
-        case id, platform, createdAt, movedAt
-
-        package var sql: String {
-            switch self {
-            case .id: "id"
-            case .platform: "moved_platform"
-            case .createdAt: "created_at"
-            case .movedAt: "retired_at"
-            }
-        }
+        case id, movedPlatform, createdAt, retiredAt
     }
 
-    /// Reads a device's row; `nil` if a value of the row is one that this version never writes.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         guard let id = RegistrationID(try row.text(Column.id)) else { return nil }
         self.init(
             id: id,
-            platform: Platform(stored: try row.text(Column.platform)),
+            platform: Platform(stored: try row.text(Column.movedPlatform)),
             createdAt: Date(milliseconds: try row.integer(Column.createdAt)),
-            movedAt: Date(milliseconds: try row.integer(Column.movedAt))
+            movedAt: Date(milliseconds: try row.integer(Column.retiredAt))
         )
     }
 }

@@ -46,47 +46,20 @@ package protocol DeviceStore: Sendable {
         now: Date
     ) async throws -> RegistrationID
 
-    /// Creates or updates a registration under an id that was issued to the user.
-    ///
-    /// Other registrations of the same handle on the same platform are retired, and their queued
-    /// pushes are cancelled. If several accounts may share the handle, only the user's own other
-    /// registrations are retired. Pushes that wait for the device itself go to its new address.
-    /// `page` is the number of pushes that one transaction moves; if it is `nil`, the store
-    /// decides.
-    ///
-    /// With a `confirmation`, only a code is pushed to the handle now. All of the above happens
-    /// when the user returns the code. `record` names the user and the id. The store adds to the
-    /// record whether the device has registered or only claimed the handle. If another user had
-    /// the handle, the store also records that the handle has moved.
-    ///
-    /// `token` is the token that the user has presented. If it belongs to a session, the device
-    /// belongs to this session from now on, and is retired if somebody ends the session. Otherwise
-    /// the device belongs to no session.
-    func register(
-        _ registration: DeviceRegistration,
-        as id: RegistrationID,
-        for user: User,
-        with token: TokenPrefix?,
-        by record: AuditRecord?,
-        within bounds: StorageBounds?,
-        page: Int?,
-        now: Date
-    ) async throws -> RegisterOutcome
+    var sealing: Sealing { get }
+    /// The number of pushes that one transaction moves to a device's new lane.
+    static var movingPage: Int { get }
 
-    /// Registers the handle that the device with this id has claimed, if `code` is the code that
-    /// was pushed to the handle.
-    ///
-    /// The same code is accepted again until it would have expired. `token` has the same meaning
-    /// as in `register`.
-    func confirm(
-        _ code: String,
-        for id: RegistrationID,
-        of user: User,
-        with token: TokenPrefix?,
-        by record: AuditRecord?,
-        within bounds: StorageBounds?,
-        now: Date
-    ) async throws -> ConfirmOutcome
+    /// In one transaction, reads the facts that the decision asks for, and writes its plan.
+    func follow<Outcome>(
+        _ decision: RegistrationDecision,
+        page: Int,
+        _ decide: @escaping @Sendable (RegistrationFacts) throws -> RegistrationStep<Outcome>
+    ) async throws -> RegistrationEnd<Outcome>
+
+    /// Moves queued pushes of a device to the device's present lane, at most `page`, in one
+    /// transaction. Returns the number of moved pushes.
+    func moveQueued(ofDevice device: Int64, page: Int, now: Date) async throws -> Int
 
     /// Adds a tag to the tags that a device has chosen, or removes one. The device's address stays
     /// as it is.
@@ -131,22 +104,16 @@ package protocol DeviceStore: Sendable {
         now: Date
     ) async throws -> RegistrationID?
 
-    /// Moves a device, with its queued pushes, to the lane of its platform's other environment;
-    /// returns whether the device was moved.
-    ///
-    /// The device stays if it has another handle or lane by now. It also stays if it was already
-    /// moved there and back since it registered. `page` is the number of pushes that one
-    /// transaction moves; if it is `nil`, the store decides. In the new lane, a push continues as
-    /// if it had just been enqueued. It counts as cancelled in the old lane and as enqueued in the
-    /// new lane, so the sums of each lane stay consistent.
+    /// Moves a device, with a page of its queued pushes, to another lane, in one transaction.
+    /// Returns how many pushes have moved, or `nil` if the device stays: see the other `move`.
     func move(
         device: Int64,
-        handle: String,
+        handleKey: Data,
         from lane: Lane,
         to other: Lane,
-        page: Int?,
+        page: Int,
         now: Date
-    ) async throws -> Bool
+    ) async throws -> Int?
 
     /// Records that this server has opened an event stream for these devices. Makes their waiting
     /// pushes due, as `makeDue` does, and returns the number of these pushes. From now on this
@@ -174,49 +141,4 @@ package protocol DeviceStore: Sendable {
         after last: NotificationID?,
         now: Date
     ) async throws -> Int
-}
-
-extension DeviceStore {
-    /// Moves a device to the lane of its platform's other environment.
-    package func move(
-        device: Int64,
-        handle: String,
-        from lane: Lane,
-        to other: Lane,
-        now: Date
-    ) async throws -> Bool {
-        try await self.move(device: device, handle: handle, from: lane, to: other, page: nil, now: now)
-    }
-
-    /// Returns the user's registration id for this handle, and deletes the user's other
-    /// registrations of the handle. If the user has not registered it, issues a new random id.
-    package func requestRegistration(
-        ofUser user: Int64,
-        handle: DeviceHandle?,
-        now: Date
-    ) async throws -> RegistrationID {
-        try await self.requestRegistration(ofUser: user, handle: handle, as: .random(), now: now)
-    }
-
-    /// Creates or updates a registration.
-    package func register(
-        _ registration: DeviceRegistration,
-        as id: RegistrationID,
-        for user: User,
-        with token: TokenPrefix? = nil,
-        by record: AuditRecord? = nil,
-        within bounds: StorageBounds? = nil,
-        now: Date
-    ) async throws -> RegisterOutcome {
-        try await self.register(
-            registration,
-            as: id,
-            for: user,
-            with: token,
-            by: record,
-            within: bounds,
-            page: nil,
-            now: now
-        )
-    }
 }

@@ -16,8 +16,6 @@ package enum ListedColumn: Int32, SelectedColumn {
 }
 
 extension RegisteredDevice: StoredEntity {
-    /// Reads a device's row. `nil` if a value of the row is one that this version never writes.
-    /// Throws if a value cannot be decrypted.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         let device = try StoredDevice(row)
         guard let handle = try device.openHandle(sealing), let id = RegistrationID(device.id),
@@ -40,7 +38,7 @@ extension RegisteredDevice: StoredEntity {
 
 extension DeviceOwner {
     package init<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
-        let user = try row.integer(StoredDevice.Column.user)
+        let user = try row.integer(StoredDevice.Column.userID)
         self.init(id: user, name: try sealing.username(row.data(ListedColumn.username), ofUser: user))
     }
 }
@@ -55,8 +53,6 @@ extension DeviceEntry: StoredEntity {
         """
     }
 
-    /// Reads a device's row for a list. `nil` if a value of the row is one that this version never
-    /// writes. Throws if a value cannot be decrypted.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         let device = try StoredDevice(row)
         guard let id = RegistrationID(device.id) else { return nil }

@@ -33,28 +33,11 @@ package struct StoredDevice: Sendable, Hashable {
     package let key: String?
 
     package enum Column: Int32, SelectedColumn {
-        case number, id, user, retiredReason, platform, lane, handle, handleKey, tags, isShared, environmentMoves
-        case claim, createdAt, registeredAt, retiredAt, key
+        case number, id, userID, retiredReason, platform, lane, handle, handleKey, tags, isShared, environmentMoves
+        case claim, createdAt, registeredAt, retiredAt, encryptionKey
 
         package var sql: String {
-            switch self {
-            case .number: "d.number"
-            case .id: "d.id"
-            case .user: "d.user_id"
-            case .retiredReason: "d.retired_reason"
-            case .platform: "d.platform"
-            case .lane: "d.lane"
-            case .handle: "d.handle"
-            case .handleKey: "d.handle_key"
-            case .tags: "d.tags"
-            case .isShared: "d.is_shared"
-            case .environmentMoves: "d.environment_moves"
-            case .claim: "(select c.number from device c where c.claims_for = d.number)"
-            case .createdAt: "d.created_at"
-            case .registeredAt: "d.registered_at"
-            case .retiredAt: "d.retired_at"
-            case .key: "d.encryption_key"
-            }
+            self == .claim ? "(select c.number from device c where c.claims_for = d.number)" : "d.\(self.columnName)"
         }
     }
 
@@ -65,7 +48,7 @@ extension StoredDevice {
     package init<Row: StoredRow & ~Copyable>(_ row: borrowing Row) throws {
         self.number = try row.integer(Column.number)
         self.id = try row.text(Column.id)
-        self.user = try row.integer(Column.user)
+        self.user = try row.integer(Column.userID)
         self.retiredReason = try row.optionalText(Column.retiredReason)
         self.platform = try row.optionalText(Column.platform).map(Platform.init(stored:))
         self.lane = try row.optionalText(Column.lane)
@@ -78,7 +61,7 @@ extension StoredDevice {
         self.createdAt = Date(milliseconds: try row.integer(Column.createdAt))
         self.registeredAt = Date(milliseconds: try row.integer(Column.registeredAt))
         self.retiredAt = try row.optionalInteger(Column.retiredAt).map(Date.init(milliseconds:))
-        self.key = try row.optionalText(Column.key)
+        self.key = try row.optionalText(Column.encryptionKey)
     }
 
     /// The registered or claimed handle, decrypted; `nil` before the first registration.

@@ -53,13 +53,6 @@ package struct EventPage: Sendable, Hashable {
     /// Whether events after the requested number were deleted because of their age, so that some
     /// may be missing from this page.
     package let isTruncated: Bool
-
-    package init(events: [PushEvent], end: Int64, hasMore: Bool, isTruncated: Bool) {
-        self.events = events
-        self.end = end
-        self.hasMore = hasMore
-        self.isTruncated = isTruncated
-    }
 }
 
 /// The number of events that wait for the receiver, and the time of the oldest one.

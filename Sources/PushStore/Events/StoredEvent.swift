@@ -10,22 +10,16 @@ package struct StoredEvent: Sendable {
     /// The columns in their order. Each store has its own SQL for the device, the user and the
     /// notification, since these may have been deleted.
     package enum Column: Int32, SelectedColumn {
-        case number, at, kind, notification, device, user, name, platform, reason, app, userApps
+        case number, at, kind, notificationID, device, userID, name, platform, reason, app, userApps
 
         package var sql: String {
             switch self {
-            case .number: "e.number"
-            case .at: "e.at"
-            case .kind: "e.kind"
-            case .notification: "e.notification_id"
             case .device: "v.id"
-            case .user: "e.user_id"
             case .name: "u.name"
-            case .platform: "e.platform"
-            case .reason: "e.reason"
             // The value is null if the notification was deleted.
             case .app: "(select coalesce(n.app, '\(AppName.usual)') from notification n where n.id = e.notification_id)"
             case .userApps: "case when u.id is not null then coalesce(u.apps, '\(AppName.usual)') end"
+            default: "e.\(self.columnName)"
             }
         }
     }
@@ -50,12 +44,12 @@ extension StoredEvent {
             self.event = nil
             return
         }
-        let user = try row.optionalInteger(Column.user) ?? 0
+        let user = try row.optionalInteger(Column.userID) ?? 0
         self.event = PushEvent(
             number: self.number,
             at: Date(milliseconds: try row.integer(Column.at)),
             kind: kind,
-            notification: try row.optionalInteger(Column.notification).flatMap { NotificationID(rawValue: $0) },
+            notification: try row.optionalInteger(Column.notificationID).flatMap { NotificationID(rawValue: $0) },
             device: try row.optionalText(Column.device).flatMap { RegistrationID($0) },
             // If the name is damaged, the event lacks it: the receiver must still get all later
             // events.

@@ -12,26 +12,14 @@ package struct DataKeyEntry: Sendable, Hashable {
     package let checkValue: Data
 
     package init(number: UInt32, usedSince: Date, seals: Int, checkValue: Data) {
-        self.number = number
-        self.usedSince = usedSince
-        self.seals = seals
-        self.checkValue = checkValue
+        (self.number, self.usedSince, self.seals, self.checkValue) = (number, usedSince, seals, checkValue)
     }
 
     /// Selects the rows of all keys in use, the oldest first.
     package static let all = "select \(Column.list) from data_key order by used_at, number"
 
     package enum Column: Int32, SelectedColumn {
-        case number, usedSince, seals, checkValue
-
-        package var sql: String {
-            switch self {
-            case .number: "number"
-            case .usedSince: "used_at"
-            case .seals: "seals"
-            case .checkValue: "check_value"
-            }
-        }
+        case number, usedAt, seals, checkValue
     }
 }
 
@@ -41,7 +29,7 @@ extension DataKeyEntry {
         guard let number = UInt32(exactly: try row.integer(Column.number)) else { return nil }
         self.init(
             number: number,
-            usedSince: Date(milliseconds: try row.integer(Column.usedSince)),
+            usedSince: Date(milliseconds: try row.integer(Column.usedAt)),
             seals: Int(clamping: try row.integer(Column.seals)),
             checkValue: try row.data(Column.checkValue)
         )
@@ -178,16 +166,6 @@ package protocol KeyStore: Sendable {
 }
 
 extension KeyStore {
-    /// Replaces the keyring at the command of an operator.
-    package func replaceKeyring(_ keyring: Keyring, now: Date) async throws -> Bool {
-        try await self.replaceKeyring(keyring, by: .commandLine, now: now)
-    }
-
-    /// Re-encrypts all values that are not encrypted with the keyring's first key.
-    package func rewrap(page: Int? = nil) async throws -> RewrapResult? {
-        try await self.rewrap(page: page) { _ in }
-    }
-
     package func turnDayKeys(now: Date) async throws -> DayKeyTurn? { nil }
 
     package var keyWait: KeyWait? { nil }

@@ -46,9 +46,6 @@ package struct LaneDelay: Sendable, Hashable {
     package let number: Int64
 
     package init(lane: String, length: Duration, reason: String, number: Int64 = 0) {
-        self.lane = lane
-        self.length = length
-        self.reason = reason
-        self.number = number
+        (self.lane, self.length, self.reason, self.number) = (lane, length, reason, number)
     }
 }

@@ -5,25 +5,16 @@ package import PushCore
 /// have all that a user sees of a notification, except the payload: a payload may be long, and
 /// lists do not always need it.
 package enum ChangeColumn: Int32, SelectedColumn {
-    case change, id, sender, payloadLength, isStoredByClients, isReadOnce, createdAt, expiresAt, readAt, dismissedAt
+    case change, id, senderID, payloadLength, isStoredByClients, isReadOnce, createdAt, expiresAt, readAt, dismissedAt
     case changedAt, mac, isFetched, app
 
     package var sql: String {
         switch self {
-        case .change: "r.change"
-        case .id: "n.id"
-        case .sender: "n.sender_id"
         case .payloadLength: "cast(length(n.payload) as bigint)"
-        case .isStoredByClients: "n.is_stored_by_clients"
-        case .isReadOnce: "n.is_read_once"
-        case .createdAt: "n.created_at"
-        case .expiresAt: "n.expires_at"
-        case .readAt: "r.read_at"
-        case .dismissedAt: "r.dismissed_at"
         case .changedAt: "coalesce(n.recalled_at, r.changed_at)"
-        case .mac: "r.mac"
         case .isFetched: "r.fetched_at is not null"
-        case .app: "n.app"
+        case .change, .readAt, .dismissedAt, .mac: "r.\(self.columnName)"
+        default: "n.\(self.columnName)"
         }
     }
 
@@ -53,7 +44,7 @@ extension NotificationPage.Entry {
         self.init(
             id: id,
             change: try row.integer(ChangeColumn.change),
-            sender: try row.integer(ChangeColumn.sender),
+            sender: try row.integer(ChangeColumn.senderID),
             isGone: isGone,
             isStoredByClients: try row.flag(ChangeColumn.isStoredByClients),
             isReadOnce: isReadOnce,

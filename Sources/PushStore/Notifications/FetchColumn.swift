@@ -4,22 +4,13 @@ package import PushCore
 /// The columns of a fetch, for queries that name notifications `n` and recipients `r`. If a sender
 /// fetches and is no recipient, `r` has no row.
 package enum FetchColumn: Int32, SelectedColumn {
-    case payload, isStoredByClients, isReadOnce, createdAt, expiresAt, isRecipient, readAt, fetchedAt, mac, sender
+    case payload, isStoredByClients, isReadOnce, createdAt, expiresAt, isRecipient, readAt, fetchedAt, mac, senderID
     case app, changedAt, leasedUntil
 
     package var sql: String {
         switch self {
-        case .payload: "n.payload"
-        case .isStoredByClients: "n.is_stored_by_clients"
-        case .isReadOnce: "n.is_read_once"
-        case .createdAt: "n.created_at"
-        case .expiresAt: "n.expires_at"
         case .isRecipient: "r.user_id is not null"
-        case .readAt: "r.read_at"
-        case .fetchedAt: "r.fetched_at"
-        case .mac: "r.mac"
-        case .sender: "n.sender_id"
-        case .app: "n.app"
+        case .readAt, .fetchedAt, .mac: "r.\(self.columnName)"
         case .changedAt: "coalesce(r.changed_at, n.created_at)"
         case .leasedUntil:
             // For a notification that is not read-once, the databases do not read the table
@@ -28,6 +19,7 @@ package enum FetchColumn: Int32, SelectedColumn {
             case when n.is_read_once then (
                 select leased_until from untaken where notification_id = n.id and user_id = r.user_id) end
             """
+        default: "n.\(self.columnName)"
         }
     }
 }
@@ -46,7 +38,7 @@ extension StoredNotification {
             throw StoreError.damaged(row: "a recipient of notification \(id)")
         }
         self.init(
-            sender: try row.integer(FetchColumn.sender),
+            sender: try row.integer(FetchColumn.senderID),
             app: AppName(stored: try row.optionalText(FetchColumn.app)),
             sealedPayload: try row.bytes(FetchColumn.payload),
             isStoredByClients: try row.flag(FetchColumn.isStoredByClients),

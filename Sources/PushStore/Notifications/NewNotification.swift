@@ -50,21 +50,12 @@ package final class NewNotification: Sendable {
         once request: IdempotentRequest? = nil,
         by record: AuditRecord? = nil
     ) {
-        self.id = id
-        self.sender = sender
-        self.sealedPayload = sealedPayload
-        self.sealedAlert = sealedAlert
-        self.audience = audience
-        self.isStoredByClients = isStoredByClients
-        self.isReadOnce = isReadOnce
-        self.isEndToEnd = isEndToEnd
-        self.priority = priority
-        self.collapseID = collapseID
-        self.createdAt = createdAt
-        self.expiresAt = expiresAt
-        self.sendAt = sendAt
-        self.request = request
-        self.record = record
+        (self.id, self.sender, self.audience) = (id, sender, audience)
+        (self.sealedPayload, self.sealedAlert) = (sealedPayload, sealedAlert)
+        (self.isStoredByClients, self.isReadOnce, self.isEndToEnd) = (isStoredByClients, isReadOnce, isEndToEnd)
+        (self.priority, self.collapseID) = (priority, collapseID)
+        (self.createdAt, self.expiresAt, self.sendAt) = (createdAt, expiresAt, sendAt)
+        (self.request, self.record) = (request, record)
     }
 
     /// The encrypted values that the store must insert. If the keyring was replaced since they

@@ -177,19 +177,6 @@ package protocol NotificationStore: PostStore {
     func deleteExpiredIdempotency(now: Date, limit: Int) async throws -> Int
 }
 
-extension PostStore {
-    /// Stores one notification.
-    package func post(
-        _ notification: NewNotification,
-        within bounds: StorageBounds? = nil,
-        page: Int? = nil
-    ) async throws -> PostOutcome {
-        let outcomes = try await self.post([notification], of: nil, within: bounds, page: page)
-        guard let outcome = outcomes.first else { throw StoreError.failed(reason: "a post has no outcome") }
-        return outcome
-    }
-}
-
 extension NotificationStore {
     /// Recalls a notification, with the store's default size of a page.
     package func recall(
@@ -205,10 +192,5 @@ extension NotificationStore {
     /// a page.
     package func cancelRecalled(_ id: NotificationID, after device: Int64, now: Date) async throws -> Int64? {
         try await self.cancelRecalled(id, after: device, page: nil, now: now)
-    }
-
-    /// Records a recipient's first fetch of one payload.
-    package func recordFetch(of id: NotificationID, by user: Int64, now: Date) {
-        self.recordFetches(of: [id], by: user, now: now)
     }
 }

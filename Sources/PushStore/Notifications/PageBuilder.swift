@@ -15,9 +15,7 @@ package struct PageBuilder {
 
     package init(_ range: ChangeRange, within budget: PageBudget, now: Date) {
         self.page = NotificationPage(end: range.start ?? 0)
-        self.range = range
-        self.budget = budget
-        self.now = now
+        (self.range, self.budget, self.now) = (range, budget, now)
     }
 
     /// Counts a row; the caller must call this before it reads the row. Returns `false` if the

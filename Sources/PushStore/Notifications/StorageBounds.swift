@@ -18,9 +18,7 @@ package struct StorageBounds: Sendable, Hashable {
             Self.deviceRange.contains(devices), Self.notificationRange.contains(notifications),
             Self.byteRange.contains(bytes)
         else { return nil }
-        self.devices = devices
-        self.notifications = notifications
-        self.bytes = bytes
+        (self.devices, self.notifications, self.bytes) = (devices, notifications, bytes)
     }
 
     /// The limit that one more payload would exceed, for a user who already has stored `usage`;

@@ -39,26 +39,17 @@ package struct StoredRequest: Sendable {
         )
     }
 
-    package enum Column: Int32, SelectedColumn {
-        case request, notification, createdAt, expiresAt, recipients, pushes
+    package static let columns = Column.list
 
-        package var sql: String {
-            switch self {
-            case .request: "request"
-            case .notification: "notification_id"
-            case .createdAt: "created_at"
-            case .expiresAt: "expires_at"
-            case .recipients: "recipients"
-            case .pushes: "pushes"
-            }
-        }
+    package enum Column: Int32, SelectedColumn {
+        case request, notificationID, createdAt, expiresAt, recipients, pushes
     }
 }
 
 extension StoredRequest {
     package init<Row: StoredRow & ~Copyable>(_ row: borrowing Row) throws {
         self.request = try row.data(Column.request)
-        self.notification = try row.integer(Column.notification)
+        self.notification = try row.integer(Column.notificationID)
         self.createdAt = try row.integer(Column.createdAt)
         self.expiresAt = try row.integer(Column.expiresAt)
         self.recipients = try row.optionalInteger(Column.recipients)

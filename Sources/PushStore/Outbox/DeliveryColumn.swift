@@ -4,21 +4,16 @@ internal import PushCore
 /// The columns of a push in lists. The queries name the push `d`, its device `v`, its user `u`,
 /// and the user's receipt `r`.
 package enum DeliveryColumn: Int32, SelectedColumn {
-    case number, user, device, name, lane, stage, attempts, reason, receiptAt, settledAt, dueAt
+    case number, userID, device, name, lane, stage, attempts, reason, receiptAt, settledAt, dueAt
 
     package var sql: String {
         switch self {
         case .number: "d.device"
-        case .user: "d.user_id"
         case .device: "v.id"
         case .name: "u.name"
-        case .lane: "d.lane"
         case .stage: DeliveryStage.expression
-        case .attempts: "d.attempts"
-        case .reason: "d.reason"
         case .receiptAt: "coalesce(r.read_at, r.fetched_at)"
-        case .settledAt: "d.settled_at"
-        case .dueAt: "d.due_at"
+        default: "d.\(self.columnName)"
         }
     }
 }
@@ -37,7 +32,7 @@ extension DeliveryEntry: StoredEntity {
         guard let state = DeliveryStage(rawValue: try row.text(DeliveryColumn.stage)) else { return nil }
         let isReceived = state == .fetched || state == .read
         let receiptAt = isReceived ? try row.optionalInteger(DeliveryColumn.receiptAt) : nil
-        let user = try row.integer(DeliveryColumn.user)
+        let user = try row.integer(DeliveryColumn.userID)
         self.init(
             number: try row.integer(DeliveryColumn.number),
             device: try row.optionalText(DeliveryColumn.device).flatMap { RegistrationID($0) },
@@ -86,23 +81,15 @@ extension FailedPush: StoredEntity {
 
 /// The columns of a recipient in lists. The queries name the recipient `r`, and the user `u`.
 package enum RecipientColumn: Int32, SelectedColumn {
-    case user, name, fetchedAt, readAt, dismissedAt
+    case userID, name, fetchedAt, readAt, dismissedAt
 
-    package var sql: String {
-        switch self {
-        case .user: "r.user_id"
-        case .name: "u.name"
-        case .fetchedAt: "r.fetched_at"
-        case .readAt: "r.read_at"
-        case .dismissedAt: "r.dismissed_at"
-        }
-    }
+    package var sql: String { self == .name ? "u.name" : "r.\(self.columnName)" }
 }
 
 extension RecipientEntry: StoredEntity {
     /// Reads a recipient for a list. Throws if the user's name cannot be decrypted.
     package init<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
-        let user = try row.integer(RecipientColumn.user)
+        let user = try row.integer(RecipientColumn.userID)
         self.init(
             user: user,
             username: try row.optionalData(RecipientColumn.name).map { try sealing.username($0, ofUser: user) },
@@ -118,16 +105,7 @@ extension NotificationSummary: StoredEntity {
     package enum Column: Int32, SelectedColumn {
         case id, app, isEndToEnd, createdAt, expiresAt, recalledAt
 
-        package var sql: String {
-            switch self {
-            case .id: "n.id"
-            case .app: "n.app"
-            case .isEndToEnd: "n.is_end_to_end"
-            case .createdAt: "n.created_at"
-            case .expiresAt: "n.expires_at"
-            case .recalledAt: "n.recalled_at"
-            }
-        }
+        package var sql: String { "n.\(self.columnName)" }
     }
 
     /// Reads a notification's row; `nil` if a value of the row is one that this version never

@@ -6,10 +6,6 @@ package struct FailedPush: Sendable, Hashable {
     package let notification: NotificationID
     package let delivery: DeliveryEntry
     package let place: FailurePlace
-
-    package init(notification: NotificationID, delivery: DeliveryEntry, place: FailurePlace) {
-        (self.notification, self.delivery, self.place) = (notification, delivery, place)
-    }
 }
 
 /// The place of a failed push in this list, which begins with the newest failure.

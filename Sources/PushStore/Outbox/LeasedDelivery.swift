@@ -14,22 +14,6 @@ package struct LeasedDelivery: Sendable, Hashable {
     package let isAddressKnown: Bool
     /// Whether the next push to the device must wait for the minimum interval between two pushes.
     package let isPaced: Bool
-
-    package init(
-        device: Int64,
-        user: Int64,
-        push: Push,
-        state: DeliveryState,
-        isAddressKnown: Bool = false,
-        isPaced: Bool = false
-    ) {
-        self.device = device
-        self.user = user
-        self.push = push
-        self.state = state
-        self.isAddressKnown = isAddressKnown
-        self.isPaced = isPaced
-    }
 }
 
 /// The limit for counting a user's unread notifications.
@@ -65,11 +49,8 @@ package struct LeaseRequest: Sendable, Hashable {
         interval: Duration? = nil,
         countsUnread: Bool = false
     ) {
-        self.lane = lane
-        self.queue = queue
-        self.limit = limit
-        self.interval = interval
-        self.countsUnread = countsUnread
+        (self.lane, self.queue, self.limit) = (lane, queue, limit)
+        (self.interval, self.countsUnread) = (interval, countsUnread)
     }
 }
 

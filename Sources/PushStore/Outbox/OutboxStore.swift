@@ -167,16 +167,6 @@ package protocol OutboxStore: Sendable {
 extension OutboxStore {
     /// Always `true`: if no other server shares the store, this server sends each probe.
     package func acquireProbe(of lane: Lane) async throws -> Bool { true }
-
-    /// Expands the oldest running broadcast by one page, with the store's default size of a page.
-    package func expandFanout(now: Date) async throws -> Int? {
-        try await self.expandFanout(page: nil, now: now)
-    }
-
-    /// Sends scheduled notifications that are due, with the store's default limit.
-    package func releaseScheduled(now: Date) async throws -> Release {
-        try await self.releaseScheduled(limit: nil, now: now)
-    }
 }
 
 /// The limit for the search for the oldest push of a queue.

@@ -12,21 +12,9 @@ package struct PushTarget: Sendable {
     package let isEndToEnd: Bool
     package let expiresAt: Date
     package let audience: HashedAudience
+}
 
-    package init(
-        id: Int64,
-        sequence: Int64,
-        collapseID: String?,
-        isReadOnce: Bool,
-        isEndToEnd: Bool,
-        expiresAt: Date,
-        audience: HashedAudience
-    ) {
-        (self.id, self.sequence, self.collapseID) = (id, sequence, collapseID)
-        (self.isReadOnce, self.isEndToEnd) = (isReadOnce, isEndToEnd)
-        (self.expiresAt, self.audience) = (expiresAt, audience)
-    }
-
+extension PushTarget {
     package init(_ post: NewNotification, sequence: Int64) {
         self.init(
             id: post.id.rawValue,

@@ -18,22 +18,14 @@ package struct StoredTarget: Sendable {
 
     /// The columns, for queries that name this row `t`, and the notification `n`.
     package enum Column: Int32, SelectedColumn {
-        case id, sender, isReadOnce, sequence, app, collapseID, expiresAt, isRecalled, expressions, platforms,
-            isEndToEnd
+        case notificationID, senderID, isReadOnce, sequence, app, collapseID, expiresAt, isRecalled, expressions
+        case platforms, isEndToEnd
 
         package var sql: String {
             switch self {
-            case .id: "t.notification_id"
-            case .sender: "n.sender_id"
-            case .isReadOnce: "n.is_read_once"
-            case .sequence: "n.sequence"
-            case .app: "n.app"
-            case .collapseID: "n.collapse_id"
-            case .expiresAt: "n.expires_at"
             case .isRecalled: "n.recalled_at is not null"
-            case .expressions: "t.expressions"
-            case .platforms: "t.platforms"
-            case .isEndToEnd: "n.is_end_to_end"
+            case .notificationID, .expressions, .platforms: "t.\(self.columnName)"
+            default: "n.\(self.columnName)"
             }
         }
     }
@@ -65,8 +57,8 @@ package struct StoredTarget: Sendable {
 
 extension StoredTarget {
     package init<Row: StoredRow & ~Copyable>(_ row: borrowing Row) throws {
-        self.id = try row.integer(Column.id)
-        self.sender = try row.integer(Column.sender)
+        self.id = try row.integer(Column.notificationID)
+        self.sender = try row.integer(Column.senderID)
         self.isReadOnce = try row.flag(Column.isReadOnce)
         self.isEndToEnd = try row.flag(Column.isEndToEnd)
         self.sequence = try row.integer(Column.sequence)
@@ -88,7 +80,7 @@ package struct RunningBroadcast: Sendable {
     private enum Column: Int32, SelectedColumn {
         case branch = 11, cursor
 
-        var sql: String { self == .branch ? "t.branch" : "t.cursor" }
+        var sql: String { "t.\(self.columnName)" }
     }
 
     /// The columns for a `select`, which names the tables as for `StoredTarget`.

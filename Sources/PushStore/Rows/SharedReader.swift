@@ -226,8 +226,6 @@ private struct StageCount: StoredEntity {
 
     private enum Column: Int32, SelectedColumn {
         case stage, count, last
-
-        var sql: String { "\(self)" }
     }
 
     init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {

@@ -4,10 +4,22 @@ package import Foundation
 ///
 /// A case always reads its own column, because `list` has the columns in the order of the cases.
 package protocol SelectedColumn: CaseIterable, RawRepresentable<Int32> {
+    /// The column, or the expression that computes it, as a query selects it.
     var sql: String { get }
 }
 
 extension SelectedColumn {
+    /// The column whose name is the case's: `created_at` for the case `createdAt`.
+    package var sql: String { self.columnName }
+
+    /// The case's name as columns are named, such as `created_at`.
+    package var columnName: String {
+        "\(self)".reduce(into: "") { name, letter in
+            if letter.isUppercase, name.last?.isLowercase == true { name += "_" }
+            name += letter.lowercased()
+        }
+    }
+
     /// The columns for a `select`.
     package static var list: String { self.allCases.map { $0.sql }.joined(separator: ", ") }
 }

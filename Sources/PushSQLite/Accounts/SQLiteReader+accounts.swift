@@ -1,4 +1,4 @@
-internal import Foundation
+package import Foundation
 package import PushCore
 package import PushStore
 internal import SQLite
@@ -50,4 +50,41 @@ extension SQLiteReader {
             return try db.first(prepared: sql, number.bucket(of: last) + 1) { PasswordHash(phc: $0.text(0)) }
         }
     }
+
+    package func user(
+        withToken fingerprint: Fingerprint,
+        now: Date
+    ) throws(StoreError) -> (user: User, grant: TokenGrant)? {
+        try self.readRow(Self.tokenInUse, key: fingerprint, now.milliseconds) {
+            try TokenGrant.used($0, fingerprint, self.sealing)
+        }
+    }
+
+    static let tokenInUse = DirectQuery(
+        name: .token,
+        sql: """
+            select \(TokenColumn.selected) from token t join user u on u.id = t.user_id
+            where t.hash = ?1 and t.expires_at > ?2 and u.disabled_at is null
+            """
+    )
+
+    package static let codeInUse = """
+        select 1 from token t join user u on u.id = t.user_id
+        where t.hash = ? and t.\(Enrolment.isCode) and t.expires_at > ? and u.disabled_at is null
+        """
+
+    package static let allTokens = """
+        select \(TokenColumn.selected) from token t join user u on u.id = t.user_id
+        where \(isListed) order by t.prefix limit ?3
+        """
+
+    /// Selects the tokens of one user. The query begins with the user, who has few tokens, so it
+    /// does not read the tokens of other users.
+    package static let tokensOfOne = """
+        select \(TokenColumn.selected)
+        from user u cross join token t indexed by token_by_user on t.user_id = u.id
+        where u.name_key = ?4 and \(isListed) order by t.prefix limit ?3
+        """
+
+    private static let isListed = "t.expires_at > ?1 and t.prefix > ?2 and not t.\(Enrolment.isCode)"
 }

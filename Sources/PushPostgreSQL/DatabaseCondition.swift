@@ -1,0 +1,59 @@
+internal import PostgreSQL
+internal import PushStore
+internal import Synchronization
+
+/// Tracks whether the store is open, and reports changes of the database's servers. Any thread may
+/// use it.
+final class DatabaseCondition: Sendable {
+    private struct State {
+        var isClosed = false
+        var missingKeys: Set<UInt32> = []
+    }
+
+    private let mark: (any DatabaseMarkKeeper)?
+    private let onEvent: @Sendable (StoreEvent) -> Void
+    private let state = Mutex(State())
+    let shared: StoreCondition
+    /// Transactions that run, or wait for a connection.
+    let waiting = Atomic(0)
+
+    init(mark: (any DatabaseMarkKeeper)?, onEvent: @escaping @Sendable (StoreEvent) -> Void) {
+        (self.mark, self.onEvent, self.shared) = (mark, onEvent, StoreCondition(onEvent: onEvent))
+    }
+
+    var isClosed: Bool { self.state.withLock { $0.isClosed } }
+
+    /// `false` if the store was closed before.
+    func beginClosing() -> Bool {
+        self.state.withLock { state in
+            defer { state.isClosed = true }
+            return !state.isClosed
+        }
+    }
+
+    /// Reports the pool's events about the database's servers.
+    func record(_ event: ClusterEvent) {
+        switch event {
+        case .refused(let fault): self.onEvent(.databaseRefused(reason: fault.description))
+        case .trusted: self.onEvent(.databaseTrusted)
+        case .advanced(let identity): self.keep(identity)
+        }
+    }
+
+    /// Stores the mark of a newer timeline before any write on it is acknowledged. This waits for
+    /// the disk, but only once for each failover.
+    private func keep(_ identity: ClusterIdentity) {
+        do {
+            try self.mark?.keep(DatabaseMark(identity))
+        } catch {
+            // The server still has the identity in memory, until it ends.
+            self.onEvent(.markNotKept(reason: "\(error)"))
+        }
+    }
+
+    /// Reports a data key that this server lacks, once.
+    func record(missingKey number: UInt32) {
+        let isNew = self.state.withLock { $0.missingKeys.insert(number).inserted }
+        if isNew { self.onEvent(.keyMissing(number)) }
+    }
+}

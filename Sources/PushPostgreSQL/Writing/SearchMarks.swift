@@ -1,0 +1,157 @@
+internal import PushCore
+internal import PushStore
+internal import Synchronization
+
+/// The times, called marks, from which searches for due pushes and for expired rows start.
+///
+/// An index keeps the entries of deleted rows as long as any snapshot is older than the deletion.
+/// A search from the beginning of the index would scan all these entries each time. So after a
+/// lease that was full, the next search starts at the oldest push of that lease. Every two
+/// seconds, a search starts at the beginning again.
+///
+/// A slow search from the start delays the next one from there by twenty times its duration, up to
+/// a limit. Rows inserted below the mark, or locked by another server before, wait until then.
+/// Pushes that a dead server had leased may be due below the mark; the marks are then dropped. Any
+/// thread may use it.
+final class SearchMarks: Sendable {
+    /// The kinds of rows that are searched by their time.
+    enum Rows: Sendable, Hashable {
+        /// The due pushes of a queue.
+        case pushes(Lane, Queue)
+        /// Expired rows.
+        case notifications, idempotencyKeys
+    }
+
+    struct Search: Sendable {
+        /// The time from which the search starts, in milliseconds; `Int64.min`: the index's start.
+        let start: Int64
+        /// Whether the search continues below its start if it finds too few pushes.
+        var mayContinueBelow = false
+        fileprivate let rows: Rows
+        fileprivate let began: ContinuousClock.Instant
+        /// The number of times that all marks had been dropped before the search began.
+        fileprivate let era: Int
+    }
+
+    private struct Mark {
+        var start: Int64
+        /// The time when a search last started at the beginning of the index.
+        var since: ContinuousClock.Instant
+        /// The delay before the next search from the beginning of the index.
+        var delay: Duration
+    }
+
+    private static let lifetime = Duration.seconds(2)
+    /// The minimum duration of a search that counts as slow.
+    private static let slowness = Duration.milliseconds(100)
+    /// After a slow search that found too few pushes, the mark is the present minus this number of
+    /// milliseconds. Other transactions may be about to commit pushes that became due earlier.
+    private static let commitMargin: Int64 = 1000
+    /// After a search has timed out, the next search starts this number of milliseconds before the
+    /// present.
+    private static let reach: Int64 = 3_600_000
+
+    private struct State {
+        var marks: [Rows: Mark] = [:]
+        var era = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// Makes the next search of all rows begin at the start; searches that run now leave no mark.
+    func forgetAll() {
+        self.state.withLock { state in
+            state.marks = [:]
+            state.era += 1
+        }
+    }
+
+    /// Begins a search at the index's start, or at the mark if the last search from the start was
+    /// slow.
+    func begin(_ rows: Rows, at now: ContinuousClock.Instant) -> Search {
+        let (mark, era) = self.state.withLock { ($0.marks[rows], $0.era) }
+        let start = mark.flatMap { now - $0.since < $0.delay ? $0.start : nil }
+        return Search(start: start ?? .min, rows: rows, began: now, era: era)
+    }
+
+    /// Begins a search for pushes to lease.
+    func beginLease(in lane: Lane, _ queue: Queue, at now: ContinuousClock.Instant) -> Search {
+        let rows = Rows.pushes(lane, queue)
+        let (mark, era) = self.state.withLock { ($0.marks[rows], $0.era) }
+        guard let mark, now - mark.since < max(Self.lifetime, mark.delay) else {
+            return Search(start: .min, rows: rows, began: now, era: era)
+        }
+        let mayContinueBelow = now - mark.since >= mark.delay
+        return Search(start: mark.start, mayContinueBelow: mayContinueBelow, rows: rows, began: now, era: era)
+    }
+
+    /// Ends a search for pushes to lease.
+    ///
+    /// - Parameters:
+    ///   - first: The time of the oldest push if the lease was full, `nil` otherwise.
+    ///   - continuedBelow: Whether the search continued below its start.
+    ///   - date: The time of the lease, in milliseconds.
+    func endLease(
+        _ search: Search,
+        first: Int64?,
+        continuedBelow: Bool,
+        date: Int64,
+        at now: ContinuousClock.Instant
+    ) {
+        let sawAll = search.start == .min || continuedBelow
+        self.change(search) { mark in
+            let delay = sawAll ? Self.delay(of: search, until: now) : mark?.delay ?? .zero
+            let start = first ?? (delay > .zero ? date - Self.commitMargin : nil)
+            let since = sawAll ? search.began : mark?.since ?? search.began
+            mark = start.map { Mark(start: $0, since: since, delay: delay) }
+        }
+    }
+
+    /// Ends a search for the time when the next push is due; `first` is that time.
+    func endPoll(_ search: Search, first: Int64?, at now: ContinuousClock.Instant) {
+        guard search.start == .min else { return }
+        self.change(search) { mark in
+            guard let old = mark else { return }
+            let delay = Self.delay(of: search, until: now)
+            mark?.delay = delay
+            if delay > .zero { mark = Mark(start: min(old.start, first ?? .max), since: search.began, delay: delay) }
+        }
+    }
+
+    /// Ends a search for expired rows, which has found `first`.
+    func end(_ search: Search, first: Int64?, at now: ContinuousClock.Instant) {
+        self.change(search) { mark in
+            if search.start > .min {
+                if let first { mark?.start = first }
+                return
+            }
+            let (delay, start) = (Self.delay(of: search, until: now), first ?? mark?.start)
+            mark = delay > .zero ? start.map { Mark(start: $0, since: search.began, delay: delay) } : nil
+        }
+    }
+
+    /// Ends a search that has timed out. `date` is its time, in milliseconds.
+    func fail(_ search: Search, date: Int64) {
+        self.change(search) { mark in
+            let start = max(mark?.start ?? .min, date - Self.reach)
+            mark = Mark(start: start, since: search.began, delay: Self.longestDelay(of: search.rows))
+        }
+    }
+
+    // MARK: - Private
+
+    private func change(_ search: Search, _ body: (inout Mark?) -> Void) {
+        self.state.withLock { state in
+            if state.era == search.era { body(&state.marks[search.rows]) }
+        }
+    }
+
+    private static func delay(of search: Search, until now: ContinuousClock.Instant) -> Duration {
+        let time = now - search.began
+        return time < self.slowness ? .zero : min(time * 20, self.longestDelay(of: search.rows))
+    }
+
+    private static func longestDelay(of rows: Rows) -> Duration {
+        if case .pushes = rows { .seconds(30) } else { .seconds(600) }
+    }
+}
