@@ -181,7 +181,8 @@ class Site(rig.Rig):
             "users": "user", "tokens": "token", "devices": "device", "notifications": "notification", "audit": "audit",
             "receipts": "recipient where fetched_at is not null", "pushes": "delivery where state = 'accepted'",
         }
-        return {name: self.read(f"select count(*) from {of}") for name, of in rows.items()}
+        counts = ", ".join(f"(select count(*) from {of})" for of in rows.values())
+        return dict(zip(rows, json.loads(self.read(f"select json_array({counts})"))))
 
     def changes_since(self, before):
         return {name: (before[name], value) for name, value in self.state().items() if value != before[name]}
