@@ -63,8 +63,7 @@ def start(site, options, cluster):
 
 def ask_program(site, *command):
     """The answer of a command of the program."""
-    command = [site.sealpost, *command, "--json", "--config", site.configuration]
-    return json.loads(processes.run(*command, cwd=site.folder, env=site.environment))
+    return json.loads(site.call(*command, "--json", "--config", site.configuration))
 
 
 class Stream:
