@@ -14,9 +14,11 @@ extension SelectedColumn {
 
     /// The case's name as columns are named, such as `created_at`.
     package var columnName: String {
-        "\(self)".reduce(into: "") { name, letter in
-            if letter.isUppercase, name.last?.isLowercase == true { name += "_" }
-            name += letter.lowercased()
+        let name = "\(self)"
+        // The letter before belongs to the case: `userID` is `user_id`.
+        return zip(" \(name)", name).reduce(into: "") { column, letters in
+            if letters.1.isUppercase, letters.0.isLowercase { column += "_" }
+            column += letters.1.lowercased()
         }
     }
 
