@@ -74,17 +74,18 @@ ATTACKS = {
     "PUT": "read(fetch(base + '/api/register/x', {...include, method: 'PUT', body: '{\"Platform\":\"stream\"}'}))",
     "DELETE": "read(fetch(base + '/api/notifications/' + id, {...include, method: 'DELETE'}))",
     "beacon": "Promise.resolve(navigator.sendBeacon(base + '/api/notifications', '\"beacon\"')).then(() => null)",
-    "WebSocket": """new Promise(done => {
-        const socket = new WebSocket(base.replace('http', 'ws') + '/api/stream');
-        socket.onopen = () => done('open');
-        socket.onmessage = event => done(event.data);
-        socket.onerror = () => done(null);
-    })""",
     "event stream": """new Promise(done => {
         const stream = new EventSource(base + '/api/stream', {withCredentials: true});
         stream.onopen = () => done('open');
         stream.onmessage = event => done(event.data);
         stream.onerror = () => { stream.close(); done(null) };
+    })""",
+    # Comes after the event stream: the daemon notices late that its stream was left, and sends the next push there.
+    "WebSocket": """new Promise(done => {
+        const socket = new WebSocket(base.replace('http', 'ws') + '/api/stream');
+        socket.onopen = () => done('open');
+        socket.onmessage = event => done(event.data);
+        socket.onerror = () => done(null);
     })""",
     "get image": "inserted('img', {src: base + '/api/notifications/' + id}).then(image => image.naturalWidth || null)",
     "get script": """inserted('script', {src: base + '/api/notifications/' + id}).then(() => null)""",
@@ -227,7 +228,7 @@ def attack_without_protection(options, context, files):
             page, id, before = prepare(site, browser, f"https://{HOSTILE['another site']}:{pages.port}/")
             run_attack(page, base, id, script, name)
             with contextlib.suppress(SystemExit):  # It had no effect; the caller judges that.
-                processes.wait_until(lambda: site.changes_since(before), 2, "a change")
+                processes.wait_until(lambda: site.changes_since(before), 5, "a change")
                 harm.add(name)
             page.close()
         processes.terminate(daemon)
