@@ -55,9 +55,6 @@ FOCUS = r"""(() => {
 OPTIONS = {"--screenshots": {"metavar": "FOLDER", "type": pathlib.Path, "help": "write pictures of the console into this folder"}}
 
 
-# MARK: The site
-
-
 class Asked(outbox.Outbox):
     """A daemon; the administrator also sends requests without the console."""
 
@@ -122,9 +119,6 @@ class EmptySite(Asked):
 
     def link(self):
         return re.search(r"http://\S+/console/#/setup/\S+", (self.folder / "printed").read_text())[0]
-
-
-# MARK: The browser
 
 
 class Watch:
@@ -323,9 +317,6 @@ class Operator(Screen):
         clip = {"x": 0, "y": 0, "width": self.size[0], "height": min(1800, self.ask("document.documentElement.scrollHeight")), "scale": 1}
         data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)["data"]
         path.write_bytes(base64.b64decode(data))
-
-
-# MARK: Flows
 
 
 def sign_in(operator):
@@ -580,9 +571,6 @@ def sign_out(operator, site):
         site.ask("DELETE", f"/api/tokens/{token['Prefix']}")
     operator.has("Your session has ended.", seconds=20)
     operator.judge("a session that has ended")
-
-
-# MARK: The run
 
 
 def run(options):

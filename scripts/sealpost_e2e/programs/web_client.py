@@ -26,9 +26,6 @@ PLACEHOLDER = "New message. Open to read."
 APPLE = "web.push.apple.com"  # The push service of Safari, whose messages have a placeholder.
 
 
-# MARK: The site
-
-
 class Front(listening.Listener):
     """An origin over TLS: files of a folder, and the API, whose bytes it forwards unchanged."""
 
@@ -174,8 +171,6 @@ class Site(rig.Rig):
         self.set_upstream(("127.0.0.1", self.chain.port))
 
 
-# MARK: The browser
-
 # Follows the worker's own code, and tells the page when a notification is shown. Polling the browser would not work: it
 # loses a notification if a script lists them while it is about to show that one.
 WORD = """
@@ -287,9 +282,6 @@ class Visitor(Screen):
         require(not self.errors, f"errors on the page: {self.errors}")
         self.browser.watchers.remove(self.watch)
         super().close()
-
-
-# MARK: Flows
 
 
 def first_launch(visitor, site):
@@ -759,9 +751,6 @@ def look(browser, site):
             visitor.do("click Sign out", "has Password", "close")
             least = min(least, visitor.least)
     return least
-
-
-# MARK: The run
 
 
 def run(options):
