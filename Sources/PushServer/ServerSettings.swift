@@ -160,7 +160,8 @@ package struct ServerSettings: Sendable {
         }
         let known = self.apps.filter(user.mayUse)
         if name == nil, known.count == 1, let app = known.first { return app }
-        // Administrators, and operators at the machine, send to users of any app.
+        // Administrators, and operators at the machine, may send to users of any app, so `known`
+        // has the apps of the server.
         let owner = user.role == .admin ? "server" : "user"
         let list =
             known.isEmpty

@@ -50,7 +50,8 @@ struct SessionHandler: Handler {
             role: user.role,
             usual: isForPage ? min(self.lifetime, Self.pageLifetime) : self.lifetime,
             maximum: self.lifetime,
-            // Without `manage`, the page's user would need the password for many actions.
+            // The console's page gets all scopes of the role: without `manage`, the page's user
+            // would need the password for many actions.
             scopes: (isForPage ? user.role.scopes : user.role.usualScopes).intersection(issued?.scopes ?? .all)
         )
         guard order.scopes.isSubset(of: issued?.scopes ?? .all) else {

@@ -51,7 +51,7 @@ extension [Lane: Pause?] {
     /// server, and `platforms` must have all platforms with a sender.
     ///
     /// If the configuration no longer names a host or an environment, the dictionary lacks its
-    /// lane, and no sender serves it. If the dictionary has no lane at all of a platform, this
+    /// lane, and no sender serves it. If the dictionary has no lane at all of a platform, each
     /// lane of the platform counts as served: a command without a server knows no lanes, nor does
     /// a server whose delivery has not begun.
     func hasSender(for lane: Lane, among platforms: Set<String>) -> Bool {

@@ -103,9 +103,9 @@ struct NotificationOrder {
         return payload
     }
 
-    /// The length of the payload as one device gets it: an end-to-end payload then has one wrapped
-    /// key only. Throws a problem if the app requires end-to-end encryption, or the payload is a
-    /// malformed end-to-end payload.
+    /// The length of the payload as one device gets it: an end-to-end payload for one device has
+    /// one wrapped key only. Throws a problem if the app requires end-to-end encryption, or the
+    /// payload is a malformed end-to-end payload.
     private func lengthForOneDevice(_ payload: [UInt8], _ settings: ServerSettings) throws(Problem) -> Int {
         guard EndToEndPayload.isClaimed(by: payload) else {
             if settings.endToEndApps.contains(self.audience.app) {

@@ -97,7 +97,7 @@ struct DiagnosisHandler: Handler {
         return nil
     }
 
-    /// The diagnosis with the facts about a user.
+    /// The diagnosis, completed by the facts about a user.
     private static func complete(
         _ diagnosis: Diagnosis,
         for user: User,
@@ -110,8 +110,8 @@ struct DiagnosisHandler: Handler {
         return diagnosis
     }
 
-    /// The stored state, for one user, of the given notification, or else of the user's newest
-    /// one; `nil` if the user is not a recipient.
+    /// The stored state, for one user, of the given notification or, if none is given, of the
+    /// user's newest notification; `nil` if the user is not a recipient.
     private static func sent(
         _ notification: NotificationID?,
         to user: User,
