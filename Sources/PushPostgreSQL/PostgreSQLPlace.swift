@@ -54,7 +54,7 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
         return try PostgreSQLStore(address, keyring, options, self.migrations, self.pool)
     }
 
-    /// Only migrates the schema. Blocks until the database answers.
+    /// Migrates the schema, and does nothing else. Blocks until the database answers.
     package func migrate() throws(StoreError) {
         try self.connected { try Schema.prepare($0, self.migrations) }
     }

@@ -5,7 +5,8 @@ internal import PushStore
 
 extension PostgreSQLStore {
     /// Deletes devices, and claims to handles that are not confirmed yet, with all their rows.
-    /// Also deletes the claims that belong to these devices. Returns whether any of them existed.
+    /// Also deletes the claims that belong to these devices. Returns whether any of the devices
+    /// and claims existed.
     ///
     /// Their pushes are cancelled with the database's time, since some callers do not know the
     /// time.

@@ -53,9 +53,9 @@ extension PostgreSQLStore {
     }
 
     /// Dismisses notifications for recipients, and cancels their pushes. If a mark is given,
-    /// dismisses a notification only for a recipient who sees it with this mark. If it was
-    /// recalled or has expired, nothing changes for the recipient. Returns the number of changed
-    /// recipients.
+    /// dismisses a notification only for a recipient who sees it with this mark. If the
+    /// notification was recalled or has expired, nothing changes for the recipient. Returns the
+    /// number of changed recipients.
     ///
     /// `numbers` has the first change number for each user. A user's first notification in
     /// `recipients` gets this number, and each further notification gets the next number.

@@ -40,7 +40,7 @@ extension PostgreSQLStore {
             }
             hasChanged = !marked.isEmpty
             read.formUnion(marked)
-            // Another transaction may have marked some of them meanwhile.
+            // Another transaction may have marked some of these notifications meanwhile.
             let present = try await self.marks(unread.filter { !read.contains($0) }, of: user.id, now: now)
             read.formUnion(present.filter { $0.mark == .read }.map(\.id))
         }

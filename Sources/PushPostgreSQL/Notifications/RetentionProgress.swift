@@ -25,7 +25,7 @@ final class RetentionProgress: Sendable {
         let notification: Int64
     }
 
-    /// The maximum number of entries; beyond it, all are dropped. Otherwise the entries of
+    /// The maximum number of entries; beyond it, all entries are dropped. Otherwise the entries of
     /// notifications that another server has deleted would stay for ever.
     private static let limit = 10_000
 

@@ -55,8 +55,8 @@ extension ServerMembership {
 
     // MARK: Ended credentials
 
-    /// The maximum number of ends that a server reads. If there are more, it evicts its whole
-    /// cache.
+    /// The maximum number of ended credentials that a server reads. If more have ended, the server
+    /// evicts its whole cache.
     static let maximumEnds = 4096
 
     /// Selects the credentials that have ended since the number `$1`. Returns at least one row.

@@ -9,10 +9,10 @@ internal import Synchronization
 /// lease that was full, the next search starts at the oldest push of that lease. Every two
 /// seconds, a search starts at the beginning again.
 ///
-/// A slow search from the start delays the next one from there by twenty times its duration, up to
-/// a limit. Rows inserted below the mark, or locked by another server before, wait until then.
-/// Pushes that a dead server had leased may be due below the mark; the marks are then dropped. Any
-/// thread may use it.
+/// A slow search from the start of the index delays the next search from the start by twenty times
+/// its own duration, up to a limit. Rows inserted below the mark, or locked by another server
+/// before, wait until then. Pushes that a dead server had leased may be due below the mark; the
+/// marks are then dropped. Any thread may use it.
 final class SearchMarks: Sendable {
     /// The kinds of rows that are searched by their time.
     enum Rows: Sendable, Hashable {

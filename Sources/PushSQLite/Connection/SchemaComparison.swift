@@ -30,7 +30,8 @@ enum SchemaComparison {
         }
     }
 
-    /// The objects that the migrations with these hashes make. A process computes them only once.
+    /// For each list of migrations, by their hashes: the objects that these migrations make. A
+    /// process computes them only once.
     private static let known = Mutex<[[Data]: Set<Object>]>([:])
 
     /// Prevents SQL in the file from calling functions with side effects, and statements from

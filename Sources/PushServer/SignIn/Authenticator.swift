@@ -181,8 +181,8 @@ package final class Authenticator: Sendable {
     /// Whether the credentials of a caller who was admitted earlier are still valid. Event streams
     /// need this check, because a stream may last longer than its caller's credentials.
     ///
-    /// The check reads the database and ignores the cache. It hashes the password again only if
-    /// the stored hash of the user's password has changed.
+    /// The check reads the database and ignores the cache. It hashes no password: the number of
+    /// the user's password tells whether the password has changed.
     func isStillGood(
         _ caller: Caller,
         by credentials: Credentials,
