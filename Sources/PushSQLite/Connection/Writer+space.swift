@@ -38,9 +38,10 @@ extension Writer {
 
     /// Frees disk space, and checks whether enough of it is free.
     ///
-    /// The steps: a checkpoint, which may need room in the database's file. The truncation of the
-    /// log, which returns the log's room to the file system. The commit of a transaction that
-    /// changes nothing. Finally a request for more room than a usual transaction takes.
+    /// There are four steps. The checkpoint may need room in the database's file. The truncation
+    /// of the log returns the log's room to the file system. Then a transaction that changes
+    /// nothing is committed. Finally, this method requests more room than a usual transaction
+    /// takes.
     ///
     /// Without the truncation, a log that has filled a small disk would keep it full for ever.
     /// SQLite can use the log's room again, but the file system does not report it as free.

@@ -7,7 +7,7 @@ extension AudienceWalk {
     /// Reads the next rows, at most `page`, and moves past them.
     ///
     /// Returns the audience's devices and users among these rows. Also returns whether this was
-    /// the last page. If the rows are users, they may have more devices than rows.
+    /// the last page. If the rows are users, these users may have more devices than `page`.
     mutating func take(
         _ page: Int,
         of audience: HashedAudience,
