@@ -85,8 +85,8 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Marks a key of the keyring as in use, so that the next pass over the values re-encrypts
-    /// those under this key.
+    /// Marks a key of the keyring as in use, so that the next pass over all values re-encrypts
+    /// those that are encrypted with this key.
     package func takeIntoUse(_ number: UInt32, of keyring: Keyring) throws(StoreError) {
         guard let checkValue = keyring.checkValue(of: number) else { return }
         try self.connected {

@@ -1,7 +1,7 @@
 /// A mark of the PostgreSQL database that a server has used: the database's cluster, and the
 /// newest timeline of that cluster.
 ///
-/// A database on an older timeline lacks data that was stored since then.
+/// A database on an older timeline lacks data that was stored on the newest one.
 package struct DatabaseMark: Sendable, Hashable {
     /// The number that `initdb` assigns to the cluster once, when it creates the cluster.
     package let cluster: String

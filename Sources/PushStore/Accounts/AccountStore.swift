@@ -72,7 +72,8 @@ package protocol AccountStore: Sendable {
     /// but the devices stay registered.
     ///
     /// If the change contains the token of another owner, nothing changes and the result is
-    /// `.missing`. The same holds if the account has meanwhile accepted a newer token.
+    /// `.missing`. The result is also `.missing` if the account has meanwhile accepted a newer
+    /// token.
     func changeUser(
         _ name: Username,
         _ change: AccountChange,
@@ -81,7 +82,7 @@ package protocol AccountStore: Sendable {
     ) async throws -> UserChange
 
     /// Replaces the tags that were given to a user. Returns `false` if there is no such user, or
-    /// if the user's rights differ from `rights`, unless this is `nil`.
+    /// if `rights` is not `nil` and the user now has other rights.
     ///
     /// A tag counts for notifications that are stored afterwards. The record's detail gets a text
     /// about the added and removed tags.

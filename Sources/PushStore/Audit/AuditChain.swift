@@ -63,7 +63,7 @@ package struct AuditChain: Sendable {
     }
 
     /// The first entry that was changed since it was appended, among entries that follow `link`;
-    /// moves `link` past the genuine ones. An entry is `nil` if its row cannot be decoded.
+    /// moves `link` past the genuine entries. An entry is `nil` if its row cannot be decoded.
     package func fault(in entries: [SealedAuditEntry?], after link: inout AuditLink) -> AuditFault? {
         for entry in entries {
             guard let entry, self.isGenuine(entry, after: link) else {

@@ -8,8 +8,8 @@ package enum RegistrationQuestion: Sendable, Hashable {
     /// A device that registers after that would not be retired with its session.
     case isSignedIn(TokenPrefix)
     /// The device with this id, if the id was issued to the user and belongs to no claim. If
-    /// `holders` is not `nil`, the decision will also ask for these, and the store may read both
-    /// at once.
+    /// `holders` is not `nil`, the decision will also ask for the rows that this search finds, and
+    /// the store may read them together with the device.
     case device(RegistrationID, holders: HandleSearch?)
     /// Whether the user has a device with this handle. The store must read no row of another user:
     /// otherwise the duration could reveal whether such a row exists.
