@@ -50,7 +50,8 @@ struct ApplicationParts: Sendable {
     /// This event loop serves only calls to other servers: slow providers must not delay an answer
     /// to a phone.
     private let outboundLoop: EventLoop
-    /// Empty: `makeServer` opens them.
+    /// The listeners that the process already has; if there are none, `makeServer` opens the
+    /// configured addresses.
     private let listeners: [Listener]
 
     /// Opens the database and reads keys, certificates and credentials. `listeners`, if there are

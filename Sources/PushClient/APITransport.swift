@@ -47,7 +47,7 @@ final class APITransport: Sendable {
     typealias Asked = (answer: Answer, isChallenge: Bool)
 
     /// Sends a request with credentials. Sends it again if the server asks for a password, or
-    /// refuses a token and the app has another. Throws the server's refusals.
+    /// refuses a token and the app has another token. Throws the server's refusals.
     func signedIn(
         isSignIn: Bool = false,
         _ ask: (_ authorization: String?) async throws -> Asked

@@ -35,8 +35,8 @@ struct AnswerCheck: Sendable {
     /// Throws `PushClientError.interference` for an answer that the server has not given to this
     /// request of this account.
     ///
-    /// `account` is the client's account id. Without one, a signature is valid even if it does not
-    /// cover the account.
+    /// `account` is the client's account id. Without an account id, a signature is valid even if
+    /// it does not cover the account.
     func answer(
         to request: APIRequest,
         _ token: MyToken,

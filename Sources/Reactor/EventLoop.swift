@@ -32,7 +32,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     // MARK: Confined to the thread
 
     private var isStopping = false
-    /// The number of the running job. A task that has really waited finds a new number.
+    /// The number of the running job. A task that has really waited continues in a new job, so it
+    /// finds a new number.
     package private(set) var jobNumber: UInt64 = 1
     private var ready = JobQueue<UnownedJob>()
     /// The loop resumes each of these waiters once, also when the loop ends.

@@ -18,7 +18,7 @@ struct LongestTurn: ~Copyable, Sendable {
         let now = Self.nanoseconds(end)
         let age = now - self.start.load(ordering: .relaxed)
         if age >= Self.minute {
-            // A loop that had nothing to do for a minute had no long turn in it.
+            // A loop that had nothing to do for a minute had no long turn in that minute.
             self.previous.store(age < 2 * Self.minute ? self.current.load(ordering: .relaxed) : 0, ordering: .relaxed)
             self.current.store(0, ordering: .relaxed)
             self.start.store(now, ordering: .relaxed)
@@ -27,7 +27,8 @@ struct LongestTurn: ~Copyable, Sendable {
         if turn > self.current.load(ordering: .relaxed) { self.current.store(turn, ordering: .relaxed) }
     }
 
-    /// The duration of the longest turn; zero if the loop has had no turn for two minutes.
+    /// The duration of the longest turn in the current and the previous minute; zero if the loop
+    /// has had no turn for two minutes.
     func value(now: ContinuousClock.Instant) -> Duration {
         let age = Self.nanoseconds(now) - self.start.load(ordering: .relaxed)
         if age >= 2 * Self.minute { return .zero }

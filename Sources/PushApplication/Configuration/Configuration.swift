@@ -77,8 +77,8 @@ package struct Configuration: Sendable {
 
     /// The place where the daemon accepts commands from programs on this machine.
     enum LocalSocket: Sendable, Hashable {
-        /// The socket is in a folder `admin` next to the database or, if the database is on a
-        /// server, in the folder of the keys.
+        /// The socket is in a folder `admin` next to the SQLite database. If the database is on a
+        /// server, the folder `admin` is next to the keyring's file.
         case beside
         case at(String)
         case off
