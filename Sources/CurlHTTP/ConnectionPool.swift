@@ -158,7 +158,8 @@ final class ConnectionPool {
         self.sockets.removeAll()
     }
 
-    /// Handles libcurl's request to watch a socket; returns a value other than 0 if that fails.
+    /// Handles libcurl's request to watch a socket; returns a value other than 0 if the watch
+    /// fails.
     private func watch(_ socket: curl_socket_t, _ what: Int32) -> Int32 {
         if what == CURL_POLL_REMOVE {
             let watch = self.sockets.removeValue(forKey: socket)

@@ -150,8 +150,8 @@ package final class SQLiteStore: Store {
         await self.writer.close()
     }
 
-    /// Wipes erased data now; normally this happens within a second. Returns `false` if a reader
-    /// prevents the wipe.
+    /// Wipes erased data now; without this call, the wipe happens within a second. Returns `false`
+    /// if a reader prevents the wipe.
     package func wipe() async throws -> Bool {
         try await self.writer.wipeNow()
     }

@@ -83,8 +83,9 @@ package struct ServerSettings: Sendable {
     package var names: Set<String>
     /// The additional origins whose pages may send requests and read the answers.
     package var allowedOrigins: Set<WebOrigin>
-    /// The number of seconds for which a browser must use only TLS for this server (RFC 6797).
-    /// Answers over the server's own TLS have it; `nil` if it is not sent.
+    /// The number of seconds for which a browser must use only TLS for this server. Only answers
+    /// over the server's own TLS have it, in the field `Strict-Transport-Security` (RFC 6797).
+    /// `nil`: no answer has this field.
     package var hsts: Int?
     package var platforms: [Platform: PlatformRule] {
         didSet { self.platformsByApp = Self.byApp(self.platforms) }

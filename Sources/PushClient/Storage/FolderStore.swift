@@ -52,8 +52,8 @@ final class FolderStore: EntryStore {
         let place = self.indexes(folder)
         try self.make(place, of: folder)
         let draft = place.appending(path: "\(Self.draft)\(UUID().uuidString)", directoryHint: .notDirectory)
-        // This removes the draft's name in any case. If the link below exists, the file stays
-        // under its new name.
+        // This statement removes the draft's name in any case. If the link below exists, the file
+        // stays under its new name.
         defer { Self.remove(draft) }
         try self.write(sealing: value, bound: "\(folder.name)/\(commit)", to: draft, isSynced: true)
         do {

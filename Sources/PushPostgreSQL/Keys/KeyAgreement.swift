@@ -100,7 +100,8 @@ struct KeyAgreement: Sendable {
         return (sealing, KeyWait(number: keyring.sealing, sealing: sealing, lacking: lacking.sorted()))
     }
 
-    /// The present encrypting keys of all servers, and their next ones.
+    /// The present encrypting keys of all servers, and the keys with which the servers will
+    /// encrypt next.
     var needed: Set<UInt32> {
         Set(self.holders.map(\.sealing)).union(self.holders.compactMap { $0.held?.keys.first?.number })
     }

@@ -31,7 +31,7 @@ extension PostgreSQLStore {
     }
 
     /// Stores pauses that have begun, were extended, or have ended. If this server was probing one
-    /// of these lanes, this also ends its probe.
+    /// of these lanes, the call also ends that probe.
     func store(_ pauses: [LanePause], of process: Int64) async throws(DatabaseError) {
         let pauses = pauses.sorted { $0.lane < $1.lane }
         let over = pauses.filter { $0.ongoing == nil }.map(\.lane)

@@ -16,7 +16,7 @@ enum StreamHolder {
     static let ofPush = holder(of: "p.device")
 
     /// The SQL expression for the server with the newest stream of a device. A client that has
-    /// connected to another server may have left a dead stream at the old one.
+    /// connected to another server may have left a dead stream at the old server.
     static func holder(of device: String) -> String {
         """
         (select s.node from stream s where s.device = \(device) and s.node = any\(Self.activeServers)

@@ -11,7 +11,7 @@ extension Writer {
     private static let checkInterval = DispatchTimeInterval.seconds(1)
 
     /// Runs `body` on the connection. If a quota of the file system is used up, throws the error
-    /// of a full disk; SQLite itself reports this as a failed write.
+    /// of a full disk; SQLite itself reports a used-up quota as a failed write.
     func onConnection<Value>(_ body: (Database) throws -> Value) throws -> Value {
         try self.connection.exclusively { db in
             do {

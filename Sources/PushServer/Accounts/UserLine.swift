@@ -6,7 +6,7 @@ package import PushStore
 /// in the API.
 ///
 /// A member that a line leaves out keeps its value in an existing user, and gets the default in a
-/// new one.
+/// new user.
 package struct UserLine: Sendable, Hashable {
     /// The longest line, in bytes.
     package static let maximumLength = 65_536

@@ -12,7 +12,7 @@ package struct Daemon: Sendable {
     /// The lanes of this server's senders (a lane is the queue of pushes to one provider), each
     /// with its pause; the pause is `nil` for a lane that is not paused.
     package let pauses: @Sendable () -> [Lane: Pause?]
-    /// Ends the pause of a lane, if it is paused, so that its pushes are sent at once.
+    /// Ends the pause of a lane, if the lane is paused, so that its pushes are sent at once.
     package let retry: @Sendable (Lane) -> Void
     /// Reads the keyring's file again, and encrypts with the file's first key from now on. The
     /// argument is the actor for the audit. If the old keyring stays in use, returns the reason.

@@ -29,8 +29,8 @@ struct DeletionHandler: Handler {
     /// the notification.
     enum Deletion: Hashable {
         case recallAsSender
-        /// Cancels only the pushes that are not sent yet. Every sender of a notification may do
-        /// so.
+        /// Cancels only the pushes that are not sent yet. Every sender of a notification may
+        /// cancel these pushes.
         case cancelAsSender
         case dismiss
         case recallAsAdministrator

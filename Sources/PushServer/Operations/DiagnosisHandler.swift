@@ -153,8 +153,8 @@ private struct Seen {
 
     func admits(_ user: User) -> Bool { AppScope.sees(user.apps, within: self.apps) }
 
-    /// Those of the notifications that belong to these apps. Expired ones are left out unless the
-    /// caller sees all apps.
+    /// Whether the caller may see the notification: the caller sees all apps, or the
+    /// notification's app is in `apps`.
     func admits(_ notification: NotificationSummary) -> Bool { self.apps?.contains(notification.app) ?? true }
 }
 

@@ -151,8 +151,8 @@ extension AccountStore {
         return try await self.changeUser(name, change, by: record, now: now)
     }
 
-    /// Changes the password of a user who has presented the old one; `false` if the password was
-    /// changed, or the user disabled or deleted, meanwhile.
+    /// Changes the password of a user who has presented the old password; `false` if the password
+    /// was changed, or the user disabled or deleted, meanwhile.
     package func changePassword(
         of user: User,
         to password: PasswordHash,

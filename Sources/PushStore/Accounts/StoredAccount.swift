@@ -47,7 +47,8 @@ extension StoredAccount {
     package func admits(_ user: User) -> Bool { !self.isDisabled && self.passwordNumber == user.passwordNumber }
 
     /// Whether an enrolment code may be stored for a user who has signed in. The user's rights
-    /// must still be the same, because the session that begins with the code gets these rights.
+    /// must be the same as at the sign-in, because the session that begins with the code gets
+    /// these rights.
     package func admitsCode(for user: User) -> Bool { self.admits(user) && self.rights == user.rights }
 
     /// The tags that were given to the user, decrypted and sorted.

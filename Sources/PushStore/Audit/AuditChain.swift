@@ -164,7 +164,7 @@ extension SealedAuditEntry {
 }
 
 extension AuditRecord {
-    /// This record with the token's name in the audit at the beginning of its detail.
+    /// This record; its detail begins with the name that the audit uses for the token.
     package func about(_ token: TokenPrefix, in audit: AuditChain) -> AuditRecord {
         var record = self
         let details = ["token \(audit.name(of: token))", record.detail]

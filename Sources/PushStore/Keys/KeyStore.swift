@@ -146,8 +146,8 @@ package protocol KeyStore: Sendable {
     /// The reason why the keyring's first key does not encrypt yet; `nil` if it encrypts.
     var keyWait: KeyWait? { get }
 
-    /// Stores how many values each key has encrypted since the last call. If this fails, the next
-    /// call stores the sum.
+    /// Stores how many values each key has encrypted since the last call. If the write fails, the
+    /// next call stores the sum.
     func writeSealCounts() async throws
 
     /// Re-encrypts, page by page, all values that are not encrypted with the keyring's first key.

@@ -38,7 +38,7 @@ package struct NotificationPage: Sendable, Hashable {
     /// When the content of this page last changed, as far as the existing rows show.
     package var changedAt = Date.distantPast
     /// When an expired notification, which may have been on this page, was last deleted; `nil` if
-    /// that is unknown.
+    /// the time is unknown.
     package var removedAt: Date?
     /// Whether the page is incomplete because it exceeds the budget.
     package var isBeyondBudget = false

@@ -112,7 +112,7 @@ package protocol OutboxStore: Sendable {
     func reclaimLeases(now: Date) async throws
 
     /// Cancels or hastens a single push. The store adds the record to the audit only if it has
-    /// changed something.
+    /// changed the push.
     ///
     /// If the push is being sent, the server cannot stop it. It is marked as cancelled, and the
     /// provider's answer decides whether it counts as accepted.
