@@ -40,8 +40,8 @@ final class DatabaseCondition: Sendable {
         }
     }
 
-    /// Stores the mark of a newer timeline before any write on that timeline is acknowledged. The
-    /// call waits for the disk, but only once for each failover.
+    /// Stores the mark (the cluster and its newest timeline) before any write on a newer timeline
+    /// is acknowledged. The call waits for the disk, but only once for each failover.
     private func keep(_ identity: ClusterIdentity) {
         do {
             try self.mark?.keep(DatabaseMark(identity))

@@ -24,10 +24,10 @@ package struct DatabaseMark: Sendable, Hashable {
     package var text: String { "\(self.cluster) \(self.timeline)\n" }
 }
 
-/// Stores the mark of a server's database outside of the database. So the server recognises an
-/// older database after its next start.
+/// Stores the mark (the cluster and its newest timeline) of a server's database outside of the
+/// database. So the server recognises an older database after its next start.
 package protocol DatabaseMarkKeeper: Sendable {
-    /// The place of the mark, in the form for operators.
+    /// The place where the mark is stored, in the form for operators.
     var place: String { get }
 
     /// The stored mark; `nil` if no mark is stored yet.

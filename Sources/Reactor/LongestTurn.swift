@@ -1,6 +1,7 @@
 internal import Synchronization
 
-/// The duration of the longest turn of a loop in the present minute and the minute before.
+/// The duration of the longest turn of a loop (its work between two waits for events) in the
+/// current and the previous minute.
 ///
 /// The loop's thread writes, any thread reads.
 struct LongestTurn: ~Copyable, Sendable {

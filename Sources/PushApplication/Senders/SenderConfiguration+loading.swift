@@ -147,8 +147,9 @@ extension SenderConfiguration.Webhook {
 }
 
 extension ConfigurationSection {
-    /// The shortest time between two looks of one device, in seconds. The server gathers changes
-    /// for a short period, so a shorter time would have no effect.
+    /// The shortest time in seconds between two looks of one device (pushes that only tell it to
+    /// sync). The server gathers changes for a short period, so a shorter time would have no
+    /// effect.
     fileprivate func lookInterval() throws -> Int? {
         try self.wholeSeconds("lookInterval", in: 10...86_400)
     }

@@ -67,8 +67,8 @@ extension PostgreSQLStore {
         from old where d.number = old.number returning d.number, old.platform
         """
 
-    /// Deletes the tags of retired devices. Returns the devices' claims, and those of the user's
-    /// oldest retired devices that exceed the maximum; the caller deletes them.
+    /// Deletes the tags of retired devices. Returns the devices' claims to handles, and those of
+    /// the user's oldest retired devices that exceed the maximum; the caller deletes them.
     static let endTags = """
         with tags as (delete from device_tag where device = any($1::bigint[])),
         old as (

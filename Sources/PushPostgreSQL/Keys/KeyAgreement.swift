@@ -9,7 +9,7 @@ internal import PushStore
 /// Every server that is not fenced counts, even one whose lease has expired. A server that was
 /// paused resumes under its number, and its keys are known.
 struct KeyAgreement: Sendable {
-    /// A server, or a command, that uses the database and is not fenced.
+    /// A server, or a command, that uses the database and is not fenced (has not lost its lease).
     struct Holder: Sendable {
         let server: Int64
         let name: String

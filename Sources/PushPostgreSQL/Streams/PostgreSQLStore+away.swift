@@ -24,8 +24,8 @@ extension PostgreSQLStore {
             guard let handle = settlement.away?.handle, let holder = holders[settlement.push.device] else {
                 return settlement
             }
-            // If the stream's row names this server, the stream may have just ended, so the hub is
-            // asked.
+            // If the stream's row names this server, the stream may have just ended, so this
+            // server's `StreamHub` is asked.
             let isListening = DeviceHandle(handle).map(self.options.streams.isListening) ?? false
             guard holder != number || isListening else { return settlement }
             var settlement = settlement

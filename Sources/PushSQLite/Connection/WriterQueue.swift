@@ -37,8 +37,8 @@ struct WriterQueue<Job> {
     private var urgent: [Entry] = []
     private var housekeeping: [Entry] = []
     private(set) var bytes = 0
-    /// Whether the last turn was of urgent jobs, and whether the last other turn was of receipts.
-    /// After urgent jobs, receipts and housekeeping take turns.
+    /// Whether the writer last ran urgent jobs, and whether it ran receipts when it last ran other
+    /// work. After urgent jobs, receipts and housekeeping take turns.
     private var wasUrgent = false
     private var wereReceipts = false
 

@@ -100,8 +100,8 @@ package protocol NotificationStore: PostStore {
     ) async throws -> (read: [NotificationID], hasChanged: Bool)
 
     /// Dismisses a notification for one of its recipients, and cancels its pushes to this user.
-    /// Returns `false` if the user does not see the notification, or if its mark is not the
-    /// expected one.
+    /// Returns `false` if the user does not see the notification, or if its mark (read or unread)
+    /// is not the expected one.
     func dismiss(
         _ id: NotificationID,
         by user: Int64,
