@@ -23,7 +23,7 @@ package struct HostPattern: Sendable, Hashable {
         return self.port == 443 ? host : "\(host):\(self.port)"
     }
 
-    /// `nil` if the text is not a host pattern.
+    /// Reads a pattern; `nil` if the text is not a host pattern.
     package init?(_ text: String) {
         self.isWildcard = text.hasPrefix("*.")
         let name = self.isWildcard ? String(text.dropFirst(2)) : text

@@ -9,7 +9,7 @@ internal import PushAPI
 /// Sends requests with credentials and a `MyToken`, repeats a request if the connection is lost,
 /// and returns answers that have passed the checks.
 final class APITransport: Sendable {
-    /// `nil` if the server's URL is invalid.
+    /// The server's API; `nil` if the server's URL is invalid.
     let endpoint: Endpoint?
     private let credentials: PushClient.Credentials
     private let options: PushClient.Options

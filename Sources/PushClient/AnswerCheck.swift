@@ -14,11 +14,11 @@ internal import PushAPI
 struct AnswerCheck: Sendable {
     private struct Verifiers {
         let account: ResponseVerifier
-        /// For servers without account ids: the signature need not cover the account.
+        /// The verifier for servers without account ids: the signature need not cover the account.
         let exchange: ResponseVerifier
     }
 
-    /// `nil` if only `MyToken` identifies the server's answers.
+    /// The verifiers of signatures; `nil` if only `MyToken` identifies the server's answers.
     private let verifiers: Verifiers?
 
     init(keys: [VerificationKey], tolerance: Duration) {

@@ -11,7 +11,8 @@ package struct ConfigurationFile: Sendable, Hashable, CustomStringConvertible {
     /// The default paths: a file in the working folder, and then the Debian package's file.
     package static let usual = ["./sealpost.yaml", "/etc/sealpost/sealpost.yaml"]
 
-    /// `nil`: there is no file, and the command uses the environment and the built-in settings.
+    /// The file's path; `nil`: there is no file, and the command uses the environment and the
+    /// built-in settings.
     package let path: String?
     /// Whether the option or the variable named the file, rather than a default path.
     private let isNamed: Bool

@@ -110,7 +110,8 @@ struct AccountIndex: Sendable, Hashable {
 /// An order to end a session and its device at the server later.
 struct SignOutOrder: Sendable, Hashable {
     let server: String
-    /// Empty if there was no valid token: the next session of the account then ends the device.
+    /// The value of the field `Authorization`; empty if there was no valid token: the next session
+    /// of the account then ends the device.
     var authorization: String
     /// Whether the token is sent only after a challenge.
     let isWhenChallenged: Bool

@@ -54,7 +54,7 @@ struct PostGroup {
     private var facts: Facts
     private var numbers: [Int64: Int64]
     private let devices: [Data: [GroupDevice]]
-    /// By sender, how much the group adds to the stored notifications and bytes.
+    /// How much the group adds to the stored notifications and bytes of each sender.
     private var added: [Int64: Usage] = [:]
 
     /// Reads the facts for the posts, and locks their rows.

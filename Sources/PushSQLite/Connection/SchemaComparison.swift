@@ -30,8 +30,8 @@ enum SchemaComparison {
         }
     }
 
-    /// For each list of migrations, by their hashes: the objects that these migrations make. A
-    /// process computes them only once.
+    /// The objects that each list of migrations makes, by the hashes of the migrations. A process
+    /// computes the objects of a list only once.
     private static let known = Mutex<[[Data]: Set<Object>]>([:])
 
     /// Prevents SQL in the file from calling functions with side effects, and statements from

@@ -24,7 +24,8 @@ struct NotificationOrder {
     let collapseKey: String?
     let isStoredByClients: Bool
     let isReadOnce: Bool
-    /// `nil`: pushes show the fixed alert text of the provider's configuration.
+    /// The requested alert; `nil`: pushes show the fixed alert text of the provider's
+    /// configuration.
     let alert: AlertOrder?
 
     /// The order of a request in one of the short forms: a text to one user, on one platform or on

@@ -18,7 +18,8 @@ package final class Authenticator: Sendable {
     /// its own.
     let issuer: Issuer?
     let cache = CredentialCache()
-    /// `nil` if no other server can end credentials, so that cached credentials are always valid.
+    /// The lease during which cached credentials are trusted; `nil` if no other server can end
+    /// credentials, so that they are always valid.
     private let lease: CredentialLease?
     let pool: HashingPool
     /// Guards each check of credentials that are not cached.
