@@ -69,9 +69,9 @@ struct HashingQueue<Job: Sendable>: Sendable {
         return self.waiting.remove(at: index).job
     }
 
-    /// The waiting job that a new job competes with for a place; `nil` if there is room. The job
-    /// is the last one of the requester's account if the account's limit is reached, else of the
-    /// requester's address if the address's limit is reached, else of all jobs.
+    /// The waiting job that a new job competes with for a place; `nil` if there is room. If the
+    /// limit of the requester's account is reached, it is the last job of this account. Otherwise
+    /// the limit of the address, and then the limit of all jobs, decide in the same way.
     private func rival(of requester: HashingRequester) -> Int? {
         if requester.account != nil,
             let rival = self.lastIfFull(of: Self.limitPerAccount, { $0.account == requester.account })
