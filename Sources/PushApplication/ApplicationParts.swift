@@ -51,7 +51,7 @@ struct ApplicationParts: Sendable {
     /// This event loop serves only calls to other servers: slow providers must not delay an answer
     /// to a phone.
     private let outboundLoop: EventLoop
-    /// The listeners that the process already has; if there are none, `makeServer` opens the
+    /// The listeners that the process already has; if the list is empty, `makeServer` opens the
     /// configured addresses.
     private let listeners: [Listener]
 

@@ -52,7 +52,7 @@ extension AppScope {
         if limit == nil { return cursor }
         guard
             let bytes = Base64.url.bytes(in: cursor.utf8),
-            // Whatever fails here, the reason is the same: the server has not encrypted this text.
+            // A failure always means that the server has not encrypted this text.
             let text = try? AES.GCM.open(AES.GCM.SealedBox(combined: bytes), using: self.cursorKey)
         else { return nil }
         return String(decoding: text.prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self)
