@@ -4,7 +4,7 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Manages users while the daemon runs; meanwhile, no other process can manage users.
+/// Manages users while the daemon runs. During this time, no other process can manage users.
 struct UserHandler: Handler {
     let store: any AccountStore
     let reports: ReportReader

@@ -19,8 +19,8 @@ struct BatchPoster: Sendable {
     let failures: FailureReport
     let reports: ReportReader
 
-    /// The parts of the batch's request that the worker needs, which processes the batch apart
-    /// from the event loop.
+    /// The parts of the batch's request for the worker, which processes the batch apart from the
+    /// event loop.
     struct Origin: Sendable {
         let user: User
         let quota: CallerQuota?
