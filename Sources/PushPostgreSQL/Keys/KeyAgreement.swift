@@ -9,7 +9,8 @@ internal import PushStore
 /// Every server that is not fenced counts, even one whose lease has expired. A server that was
 /// paused resumes under its number, and its keys are known.
 struct KeyAgreement: Sendable {
-    /// A server, or a command, that uses the database and is not fenced (has not lost its lease).
+    /// A server, or a command, that uses the database and is not fenced: no other server may take
+    /// over its work.
     struct Holder: Sendable {
         let server: Int64
         let name: String

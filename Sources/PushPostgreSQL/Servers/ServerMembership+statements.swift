@@ -29,8 +29,8 @@ extension ServerMembership {
         returning number, seen_epoch
         """
 
-    /// Deletes the rows of servers that were fenced (have lost their leases) more than a day ago.
-    /// A number without a row counts as fenced, too.
+    /// Deletes the rows of servers that were fenced more than a day ago: other servers have taken
+    /// over their pushes. A number without a row counts as fenced, too.
     static let deleteFenced = """
         delete from node where is_fenced and until < \(DatabaseClock.now) - 86400000
         """

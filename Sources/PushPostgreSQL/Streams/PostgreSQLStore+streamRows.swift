@@ -40,8 +40,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Deletes the rows of fenced servers, which have lost their leases. Pushes to their streams
-    /// then wait until the devices connect.
+    /// Deletes the rows of fenced servers, whose work other servers may take over. Pushes to their
+    /// streams then wait until the devices connect.
     package func removeStreamsOfFencedServers() async throws {
         while true {
             let found = try await self.read(Self.rowsOfFenced, Int64(Self.page)).map(StreamRow.init)

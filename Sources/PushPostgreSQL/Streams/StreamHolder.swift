@@ -8,8 +8,8 @@ internal import PushStore
 /// A transaction that finds no stream, and lets a push wait for one, locks the same counter before
 /// its search. So the second of two such transactions sees the changes of the first.
 enum StreamHolder {
-    /// The SQL array of the servers that are not fenced (have not lost their leases); only their
-    /// rows of `stream` count.
+    /// The SQL array of the servers that are not fenced (whose pushes no other server may take
+    /// over); only their rows of `stream` count.
     static let activeServers = "(array(select number from node where not is_fenced))"
 
     /// The SQL expression for the server that has the stream of the device of the push `p`; null
