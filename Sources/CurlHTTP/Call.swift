@@ -1,8 +1,8 @@
 /// One request in progress, and the task that waits for it.
 ///
-/// `@unchecked Sendable`: the task creates it and sets the continuation before it passes the call
-/// to the loop; from then on, only the loop's thread uses it, and `cancel` runs on the loop as
-/// well.
+/// `@unchecked Sendable`: the task creates the call and sets the continuation before it passes the
+/// call to the loop; from then on, only the loop's thread uses it, and `cancel` runs on the loop
+/// as well.
 final class Call: @unchecked Sendable {
     typealias Outcome = Result<OutboundResponse, OutboundError>
 

@@ -82,7 +82,7 @@ final class ConnectionPool {
         return !(self.provesConnections && self.isUnusable)
     }
 
-    /// Records how a call on its connections ended.
+    /// Records how a call on the pool's connections ended.
     func record(_ outcome: Call.Outcome) {
         guard case .success(let response) = outcome else { return }
         if response.status == 200 { self.isProven = true }
@@ -152,13 +152,14 @@ final class ConnectionPool {
         self.timer?.disarm()
         guard let multi = self.multi.take() else { return }
         curl_multi_cleanup(multi)
-        // libcurl has closed the sockets that are still watched, without a request to end the
-        // watches.
+        // `curl_multi_cleanup` has closed the pool's remaining sockets without asking the pool to
+        // end their watches, so the pool ends these watches here.
         for watch in self.sockets.values { watch.end() }
         self.sockets.removeAll()
     }
 
-    /// Handles libcurl's request to watch a socket; returns a value other than 0 if that fails.
+    /// Handles libcurl's request to watch a socket; returns a value other than 0 if the watch
+    /// fails.
     private func watch(_ socket: curl_socket_t, _ what: Int32) -> Int32 {
         if what == CURL_POLL_REMOVE {
             let watch = self.sockets.removeValue(forKey: socket)

@@ -47,7 +47,8 @@ final class Dispatcher: @unchecked Sendable {
 
     func cancel(_ call: Call) {
         self.loop.assertOnLoop()
-        // A task that is cancelled before its call has started calls this first.
+        // If the task is cancelled before the call has started, this flag later prevents the
+        // start.
         call.isCancelled = true
         guard let transfer = call.transfer else { return }
         self.abandon(transfer, .cancelled)
@@ -83,7 +84,7 @@ final class Dispatcher: @unchecked Sendable {
         return self.running.count < self.settings.maximumCalls ? nil : .overloaded
     }
 
-    /// Assigns connections to waiting calls as long as there are free ones.
+    /// Assigns connections to waiting calls as long as there are free connections.
     private func startWaiting() {
         while let transfer = self.waiting.first {
             guard let url = self.running[ObjectIdentifier(transfer)]?.request.url else {

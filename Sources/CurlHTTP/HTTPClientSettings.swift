@@ -33,7 +33,7 @@ package struct HTTPClientSettings: Sendable, Hashable {
     /// The addresses that the client may connect to. If there is a proxy, this setting concerns
     /// the proxy's address only; the proxy itself must check the addresses of the hosts.
     package var addresses: AddressPolicy
-    /// `nil` if calls go to their hosts directly.
+    /// The proxy of all calls; `nil` if calls go to their hosts directly.
     package var proxy: OutboundProxy?
 
     package init(

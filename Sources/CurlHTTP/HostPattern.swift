@@ -23,7 +23,7 @@ package struct HostPattern: Sendable, Hashable {
         return self.port == 443 ? host : "\(host):\(self.port)"
     }
 
-    /// `nil` if the text is not a host pattern.
+    /// Reads a pattern; `nil` if the text is not a host pattern.
     package init?(_ text: String) {
         self.isWildcard = text.hasPrefix("*.")
         let name = self.isWildcard ? String(text.dropFirst(2)) : text
@@ -51,8 +51,8 @@ package struct HostPattern: Sendable, Hashable {
         return self.isWildcard ? host.count > self.suffix.count && host.hasSuffix(self.suffix) : host == self.suffix
     }
 
-    /// Whether a host name may exist on the Internet: it has two labels or more, and its last one
-    /// is not reserved for other uses (RFC 6761 and RFC 6762).
+    /// Whether a host name may exist on the Internet: it has two labels or more, and its last
+    /// label is not reserved for other uses (RFC 6761 and RFC 6762).
     package static func isPublicName(_ host: some StringProtocol) -> Bool {
         let labels = host.lowercased().split(separator: ".", omittingEmptySubsequences: false)
         guard labels.count > 1, let last = labels.last, !labels.contains(where: \.isEmpty) else { return false }

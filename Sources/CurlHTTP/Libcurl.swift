@@ -4,8 +4,8 @@ internal import Glibc
 /// The state of libcurl that the whole process shares.
 enum Libcurl {
     private static let started: Bool = {
-        // The process must ignore SIGPIPE: with `CURLOPT_NOSIGNAL`, libcurl does not do so during
-        // its writes, and a peer that closes a connection would end the process.
+        // The process must ignore SIGPIPE: with `CURLOPT_NOSIGNAL`, libcurl does not ignore it
+        // during its writes, and a peer that closes a connection would end the process.
         signal(SIGPIPE, SIG_IGN)
         return curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
     }()

@@ -14,7 +14,7 @@ package struct OutboundURL: Sendable, Hashable {
     package let host: String
     package let port: UInt16
 
-    /// `nil` if the text is not such a URL.
+    /// Reads a URL; `nil` if the text is not a URL of this grammar.
     package init?(_ text: String) {
         guard text.utf8.count <= Self.maximumLength else { return nil }
         let secure = text.hasPrefix("https://")

@@ -3,8 +3,8 @@ internal import Reactor
 
 /// The pools of a client, and the choice between them. Use it on the loop only.
 ///
-/// Each host has pools of its own, so that a failure at one does not affect the others. A host has
-/// one pool for all its connections. With `provesConnections`, it has one pool for each
+/// Each host has pools of its own, so that a failure at one host does not affect the other hosts.
+/// A host has one pool for all its connections. With `provesConnections`, it has one pool for each
 /// connection, which knows whether a first request on the connection was answered.
 final class PoolSet {
     /// If there are more hosts, the connections of hosts without calls are closed.
@@ -26,7 +26,8 @@ final class PoolSet {
         self.ended = ended
     }
 
-    /// The pool for the next call to a URL; `nil` if the call must wait until another has ended.
+    /// The pool for the next call to a URL; `nil` if the call must wait until another call has
+    /// ended.
     func next(for url: OutboundURL) -> ConnectionPool? {
         let place = Place(host: url.host, port: url.port)
         var pools = self.pools[place] ?? []

@@ -11,7 +11,8 @@ final class Transfer {
         /// The call's pool may not open a connection: nothing was sent, and the call waits for
         /// another pool, ahead of all other calls.
         case notSent
-        /// The connection was lost before a 2xx status arrived: the call is repeated on a new one.
+        /// The connection was lost before a 2xx status arrived: the call is repeated on a new
+        /// connection.
         case interrupted
         case ended(Call.Outcome)
     }

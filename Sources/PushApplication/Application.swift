@@ -13,7 +13,8 @@ package import UnixSignals
 package struct Application: Sendable {
     let parts: ApplicationParts
     private let server: HTTPServer
-    /// `nil`: the daemon accepts no commands from programs on this machine.
+    /// The server of the local admin socket; `nil`: the daemon accepts no commands from programs
+    /// on this machine.
     private let admin: AdminServer?
     private let services: ServiceGroup
 

@@ -23,10 +23,11 @@ struct ApplicationParts: Sendable {
     let tls: TLSSetup?
     let signingKeys: SigningKeys
     let senders: [Sender]
-    /// `nil`: no receiver gets events; the server only lists events, or stores none.
+    /// The configured receiver of events. If it is `nil`, the server only lists events, or stores
+    /// none.
     let eventWebhook: EventWebhookSetup?
     let eventStatus = EventStatus()
-    /// `nil`: users cannot sign in with tokens of an OIDC issuer, only with the server's own
+    /// The configured OIDC issuer of tokens. If it is `nil`, the server accepts only its own
     /// tokens.
     private let issuer: IssuerSetup?
     let keyringHasChanged = WakeUp()
@@ -40,7 +41,7 @@ struct ApplicationParts: Sendable {
     private let schedule = ReleaseSchedule()
     private let history = StatusHistory()
     let traces: RequestTraces
-    /// `nil` if no collector of spans is configured.
+    /// The export of spans; `nil` if no collector of spans is configured.
     private let spans: SpanExport?
     let setup = SetupCode()
     private let connections = ConnectionCounts()
@@ -50,7 +51,8 @@ struct ApplicationParts: Sendable {
     /// This event loop serves only calls to other servers: slow providers must not delay an answer
     /// to a phone.
     private let outboundLoop: EventLoop
-    /// Empty: `makeServer` opens them.
+    /// The listeners that the process already has; if the list is empty, `makeServer` opens the
+    /// configured addresses.
     private let listeners: [Listener]
 
     /// Opens the database and reads keys, certificates and credentials. `listeners`, if there are
@@ -141,7 +143,7 @@ struct ApplicationParts: Sendable {
 
     // MARK: Services
 
-    /// Throws the errors of `DeliveryService`.
+    /// Makes the service that sends pushes. Throws the errors of `DeliveryService`.
     func makeDelivery() throws -> DeliveryService {
         try DeliveryService(
             store: self.store,
@@ -173,7 +175,8 @@ struct ApplicationParts: Sendable {
         }
     }
 
-    /// `nil` if no receiver of events is configured. Throws `StoreError`.
+    /// Makes the service that posts events to their receiver; `nil` if no receiver is configured.
+    /// Throws `StoreError`.
     func makeEventDelivery() throws -> EventDelivery? {
         guard let eventWebhook else { return nil }
         return EventDelivery(
@@ -187,12 +190,12 @@ struct ApplicationParts: Sendable {
         )
     }
 
-    /// `nil` if no issuer is configured.
+    /// Makes the service that reads the issuer's keys; `nil` if no issuer is configured.
     func makeIssuerKeys() -> IssuerKeyService? {
         self.issuer?.makeService(logger: self.logger)
     }
 
-    /// `nil` if no collector of spans is configured.
+    /// Makes the service that exports spans; `nil` if no collector of spans is configured.
     func makeSpanExport() -> SpanExportService? {
         self.spans?.makeService(logger: self.logger)
     }
@@ -207,7 +210,8 @@ struct ApplicationParts: Sendable {
         )
     }
 
-    /// Throws `StoreError`.
+    /// Makes the service that enqueues looks (pushes that only tell a device to sync). Throws
+    /// `StoreError`.
     func makeLooks() throws -> LookService {
         let (ids, now) = (NotificationIDs(bits: self.configuration.server.idBits), self.clock.now)
         return LookService(
@@ -232,12 +236,13 @@ struct ApplicationParts: Sendable {
         )
     }
 
-    /// Throws `StoreError`.
+    /// Makes the service that records the counts that the console shows. Throws `StoreError`.
     func makeHistory() throws -> HistoryService {
         HistoryService(history: self.history, reader: try self.store.makeReader(), now: self.clock.now)
     }
 
-    /// `nil` if no other server can share the store, as with SQLite.
+    /// Makes the service that shares limits with other servers; `nil` if no other server can share
+    /// the store, as with SQLite.
     func makeLimits() -> LimitService? {
         self.store.limits.map {
             LimitService(
@@ -250,7 +255,8 @@ struct ApplicationParts: Sendable {
         }
     }
 
-    /// Throws `CommandFailure` if an address cannot be opened.
+    /// Makes the server that listens for clients. Throws `CommandFailure` if an address cannot be
+    /// opened.
     func makeServer(responder: PushServer) throws -> HTTPServer {
         HTTPServer(
             listeners: self.listeners.isEmpty ? try self.configuration.makeListeners() : self.listeners,

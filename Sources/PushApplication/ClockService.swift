@@ -34,12 +34,13 @@ struct ClockService: Service {
         await self.save()
     }
 
-    /// The state of the service between two turns.
+    /// The state of the service between two checks of the clock.
     struct Watch {
         fileprivate var turns = 0
         fileprivate var wasHeld = false
         fileprivate var wasBehind = false
-        /// The number of consecutive turns in which the other clock agreed with the machine's.
+        /// The number of consecutive checks in which the other clock agreed with the machine's
+        /// clock.
         fileprivate var agreements = 0
     }
 

@@ -5,13 +5,14 @@ import Reactor
 
 /// The parts that call other servers. They need files from the operator, such as credentials.
 struct OutboundParts {
-    /// `nil` if no collector of spans is configured.
+    /// The export of spans; `nil` if no collector of spans is configured.
     let spans: SpanExport?
-    /// `nil`: users cannot sign in with tokens of an OIDC issuer, only with the server's own
+    /// The configured OIDC issuer of tokens. If it is `nil`, the server accepts only its own
     /// tokens.
     let issuer: IssuerSetup?
     let senders: [ApplicationParts.Sender]
-    /// `nil`: no receiver gets events; the server only lists events, or stores none.
+    /// The configured receiver of events. If it is `nil`, the server only lists events, or stores
+    /// none.
     let eventWebhook: EventWebhookSetup?
 
     /// Throws a `ConfigurationError` that names the configuration key whose value is unusable.

@@ -17,7 +17,8 @@ struct PackageNote: Hashable {
         return program.flatMap { PackageNote(in: $0) }
     }
 
-    /// `nil` if the file has no such note, or is not a little-endian ELF file of 64 bits.
+    /// Reads the note in a file; `nil` if the file has no such note, or is not a little-endian ELF
+    /// file of 64 bits.
     init?(in file: Data) {
         guard file.prefix(6).elementsEqual([0x7F, 0x45, 0x4C, 0x46, 2, 1]) else { return nil }
         guard let table = file.number(at: 32, bytes: 8), let size = file.number(at: 54, bytes: 2),

@@ -9,7 +9,7 @@ internal import PushAPI
 /// Sends requests with credentials and a `MyToken`, repeats a request if the connection is lost,
 /// and returns answers that have passed the checks.
 final class APITransport: Sendable {
-    /// `nil` if the server's URL is invalid.
+    /// The server's API; `nil` if the server's URL is invalid.
     let endpoint: Endpoint?
     private let credentials: PushClient.Credentials
     private let options: PushClient.Options
@@ -47,7 +47,7 @@ final class APITransport: Sendable {
     typealias Asked = (answer: Answer, isChallenge: Bool)
 
     /// Sends a request with credentials. Sends it again if the server asks for a password, or
-    /// refuses a token and the app has another. Throws the server's refusals.
+    /// refuses a token and the app has another token. Throws the server's refusals.
     func signedIn(
         isSignIn: Bool = false,
         _ ask: (_ authorization: String?) async throws -> Asked

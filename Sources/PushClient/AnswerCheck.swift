@@ -14,11 +14,11 @@ internal import PushAPI
 struct AnswerCheck: Sendable {
     private struct Verifiers {
         let account: ResponseVerifier
-        /// For servers without account ids: the signature need not cover the account.
+        /// The verifier for servers without account ids: the signature need not cover the account.
         let exchange: ResponseVerifier
     }
 
-    /// `nil` if only `MyToken` identifies the server's answers.
+    /// The verifiers of signatures; `nil` if only `MyToken` identifies the server's answers.
     private let verifiers: Verifiers?
 
     init(keys: [VerificationKey], tolerance: Duration) {
@@ -35,8 +35,8 @@ struct AnswerCheck: Sendable {
     /// Throws `PushClientError.interference` for an answer that the server has not given to this
     /// request of this account.
     ///
-    /// `account` is the client's account id. Without one, a signature is valid even if it does not
-    /// cover the account.
+    /// `account` is the client's account id. Without an account id, a signature is valid even if
+    /// it does not cover the account.
     func answer(
         to request: APIRequest,
         _ token: MyToken,

@@ -81,7 +81,7 @@ extension PushClient {
         }
 
         /// Sends tokens that the app's closure fetches when they are needed: first one token, and
-        /// a new token whenever the server refuses the last.
+        /// a new token whenever the server refuses the last one.
         ///
         /// The closure gets the refused token, or `nil` for the first token, and returns a new
         /// token, with which the call continues. Only one call runs the closure at a time; other

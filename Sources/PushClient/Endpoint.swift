@@ -26,7 +26,8 @@ struct Endpoint: Sendable {
         self.keyID = signatureKeys.first?.id
     }
 
-    /// The reason why the client must not send anything to this URL; `nil` if it may.
+    /// The reason why the client must not send anything to this URL; `nil` if the client may send
+    /// requests.
     func fault(_ options: PushClient.Options) -> PushClientError? {
         if options.signatures == .pinned([]) { return .noSignatureKeys }
         guard self.base.scheme?.lowercased() == "http", !options.trustsLoopback else { return nil }

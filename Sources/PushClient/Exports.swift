@@ -1,3 +1,4 @@
-// Apps import only this module. Its signed answers and its items have types of the two below.
+// Apps import only this module. The types of its signed answers and of its items come from the two
+// modules below.
 @_exported public import HTTPSignatures
 @_exported public import PushAPI

@@ -3,7 +3,8 @@
 /// The id is stored with the account's other data. A lock protects it, because calls run at the
 /// same time.
 final class OwnAccount: Sendable {
-    /// `nil` if the identifier must not be stored, as for a session that is being signed out.
+    /// The stored account; `nil` if the identifier must not be stored, as for a session that is
+    /// being signed out.
     private let account: Account?
     private let known: Locked<String?>
 

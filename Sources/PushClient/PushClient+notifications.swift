@@ -69,8 +69,8 @@ extension PushClient {
         return try await self.take(answer, id, requestedAt: before, now: now)
     }
 
-    /// Marks up to 500 notifications as read in one request, and returns the ids of those that are
-    /// read now.
+    /// Marks up to 500 notifications as read in one request, and returns the ids of the
+    /// notifications that are now read.
     ///
     /// The result has no ids of deleted notifications and of other users' notifications. If there
     /// are more than 500 ids, the server marks nothing, and the call throws

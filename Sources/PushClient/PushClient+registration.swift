@@ -72,7 +72,7 @@ extension PushClient {
             throw error
         }
         // An earlier session that had no valid token at its end could not end its device. The
-        // client ends that device now; if this fails, the next registration tries again.
+        // client ends that device now; if the attempt fails, the next registration tries again.
         try? await self.signOuts.finishDevices(with: self.api)
         return id
     }

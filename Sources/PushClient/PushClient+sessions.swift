@@ -68,9 +68,10 @@ extension PushClient {
     /// has ended them, the client stores the credentials and the registration id, encrypted.
     ///
     /// Returns whether the server's own answers for this account confirm that registration and
-    /// session have ended. If not, call ``finishSignOuts(server:options:store:)`` when there is a
-    /// network. If the token is no longer valid, or the client has none yet, it asks the closure
-    /// of ``Credentials/tokens(account:id:_:)`` for a token. If the closure has no token, the
+    /// session have ended. If the result is `false`, call
+    /// ``finishSignOuts(server:options:store:)`` when there is a network. If the token is no
+    /// longer valid, or the client has no token yet, the client asks the closure of
+    /// ``Credentials/tokens(account:id:_:)`` for a token. If the closure has no token, the
     /// account's next session ends the device when that session registers.
     ///
     /// On a full disk the client still removes everything, because removing needs no free space.

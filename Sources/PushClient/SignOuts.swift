@@ -29,7 +29,7 @@ struct SignOuts: Sendable {
     }
 
     /// Ends the devices of signed-out sessions without a valid token. The account's next session
-    /// does this with its own token.
+    /// calls this function, with its own token.
     func finishDevices(with api: APITransport) async throws {
         for order in self.orders(at: api.endpoint?.name) where order.authorization.isEmpty {
             if let id = try self.registration(of: order) { try await self.end(Paths.registration(id), api) }

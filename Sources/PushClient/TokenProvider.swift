@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// Stores a client's token. If there is none, or the server has refused it, the provider gets a
-/// token from the app's closure.
+/// Stores a client's token. If there is no token, or the server has refused it, the provider gets
+/// a token from the app's closure.
 ///
 /// Only one call runs the closure at a time; other calls wait for its result. The class uses a
 /// lock rather than an actor, so that a cancelled call can stop waiting at once.

@@ -23,7 +23,7 @@ final class DatabaseCondition: Sendable {
 
     var isClosed: Bool { self.state.withLock { $0.isClosed } }
 
-    /// `false` if the store was closed before.
+    /// Records that the store is closed. Returns `false` if it was closed before.
     func beginClosing() -> Bool {
         self.state.withLock { state in
             defer { state.isClosed = true }
@@ -40,8 +40,8 @@ final class DatabaseCondition: Sendable {
         }
     }
 
-    /// Stores the mark of a newer timeline before any write on it is acknowledged. This waits for
-    /// the disk, but only once for each failover.
+    /// Stores the mark (the cluster and its newest timeline) before any write on a newer timeline
+    /// is acknowledged. The call waits for the disk, but only once for each failover.
     private func keep(_ identity: ClusterIdentity) {
         do {
             try self.mark?.keep(DatabaseMark(identity))
@@ -51,7 +51,7 @@ final class DatabaseCondition: Sendable {
         }
     }
 
-    /// Reports a data key that this server lacks, once.
+    /// Reports that this server lacks a data key, once for each key.
     func record(missingKey number: UInt32) {
         let isNew = self.state.withLock { $0.missingKeys.insert(number).inserted }
         if isNew { self.onEvent(.keyMissing(number)) }

@@ -125,8 +125,8 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
     }
 
     /// Makes the first waiting caller the next leader. If the database does not answer, callers
-    /// that have already waited for half of the limit fail with its error. Otherwise they would
-    /// wait for the whole limit once more.
+    /// that have already waited for half of the limit fail with the error of the last group.
+    /// Otherwise they would wait for the whole limit once more.
     private func leave(after ends: [End]) {
         var (limit, failure) = (Self.limit, StoreError.busy)
         if let error = ends[0].failure, case .unavailable = error { (limit, failure) = (Self.limit / 2, error) }
@@ -152,7 +152,7 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
 /// it.
 class GroupSeat<Member: GroupMember, End: GroupEnd>: @unchecked Sendable {
     let member: Member
-    /// The outcome; `nil` while the caller waits, or if it must lead the next group.
+    /// The outcome; `nil` while the caller waits, or if the caller must lead the next group.
     fileprivate(set) var end: End?
     fileprivate let start = ContinuousClock.now
     fileprivate var caller: UnsafeContinuation<Void, Never>?

@@ -54,7 +54,7 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
         return try PostgreSQLStore(address, keyring, options, self.migrations, self.pool)
     }
 
-    /// Only migrates the schema. Blocks until the database answers.
+    /// Migrates the schema, and does nothing else. Blocks until the database answers.
     package func migrate() throws(StoreError) {
         try self.connected { try Schema.prepare($0, self.migrations) }
     }
@@ -85,8 +85,8 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Marks a key of the keyring as in use, so that the next pass over the values re-encrypts
-    /// those under this key.
+    /// Marks a key of the keyring as in use, so that the next pass over all values re-encrypts
+    /// those that are encrypted with this key.
     package func takeIntoUse(_ number: UInt32, of keyring: Keyring) throws(StoreError) {
         guard let checkValue = keyring.checkValue(of: number) else { return }
         try self.connected {

@@ -33,8 +33,9 @@ extension PostgreSQLStore {
                 do {
                     try await self.writeReceipts()
                 } catch {
-                    // `writeReceipts` has put the receipts back. The failure is not reported here:
-                    // while the database fails, posts report it.
+                    // `writeReceipts` has put the receipts back into memory, and the loop writes
+                    // them after the pause. The failure is not logged here: while the database
+                    // fails, requests that store notifications report the failure.
                     try? await Task.sleep(for: ReceiptBook.pause)
                 }
             }

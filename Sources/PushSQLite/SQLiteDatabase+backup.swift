@@ -98,7 +98,7 @@ extension SQLiteDatabase {
         defer { close(descriptor) }
         do {
             try write(descriptor)
-            // SQLite does not wait until the copy is on the disk, so it is synced here.
+            // SQLite does not wait until the copy is on the disk, so the file is synced here.
             guard fsync(descriptor) == 0 else {
                 throw StoreError.cannotOpen(place: partial, reason: String(cString: strerror(errno)))
             }

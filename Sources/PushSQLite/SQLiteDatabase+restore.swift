@@ -18,9 +18,9 @@ extension SQLiteDatabase {
     /// The backup must have its keyed hash, unless `withoutHash` is `true`.
     ///
     /// `begins` is called at each step. Throws `StoreError` if the database is in use, or if it
-    /// exists and `isReplacing` is `false`. Also throws if it was restored before and the old one
-    /// still exists. Also throws if the backup is damaged, comes from a later version, or needs
-    /// keys that `keyring` lacks.
+    /// exists and `isReplacing` is `false`. Also throws if the database was restored before and
+    /// the old database of that restore is still at `replacedPath`. Also throws if the backup is
+    /// damaged, comes from a later version, or needs keys that `keyring` lacks.
     package func restore(
         _ backup: String,
         keyring: Keyring,
@@ -34,7 +34,7 @@ extension SQLiteDatabase {
         let lock = try LockFile(forDatabase: self.path)
         defer { lock.release() }
         let wasInterrupted = lock.lastStamp == LockFile.restoring
-        // When the lock file was opened, its stamp was removed, so it is written again.
+        // When the lock file was opened, its stamp was removed, so the stamp is written again.
         if wasInterrupted { lock.leave(LockFile.restoring) }
         guard isReplacing || wasInterrupted || !self.exists else {
             throw .cannotOpen(

@@ -14,7 +14,8 @@ extension SQLiteStore {
             do {
                 try await self.giveSpaceBack(pause: Self.stepDelay)
             } catch {
-                // A full disk or a full queue is temporary. Any other failure would happen again.
+                // A full disk or a full queue is temporary. Any other failure would happen again,
+                // so the checks end.
                 guard error.isPassing else {
                     self.writer.events(.spaceNotGivenBack(reason: "\(error)"))
                     break

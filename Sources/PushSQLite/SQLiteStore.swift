@@ -150,14 +150,14 @@ package final class SQLiteStore: Store {
         await self.writer.close()
     }
 
-    /// Wipes erased data now; normally this happens within a second. Returns `false` if a reader
-    /// prevents it.
+    /// Wipes erased data now; without this call, the wipe happens within a second. Returns `false`
+    /// if a reader prevents the wipe.
     package func wipe() async throws -> Bool {
         try await self.writer.wipeNow()
     }
 
     /// The bytes of the database and of its log. The database's file is read through the open
-    /// descriptor: opening and closing another one would drop SQLite's locks.
+    /// descriptor: opening and closing another descriptor would drop SQLite's locks.
     package func bytesAtRest() throws -> [(name: String, bytes: Data)] {
         let log = URL(fileURLWithPath: self.path + "-wal")
         return [("The database", try self.writer.wiper.contents()), ("Its log", try Data(contentsOf: log))]

@@ -51,7 +51,7 @@ struct Envelope: Sendable {
         var response = Response(Problem(refusal), request: id)
         self.meters.others.record(response.status.code)
         self.logger.debug("request refused", metadata: id.fields.merging(["status": "\(response.status.code)"]) { $1 })
-        // If `MyToken` is invalid, too, the refusal is sent without its echo.
+        // If `MyToken` is invalid, too, the refusal does not echo it.
         let token = head.flatMap { try? MyToken(of: $0) }
         let sharing = if let head { self.origins.fields(for: head) } else { self.origins.unreadable }
         response.fields.append(upTo: 512) { Self.writeAddress(id: id, token: token, to: &$0) }
@@ -202,7 +202,7 @@ final class Exchange {
     var isCheckedStrictly = false
     var token: MyToken?
     /// The term of the credential lease at the time at which the caller was authenticated; `nil`
-    /// if the request has no caller, or the server no term.
+    /// if the request has no caller, or if the server has no term.
     var term: CredentialLease.Term?
     /// The caller's account, if the caller is known and has one.
     var account: AccountID?

@@ -7,9 +7,9 @@ internal import SocketHTTP
 /// The checks before the server does any work for a request: who its caller is, and the caller's
 /// quotas and rights.
 extension PushServer {
-    /// The caller of a request whose route needs a caller. Returns `nil` if the route needs none,
-    /// or if the check of the credentials must wait. This check comes before all others, so that
-    /// an unknown caller cannot find out which paths exist.
+    /// The caller of a request whose route needs a caller. Returns `nil` if the route needs no
+    /// caller, or if the check of the credentials must wait. This check comes before all others,
+    /// so that an unknown caller cannot find out which paths exist.
     func knownCaller(of exchange: Exchange, for found: RouteTable.Match, now: Date) throws -> Caller? {
         guard found.needsCaller else { return nil }
         let request = exchange.request
@@ -89,8 +89,8 @@ extension PushServer {
         }
     }
 
-    /// Rounds a time down to the database's precision, so that answers have the same time before
-    /// and after it is stored.
+    /// Rounds a time down to the database's precision, so that an answer made before the time is
+    /// stored and a later answer show the same time.
     func wholeMilliseconds(_ date: Date) -> Date {
         Date(timeIntervalSince1970: (date.timeIntervalSince1970 * 1000).rounded(.down) / 1000)
     }

@@ -128,7 +128,8 @@ extension PushServer {
         return self.envelope.finish(response, of: context, in: exchange)
     }
 
-    /// Checks that the route knows all names in the request, and runs the route only then.
+    /// Checks that the route knows the names of all parameters and members in the request, and
+    /// then runs the route.
     private func runStrictly(_ route: Route, _ context: RequestContext, in exchange: Exchange) async -> Response {
         do {
             let strict = StrictHandling(route: route)

@@ -18,8 +18,8 @@ package final class PushServer: Responder {
     /// One read-only connection for each event loop.
     let readers: [any StoreReader]
     let authenticator: Authenticator
-    /// `nil` if no other server can end the credentials of callers, because no server shares the
-    /// database.
+    /// The lease during which cached credentials are trusted; `nil` if no other server can end the
+    /// credentials of callers, because no server shares the database.
     let lease: CredentialLease?
     let identityField: IdentityField?
     let forwarding: UntrustedForwarding

@@ -83,8 +83,9 @@ package struct ServerSettings: Sendable {
     package var names: Set<String>
     /// The additional origins whose pages may send requests and read the answers.
     package var allowedOrigins: Set<WebOrigin>
-    /// The number of seconds for which a browser must use only TLS for this server (RFC 6797).
-    /// Answers over the server's own TLS have it; `nil` if it is not sent.
+    /// The number of seconds for which a browser must use only TLS for this server. Only answers
+    /// over the server's own TLS have it, in the field `Strict-Transport-Security` (RFC 6797).
+    /// `nil`: no answer has this field.
     package var hsts: Int?
     package var platforms: [Platform: PlatformRule] {
         didSet { self.platformsByApp = Self.byApp(self.platforms) }
@@ -160,7 +161,8 @@ package struct ServerSettings: Sendable {
         }
         let known = self.apps.filter(user.mayUse)
         if name == nil, known.count == 1, let app = known.first { return app }
-        // Administrators, and operators at the machine, send to users of any app.
+        // Administrators, and operators at the machine, may send to users of any app, so `known`
+        // has the apps of the server.
         let owner = user.role == .admin ? "server" : "user"
         let list =
             known.isEmpty

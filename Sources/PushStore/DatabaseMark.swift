@@ -1,7 +1,7 @@
 /// A mark of the PostgreSQL database that a server has used: the database's cluster, and the
 /// newest timeline of that cluster.
 ///
-/// A database on an older timeline lacks data that was stored since then.
+/// A database on an older timeline lacks data that was stored on the newest one.
 package struct DatabaseMark: Sendable, Hashable {
     /// The number that `initdb` assigns to the cluster once, when it creates the cluster.
     package let cluster: String
@@ -24,10 +24,10 @@ package struct DatabaseMark: Sendable, Hashable {
     package var text: String { "\(self.cluster) \(self.timeline)\n" }
 }
 
-/// Stores the mark of a server's database outside of the database. So the server recognises an
-/// older database after its next start.
+/// Stores the mark (the cluster and its newest timeline) of a server's database outside of the
+/// database. So the server recognises an older database after its next start.
 package protocol DatabaseMarkKeeper: Sendable {
-    /// The place of the mark, in the form for operators.
+    /// The place where the mark is stored, in the form for operators.
     var place: String { get }
 
     /// The stored mark; `nil` if no mark is stored yet.

@@ -2,7 +2,7 @@ package import Foundation
 
 extension Date {
     /// The time in milliseconds since 1970, as the database stores it. A provider or a damaged row
-    /// may contain a time that is out of range. It then becomes the nearest time in range.
+    /// may contain a time that is out of range. Such a time becomes the nearest time in range.
     package var milliseconds: Int64 {
         let exact = (self.timeIntervalSince1970 * 1000).rounded()
         return Int64(exactly: exact) ?? (exact < 0 ? .min : .max)

@@ -25,7 +25,8 @@ package struct SharingReport: Sendable, Hashable {
     /// The number of files that contain expired day keys, including files of stopped servers;
     /// `nil` if the store has no day keys.
     package let lateDayKeys: Int?
-    /// The time by the clock of the database's machine; `nil` if this is the same machine.
+    /// The time by the clock of the database's machine; `nil` if the database is on the same
+    /// machine as this server.
     package let otherClock: Date?
 
     package init(

@@ -187,8 +187,8 @@ package protocol StorePlace: Sendable, CustomStringConvertible {
     func serverKeys() throws(StoreError) -> [ServerKeys]
 
     /// Marks a key of the keyring as in use, so that the next pass over all values re-encrypts
-    /// those under this key. A store that only one server can use does nothing here, because all
-    /// its keys in use are already marked.
+    /// those that are encrypted with this key. A store that only one server can use does nothing
+    /// here, because all its keys in use are already marked.
     func takeIntoUse(_ number: UInt32, of keyring: Keyring) throws(StoreError)
 
     /// The state of the day keys; `nil` if the store needs no day keys, or if there is no store.

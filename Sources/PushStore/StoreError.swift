@@ -11,7 +11,8 @@ package enum StoreError: Error, CustomStringConvertible {
     case changedMigration(String)
     /// All data was moved to another database, which also has the data that was stored since then.
     case moved(place: String, to: String)
-    /// The database is encrypted with a key that the keyring lacks, or has with other content.
+    /// The database is encrypted with a key that the keyring lacks. Or the keyring has another key
+    /// under the same number.
     case wrongKeyring(reason: String)
     /// The day keys are missing, or they are not the keys that encrypt the database's payloads.
     case wrongDayKeys(reason: String)

@@ -86,7 +86,7 @@ package struct StoreReport: Sendable, Hashable {
         /// one transaction.
         package var writes: Int
         /// The times from a transaction's last statement until the transaction is on the disk. If
-        /// the database is on a server, they include the round trip over the network.
+        /// the database is on a server, these times include the round trip over the network.
         package var times: TimeHistogram
 
         package init(writes: Int, times: TimeHistogram) {

@@ -1,5 +1,5 @@
-/// A connection's bytes, in clear or through TLS: calls that never block, and waits for when they
-/// would.
+/// A connection's bytes, in clear or through TLS. Calls never block; if a call would block, wait
+/// until it can be repeated.
 ///
 /// ```swift
 /// while true {

@@ -22,7 +22,8 @@ package final class Descriptor: ReadinessHandler {
     private let reader: Side
     private let writer: Side
 
-    /// Takes ownership of `number`, which must be non-blocking; it is closed even if this throws.
+    /// Takes ownership of `number`, which must be non-blocking; `number` is closed even if this
+    /// initializer throws.
     package init(_ number: Int32, on loop: EventLoop) throws(SystemError) {
         self.number = number
         self.loop = loop

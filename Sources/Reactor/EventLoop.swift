@@ -32,12 +32,14 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     // MARK: Confined to the thread
 
     private var isStopping = false
-    /// The number of the running job. A task that has really waited finds a new number.
+    /// The number of the running job. A task that has really waited continues in a new job, so it
+    /// finds a new number.
     package private(set) var jobNumber: UInt64 = 1
     private var ready = JobQueue<UnownedJob>()
     /// The loop resumes each of these waiters once, also when the loop ends.
     private var yielded = JobQueue<Waiter>()
-    /// The start of this turn: exact enough for deadlines.
+    /// The start of the current turn (the work until the next wait for events): exact enough for
+    /// deadlines.
     package private(set) var now = ContinuousClock.now
     private var watches = WatchTable()
     private var timers = TimerQueue()
@@ -117,8 +119,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         assert(self.isCurrent || self.inbox.isStopped, "only on the loop's own thread")
     }
 
-    /// The longest turn within the last one to two minutes: the time that a client of the loop has
-    /// had to wait. Any thread may read it.
+    /// The longest turn (the loop's work between two waits for events) of the last one to two
+    /// minutes: the time that a client of the loop has had to wait. Any thread may read it.
     package var longestTurn: Duration { self.turns.value(now: .now) }
 
     // MARK: Watches and timers

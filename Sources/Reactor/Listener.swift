@@ -12,8 +12,8 @@ package final class Listener: Sendable {
     private let isShared: Bool
     /// The maximum number of connections that are accepted before the loop runs other work.
     private static let takenPerTurn = 64
-    /// The maximum number of turns of `accept` after `stop()`. This number suffices for the
-    /// clients that already wait, and limits a flood of new ones.
+    /// The maximum number of rounds of the loop in `accept` after `stop()`. This number suffices
+    /// for the clients that already wait, and limits a flood of new ones.
     private static let lastTurns = 64
 
     /// A mutex protects the state, because the caller of `stop()` is not on a loop.
@@ -154,7 +154,7 @@ package final class Listener: Sendable {
                 case EAGAIN:
                     if self.isStopped { return }
                     // The wait throws only at a cancellation and at `stop()`, for which the next
-                    // turn checks.
+                    // round of the loop checks.
                     try? await descriptor.waitToRead(until: .now + .seconds(3600))
                 default: await Self.pauseBeforeRetry()
                 }
@@ -165,7 +165,8 @@ package final class Listener: Sendable {
     // MARK: - Private
 
     private static func pauseBeforeRetry() async {
-        // The sleep ends early only at a cancellation, for which the next turn checks.
+        // The sleep ends early only at a cancellation, for which the next round of the loop
+        // checks.
         try? await Task.sleep(for: .milliseconds(50))
     }
 

@@ -1,6 +1,7 @@
 internal import Synchronization
 
-/// The duration of the longest turn of a loop in the present minute and the minute before.
+/// The duration of the longest turn of a loop (its work between two waits for events) in the
+/// current and the previous minute.
 ///
 /// The loop's thread writes, any thread reads.
 struct LongestTurn: ~Copyable, Sendable {
@@ -18,7 +19,7 @@ struct LongestTurn: ~Copyable, Sendable {
         let now = Self.nanoseconds(end)
         let age = now - self.start.load(ordering: .relaxed)
         if age >= Self.minute {
-            // A loop that had nothing to do for a minute had no long turn in it.
+            // A loop that had nothing to do for a minute had no long turn in that minute.
             self.previous.store(age < 2 * Self.minute ? self.current.load(ordering: .relaxed) : 0, ordering: .relaxed)
             self.current.store(0, ordering: .relaxed)
             self.start.store(now, ordering: .relaxed)
@@ -27,7 +28,8 @@ struct LongestTurn: ~Copyable, Sendable {
         if turn > self.current.load(ordering: .relaxed) { self.current.store(turn, ordering: .relaxed) }
     }
 
-    /// The duration of the longest turn; zero if the loop has had no turn for two minutes.
+    /// The duration of the longest turn in the current and the previous minute; zero if the loop
+    /// has had no turn for two minutes.
     func value(now: ContinuousClock.Instant) -> Duration {
         let age = Self.nanoseconds(now) - self.start.load(ordering: .relaxed)
         if age >= 2 * Self.minute { return .zero }

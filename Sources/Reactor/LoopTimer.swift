@@ -70,7 +70,7 @@ struct TimerQueue {
     var count: Int { self.entries.count }
 
     /// Counts one more abandoned timer. If the entries of abandoned timers are half of all
-    /// entries, removes them. Each closed connection leaves several.
+    /// entries, removes them. Each closed connection leaves several such entries.
     mutating func abandonOne() {
         self.abandoned += 1
         guard self.abandoned >= 64, self.abandoned * 2 >= self.entries.count else { return }

@@ -55,7 +55,8 @@ extension CommandProblem {
 }
 
 extension Error {
-    /// The error with the place of the key that it names, if it names one.
+    /// The error, with the place of the configuration key that its message names, if it names a
+    /// key.
     fileprivate func named(by configuration: ConfigurationFile?) -> any Error {
         guard let configuration else { return self }
         return switch self {

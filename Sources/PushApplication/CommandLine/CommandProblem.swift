@@ -39,7 +39,8 @@ package struct CommandProblem: Error {
     let detail: String
     let json: JSONValue
 
-    /// `nil` for an error that operators cannot fix, such as a mistake in the program.
+    /// The problem that describes an error; `nil` for an error that operators cannot fix, such as
+    /// a mistake in the program.
     init?(_ error: any Error) {
         switch error {
         case let problem as CommandProblem: self = problem

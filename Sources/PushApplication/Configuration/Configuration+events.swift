@@ -25,7 +25,8 @@ extension Configuration.Events {
 }
 
 extension Configuration.Events.Webhook {
-    /// `nil` if no URL is configured. Throws `ConfigurationError` for a bad value.
+    /// Reads the section about the receiver; `nil` if no URL is configured. Throws
+    /// `ConfigurationError` for a bad value.
     init?(_ section: ConfigurationSection) throws {
         let url = try section.string("url")
         let (secretFile, caFile) = (try section.string("secretFile"), try section.string("caFile"))

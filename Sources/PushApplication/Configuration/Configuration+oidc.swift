@@ -14,7 +14,8 @@ extension Configuration {
         /// Whether calls to the issuer bypass the proxy.
         var isDirect = false
 
-        /// `nil` if no issuer is configured. Throws `ConfigurationError` for a bad value.
+        /// Reads the section about the issuer; `nil` if no issuer is configured. Throws
+        /// `ConfigurationError` for a bad value.
         init?(_ section: ConfigurationSection) throws {
             let issuer = try section.string("issuer")
             let audiences = Set(try section.strings("audience") ?? [])
@@ -90,8 +91,8 @@ extension IssuerRules {
 }
 
 extension IssuerRules.Mapping {
-    /// `nil` if no claim is configured. Throws `ConfigurationError` for lists of values without a
-    /// claim, and for a claim without lists of values.
+    /// Reads the mapping of a claim; `nil` if no claim is configured. Throws `ConfigurationError`
+    /// for lists of values without a claim, and for a claim without lists of values.
     fileprivate init?(_ section: ConfigurationSection, _ rights: [(right: Right, key: String)]) throws {
         let claim = try section.string("claim")
         var values: [Right: Set<String>] = [:]

@@ -87,7 +87,7 @@ extension ServerLimits {
 }
 
 extension Configuration.TLS {
-    /// `nil` if the section `server.tls` is empty.
+    /// Reads the section `server.tls`; `nil` if the section is empty.
     fileprivate init?(_ section: ConfigurationSection) throws {
         let additional = try section.sections("additional").map { try Identity($0) }
         let clientCA = try section.string("clientCA")

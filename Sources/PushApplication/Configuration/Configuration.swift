@@ -19,7 +19,7 @@ package struct Configuration: Sendable {
     var forwardedField = TrustedProxies.Field.xForwardedFor.rawValue
     /// Whether trusted proxies begin each connection with a header of the PROXY protocol.
     var readsProxyHeaders = false
-    /// `nil`: the server speaks plain HTTP.
+    /// The files for the server's TLS; `nil`: the server speaks plain HTTP.
     package var tls: TLS?
     package var limits = ServerLimits()
     /// The settings of the API, except those in other sections of the configuration.
@@ -77,8 +77,8 @@ package struct Configuration: Sendable {
 
     /// The place where the daemon accepts commands from programs on this machine.
     enum LocalSocket: Sendable, Hashable {
-        /// The socket is in a folder `admin` next to the database or, if the database is on a
-        /// server, in the folder of the keys.
+        /// The socket is in a folder `admin` next to the SQLite database. If the database is on a
+        /// server, the folder `admin` is next to the keyring's file.
         case beside
         case at(String)
         case off
@@ -100,7 +100,7 @@ package struct Configuration: Sendable {
         var isKept = false
         var kept = Duration.seconds(604_800)
         var kinds = PushEvent.Kind.allCases
-        /// `nil`: the server lists events, but sends them to no receiver.
+        /// The receiver of events; `nil`: the server lists events, but sends them to no receiver.
         var webhook: Webhook?
 
         /// Whether the server stores events.
@@ -178,7 +178,7 @@ extension Configuration {
         return file
     }
 
-    /// `nil`: the daemon accepts no commands.
+    /// The socket at which the daemon accepts commands; `nil`: the daemon accepts no commands.
     var adminSocket: AdminSocket? {
         switch self.localSocket {
         case .off: nil
@@ -289,11 +289,11 @@ enum SenderConfiguration: Sendable, Hashable {
         }
 
         var credentials: Credentials
-        /// `nil`: the project that the service account's key names.
+        /// The id of the Google project; `nil`: the project that the service account's key names.
         var projectID: String?
         var endpoint = "https://fcm.googleapis.com"
-        /// `nil`: Google's own endpoint, even if the service account's file names another
-        /// endpoint.
+        /// The endpoint that issues access tokens; `nil`: Google's own endpoint, even if the
+        /// service account's file names another endpoint.
         var tokenEndpoint: String?
         /// The hosts that a configuration of workload identity federation may name.
         var allowedHosts = FCMSettings.usualHosts

@@ -11,7 +11,8 @@ package struct ConfigurationFile: Sendable, Hashable, CustomStringConvertible {
     /// The default paths: a file in the working folder, and then the Debian package's file.
     package static let usual = ["./sealpost.yaml", "/etc/sealpost/sealpost.yaml"]
 
-    /// `nil`: there is no file, and the command uses the environment and the built-in settings.
+    /// The file's path; `nil`: there is no file, and the command uses the environment and the
+    /// built-in settings.
     package let path: String?
     /// Whether the option or the variable named the file, rather than a default path.
     private let isNamed: Bool
@@ -56,8 +57,8 @@ package struct ConfigurationFile: Sendable, Hashable, CustomStringConvertible {
         return "\(source), as there is no \(Self.usual.joined(separator: " and no "))"
     }
 
-    /// The message with the variable, or the file and the line, that set the key at its beginning:
-    /// errors after loading know only the key.
+    /// The message about a configuration key, with the variable, or the file and the line, that
+    /// set the key put before it. Errors after loading know only the key.
     func naming(_ message: String) -> String {
         let key = message.prefix { $0 != ":" }
         let path = key.split(separator: ".").map(String.init)

@@ -112,7 +112,8 @@ final class ConfigurationSection {
         return number
     }
 
-    /// `.some(nil)` if the value is `null`, and `nil` if the key is missing.
+    /// Reads an integer. Returns `.some(nil)` if the value is `null`, and `nil` if the key is
+    /// missing.
     func integerOrNull(_ key: String, in range: ClosedRange<Int>) throws -> Int?? {
         if self.isNull(key) { return .some(nil) }
         return try self.integer(key, in: range).map { .some($0) }

@@ -16,7 +16,7 @@ extension Doctor {
         self.configuration.senders.keys.contains { $0.description == lane.platform }
     }
 
-    /// `nil` if no push waits in the lane.
+    /// The finding about a lane whose sender is missing; `nil` if no push waits in the lane.
     private func withoutSender(_ lane: String, pending: Int) -> Finding? {
         guard pending > 0 else { return nil }
         let wait = pending == 1 ? "1 push waits" : "\(pending) pushes wait"

@@ -19,7 +19,8 @@ struct TimelineFile: DatabaseMarkKeeper {
     }
 
     func keep(_ mark: DatabaseMark) throws {
-        // If several servers share the folder, the first of them creates the file here.
+        // This call creates a missing file. If several servers share the folder, only the first of
+        // them finds the file missing.
         let stored = try self.mark(in: PrivateFile.load(self.path, what: Self.what) { mark.text })
         guard try self.isOlder(stored, than: mark) else { return }
         try PrivateFile.change(self.path, what: Self.what) { text in

@@ -80,7 +80,7 @@ package struct Administration: Sendable {
     }
 
     /// Sends a request, and passes each line of the answer to `each` as soon as the line arrives.
-    /// `each` may change `state`; the function returns its last value.
+    /// `each` may change `state`; the function returns the last value of `state`.
     package func lines<State: Sendable>(
         _ method: String,
         _ target: String,
@@ -174,7 +174,7 @@ package struct Administration: Sendable {
 }
 
 /// Runs `body` with the daemon. If no daemon runs, opens the database and runs `body` with a
-/// router in this process. `creates` and `admitsMoved` are those of `openStore`.
+/// router in this process. `creates` and `admitsMoved` have the same meaning as in `openStore`.
 ///
 /// Throws `AdminSocketError` if a daemon runs but does not answer; the command has then changed
 /// nothing.

@@ -1,7 +1,7 @@
 import PushCore
 package import PushStore
 
-/// Keeps the database open while `body` runs. `creates` is that of `openStore`.
+/// Keeps the database open while `body` runs. `creates` has the same meaning as in `openStore`.
 package func withStore(
     _ configuration: Configuration,
     creates: Bool,

@@ -29,7 +29,7 @@ struct LogFile {
         return written == bytes.count
     }
 
-    /// Writes the bytes; returns how many were written. If this is not all of them, `errno` has
+    /// Writes the bytes; returns how many were written. If not all bytes were written, `errno` has
     /// the reason.
     static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int {
         bytes.withUnsafeBytes { bytes in

@@ -5,8 +5,8 @@ import Logging
 ///
 /// Clients choose some values, at least in part. So some characters are escaped as in JSON (RFC
 /// 8259 section 7): those that are invisible, end a line in some programs, or change the writing
-/// direction. They are control characters, including those of C1 and of terminal escape sequences,
-/// format characters, and the separators of lines and paragraphs.
+/// direction. These characters are control characters (including those of C1 and of terminal
+/// escape sequences), format characters, and the separators of lines and paragraphs.
 struct LogLine {
     enum Format: Sendable {
         case text

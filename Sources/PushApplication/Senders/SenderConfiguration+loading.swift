@@ -51,7 +51,7 @@ extension SenderConfiguration.APNs {
 }
 
 extension SenderConfiguration.Sandbox {
-    /// `nil` unless the section enables the sandbox.
+    /// Reads the section about the sandbox; `nil` unless the section enables the sandbox.
     fileprivate init?(_ section: ConfigurationSection) throws {
         let isEnabled = try section.bool("enabled") ?? false
         try section.string("endpoint", into: &self.endpoint)
@@ -147,8 +147,9 @@ extension SenderConfiguration.Webhook {
 }
 
 extension ConfigurationSection {
-    /// The shortest time between two looks of one device, in seconds. The server gathers changes
-    /// for a short period, so a shorter time would have no effect.
+    /// The shortest time in seconds between two looks of one device (pushes that only tell it to
+    /// sync). The server gathers changes for a short period, so a shorter time would have no
+    /// effect.
     fileprivate func lookInterval() throws -> Int? {
         try self.wholeSeconds("lookInterval", in: 10...86_400)
     }
@@ -213,7 +214,7 @@ extension AndroidPlaceholder {
 }
 
 extension WebPushPlaceholder {
-    /// `nil` if the section names no page.
+    /// Reads the section about the notification; `nil` if the section names no page.
     fileprivate init?(_ section: ConfigurationSection) throws {
         let title = try section.constant("title"), body = try section.constant("body")
         guard let page = try section.string("page") else {

@@ -16,8 +16,8 @@ extension SenderSetup {
         _ egress: Egress,
         _ alerts: AlertPolicy
     ) throws -> SenderSetup {
-        // The start has made the file. For a check before it, a new key stands in for a missing
-        // one.
+        // The start has made the file. For a check before the start, a new key stands in for a
+        // missing key.
         let file = webPush.keyFile
         let isMissing = PrivateFile.isMissing(file)
         let text = isMissing ? VAPIDKey.generateText() : try PrivateFile.load(file, what: name.keyFileSubject)

@@ -24,7 +24,8 @@ extension Configuration.Tracing {
     private static let endpoints = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"]
     private static let form = "must be http:// or https://, a host, and an optional port and path"
 
-    /// `nil` if no collector is configured. Throws `ConfigurationError` for a bad value.
+    /// Reads the section about the collector; `nil` if no collector is configured. Throws
+    /// `ConfigurationError` for a bad value.
     ///
     /// If the configuration names no collector, OpenTelemetry's own variables name it. These
     /// variables are often set for all programs of a machine, so a bad value must not stop this

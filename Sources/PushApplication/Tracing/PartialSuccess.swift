@@ -10,8 +10,8 @@ struct PartialSuccess: Sendable, Hashable {
     /// Printable ASCII.
     let message: String
 
-    /// `nil` if all of the `count` exported spans were accepted, without a message. An answer that
-    /// is not JSON has no such part.
+    /// Reads this part from an answer's body; `nil` if all of the `count` exported spans were
+    /// accepted, without a message. An answer that is not JSON has no such part.
     init?(_ body: [UInt8], of count: Int) {
         guard let part = try? JSONValue(reading: body)["partialSuccess"] else { return nil }
         // The encoding has 64-bit numbers as texts, and some collectors send numbers.

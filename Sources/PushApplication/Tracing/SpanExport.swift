@@ -82,7 +82,8 @@ struct SpanExport: Sendable {
             let response = try await self.client.send(request)
             switch response.status {
             case 200...299: return .accepted(PartialSuccess(response.body, of: spans.count))
-            // OTLP's specification lists the answers after which a client may send the same again.
+            // OTLP's specification lists the answers after which a client may send the same spans
+            // again.
             case let status where [429, 502, 503, 504].contains(status):
                 let delay = RetryAfter.duration(response.header("retry-after"), now: Date())
                 return .unavailable("status \(status)", delay: delay)

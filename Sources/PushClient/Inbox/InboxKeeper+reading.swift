@@ -14,7 +14,7 @@ extension InboxKeeper {
                 return (cached, dates.reduce(cached.date, max))
             }
             // Another process may have replaced the file; the loop then tries again. If no process
-            // has, the file is damaged.
+            // has replaced it, the file is damaged.
             if self.account.latest == snapshot.commit { return nil }
         }
         throw PushClientError.busyStore
@@ -61,8 +61,8 @@ extension InboxKeeper {
         throw PushClientError.busyStore
     }
 
-    /// The ids of unread notifications, with the outbox's tasks applied; `nil` if not all are
-    /// cached, or a file is lost.
+    /// The ids of unread notifications, with the outbox's tasks applied; `nil` if not all
+    /// notifications are cached, or a file is lost.
     ///
     /// This function has one payload at a time in memory.
     func unread(now: Date) throws -> [Int64]? {
@@ -142,8 +142,8 @@ extension InboxKeeper {
     /// Drops the items whose files are lost, and the cursor of the sync, so that the next sync
     /// fetches everything.
     private func drop(_ lost: [EntryName], at snapshot: Account.Snapshot) throws {
-        // Another process may have replaced the files during the read. If no process has, the
-        // files are damaged.
+        // Another process may have replaced the files during the read. If no process has replaced
+        // them, the files are damaged.
         guard self.account.latest == snapshot.commit else { return }
         try PushClientError.storing {
             try self.account.change { draft in

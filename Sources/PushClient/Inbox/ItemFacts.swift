@@ -34,7 +34,7 @@ struct ItemFacts: Sendable {
 
 /// The facts of the items of one commit, in the inbox's order.
 struct ItemList: Sendable {
-    /// `nil` if a file could not be read.
+    /// The commit that the facts belong to; `nil` if a file could not be read.
     var version: Version?
     var facts: [ItemFacts] = []
 

@@ -3,7 +3,7 @@ internal import PushAPI
 
 extension Outbox {
     /// How long a task may be retried: slightly less than the 24 hours for which the server stores
-    /// its key.
+    /// the task's idempotency key.
     private static let keyLifetime: TimeInterval = 23 * 3600
 
     /// Sends all waiting tasks to the server, in order.

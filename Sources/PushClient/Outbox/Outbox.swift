@@ -1,18 +1,19 @@
 public import Foundation
 public import PushAPI
 
-/// The tasks of the user that do not wait for the network, such as a dismissal. The client stores
-/// them, shows them as done, and sends them to the server later, in order.
+/// Tasks, such as a dismissal, that the user can finish without a network. The client stores each
+/// task at once, and shows the inbox as if the task were done. It sends the tasks to the server
+/// later, in the order in which the app added them.
 ///
 /// ``PushClient/sync(limit:)`` sends the tasks before it fetches changes; ``flush()`` sends them
-/// and fetches nothing. All attempts of a task have the same key, in every process and after
-/// crashes, so that the server does nothing twice. The outbox is stored like the inbox: encrypted,
-/// without a lock, and removed by ``PushClient/signOut()``.
+/// and fetches nothing. All attempts of a task have the same idempotency key, in every process and
+/// after crashes, so the server carries out each task only once. The outbox is stored like the
+/// inbox: encrypted, without a lock, and removed by ``PushClient/signOut()``.
 ///
 /// ```swift
 /// try await client.outbox.dismiss(id)
 /// try await client.outbox.send("Yes, I am coming.")
-/// show(try await client.cachedInbox())  // without it
+/// show(try await client.cachedInbox())  // without the dismissed notification
 /// ```
 public struct Outbox: Sendable {
     let client: PushClient

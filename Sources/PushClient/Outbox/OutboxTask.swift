@@ -41,7 +41,8 @@ extension AccountIndex {
         self.outbox.removeAll { keys.contains($0.key) }
     }
 
-    /// Ends tasks that will never be done and records them as failures until the app forgets them.
+    /// Ends tasks that will never be done and records them as failures until the app discards
+    /// them.
     mutating func fail(_ keys: Set<UUID>, _ code: String?) {
         let failed = self.outbox.filter { keys.contains($0.key) }
         self.finish(keys)

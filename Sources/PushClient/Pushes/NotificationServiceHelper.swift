@@ -171,7 +171,7 @@ extension PushClient {
     /// lacks the memory for all of them.
     public func cachedBadge() async -> Int? {
         await self.inbox.prepare()
-        // Without a number the icon stays unchanged.
+        // If the number is unknown, the icon stays unchanged.
         return try? await self.inbox.unread(now: self.now())?.count
     }
 }

@@ -38,7 +38,7 @@ extension Account {
         if let last = commits.max(), last > draft.commit {
             // Other clients have committed since. Either their commits are based on this commit,
             // or this process was suspended until the commit's number was free again. In the
-            // second case a sweep removes the files of this commit.
+            // second case `sweep()` removes the files of this commit.
             return try self.newest(store).index?.history.contains(name) == true
         }
         let names = Set(index.files)

@@ -59,9 +59,9 @@ struct AccountIndex: Sendable, Hashable {
     /// Sign-outs that the server does not know yet.
     var signOuts: [SignOutOrder] = []
 
-    /// The tasks that wait for the server, in order.
+    /// The tasks that wait for the server, in the order in which they are sent.
     var outbox: [OutboxTask] = []
-    /// The tasks that the client gave up, until the app forgets them.
+    /// The tasks that the client gave up and the app has not discarded yet.
     var failures: [Outbox.Failure] = []
 
     /// The file with the ids of opened end-to-end messages; `nil` before the first message.
@@ -110,7 +110,8 @@ struct AccountIndex: Sendable, Hashable {
 /// An order to end a session and its device at the server later.
 struct SignOutOrder: Sendable, Hashable {
     let server: String
-    /// Empty if there was no valid token: the next session of the account then ends the device.
+    /// The value of the field `Authorization`; empty if there was no valid token: the next session
+    /// of the account then ends the device.
     var authorization: String
     /// Whether the token is sent only after a challenge.
     let isWhenChallenged: Bool

@@ -28,7 +28,7 @@ struct CachedItem: Sendable, Hashable {
         writer.date(self.date)
         writer.optional(self.tag) { $0.text($1) }
         writer.data(Data(self.item.json.bytes))
-        // The number is at the end, which versions up to 0.2.0 of this library do not read.
+        // The number comes last, because versions up to 0.2.0 of this library do not read the end.
         if let order { writer.number(UInt64(bitPattern: order)) }
         return writer.bytes
     }

@@ -23,8 +23,8 @@ protocol EntryStore: Sendable {
     func createEntry(_ value: Data, _ name: EntryName, _ source: EntrySource, in folder: AccountFolder) throws -> Bool
     func removeEntry(_ name: EntryName, in folder: AccountFolder)
 
-    /// Removes all files of an account, starting with one atomic step. It needs no room on the
-    /// disk.
+    /// Removes all files of an account, starting with one atomic step. The removal needs no room
+    /// on the disk.
     func removeAll(of folder: AccountFolder)
 
     /// The names of all files that may be leftovers. Only the store understands these names.

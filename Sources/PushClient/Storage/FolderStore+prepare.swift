@@ -43,7 +43,7 @@ extension FolderStore {
         let draft = self.folder.appending(path: "\(Self.keyName)-\(UUID().uuidString)", directoryHint: .notDirectory)
         defer { Self.remove(draft) }
         try self.write(sealing: Data(), bound: Self.keyName, to: draft, isSynced: true)
-        // This fails if another process has created the key file meanwhile.
+        // The link fails if another process has created the key file meanwhile.
         try? FileManager.default.linkItem(at: draft, to: file)
     }
 }

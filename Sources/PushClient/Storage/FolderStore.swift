@@ -52,8 +52,8 @@ final class FolderStore: EntryStore {
         let place = self.indexes(folder)
         try self.make(place, of: folder)
         let draft = place.appending(path: "\(Self.draft)\(UUID().uuidString)", directoryHint: .notDirectory)
-        // This removes the draft's name in any case. If the link below exists, the file stays
-        // under its new name.
+        // This statement removes the draft's name in any case. If the link below exists, the file
+        // stays under its new name.
         defer { Self.remove(draft) }
         try self.write(sealing: value, bound: "\(folder.name)/\(commit)", to: draft, isSynced: true)
         do {
@@ -62,7 +62,7 @@ final class FolderStore: EntryStore {
         } catch let error as CocoaError where error.code == .fileWriteFileExists {
             return false
         } catch {
-            // Either the name is taken, or another process has removed the draft in a sweep, or
+            // Either the name is taken, or another process has removed the draft as a leftover, or
             // has removed the account.
             guard Self.isThere(self.index(commit, folder)) || !Self.isThere(draft) else { throw error }
             return false
@@ -109,7 +109,7 @@ final class FolderStore: EntryStore {
     }
 
     func leftovers(in folder: AccountFolder) -> Set<String> {
-        // Files that cannot be listed now wait for a later sweep.
+        // Files that cannot be listed now are removed by a later call.
         let entries = (try? Self.files(in: self.entries(folder))) ?? []
         let drafts = (try? Self.files(in: self.indexes(folder)))?.filter { $0.hasPrefix(Self.draft) } ?? []
         return Set(entries).union(drafts)

@@ -11,7 +11,7 @@ struct Records: Sendable {
     var registration: StoredRegistration? {
         get {
             self.account.adoptEarlier()
-            // An unreadable entry counts as missing.
+            // An unreadable index counts as an index without a registration.
             return (try? self.account.read())?.index.registration
         }
         nonmutating set {

@@ -22,14 +22,14 @@ extension PostgreSQLReader {
         }
     }
 
-    /// The number of entries that were ever written. If the audit has a single hash chain, it
-    /// equals the number of the newest entry.
+    /// The number of entries that were ever written. If the audit has a single hash chain, this is
+    /// also the number of the newest entry.
     package func lastAuditNumber() async throws(StoreError) -> Int64 {
         try await self.read(Self.entryCount) { try $0.first?.integer(0) ?? 0 }
     }
 
-    /// Selects the time of the entry with this number. For the number of a deleted entry, it is a
-    /// time before all others. For a number without an entry so far, it is a time after all
+    /// Selects the time of the entry with this number. For the number of a deleted entry, selects
+    /// a time before all others. For a number without an entry so far, selects a time after all
     /// others.
     static let timeBefore = """
         select coalesce(

@@ -74,7 +74,8 @@ struct StoredAuditChain {
         self.last = try row.optionalInteger(7)
     }
 
-    /// The end of the chain that was changed; `nil` if neither was.
+    /// The fault of a chain whose stored start or end somebody has changed; `nil` if neither was
+    /// changed.
     func fault(_ audit: AuditChain) -> AuditFault? {
         let first = AuditNumber.start(ofChain: self.chain)
         guard self.start.number >= first, self.startMAC == audit.mac(ofStart: self.start) else {

@@ -5,7 +5,8 @@ internal import PushStore
 
 extension PostgreSQLStore {
     /// Deletes devices, and claims to handles that are not confirmed yet, with all their rows.
-    /// Also deletes the claims that belong to these devices. Returns whether any of them existed.
+    /// Also deletes the claims that belong to these devices. Returns whether any of the devices
+    /// and claims existed.
     ///
     /// Their pushes are cancelled with the database's time, since some callers do not know the
     /// time.
@@ -66,8 +67,8 @@ extension PostgreSQLStore {
         from old where d.number = old.number returning d.number, old.platform
         """
 
-    /// Deletes the tags of retired devices. Returns the devices' claims, and those of the user's
-    /// oldest retired devices that exceed the maximum; the caller deletes them.
+    /// Deletes the tags of retired devices. Returns the devices' claims to handles, and those of
+    /// the user's oldest retired devices that exceed the maximum; the caller deletes them.
     static let endTags = """
         with tags as (delete from device_tag where device = any($1::bigint[])),
         old as (

@@ -72,8 +72,8 @@ extension Registrar {
         where number = $1
         """
 
-    /// The row for the claim: the row of the user's earlier claim, which now belongs to this
-    /// device, or else a new row.
+    /// The row for the claim to a handle: the row of the user's earlier claim, which now belongs
+    /// to this device, or else a new row.
     private func claimRow(_ plan: ClaimPlan) async throws -> Int64 {
         if let earlier = plan.earlier {
             _ = try await self.tx.query(Self.moveClaim, earlier, plan.device)

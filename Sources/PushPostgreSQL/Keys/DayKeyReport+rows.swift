@@ -8,8 +8,8 @@ extension DayKeyReport {
     /// The check value of the chain of day keys belongs to a day this number of days after today.
     /// All servers must derive the same key for that day.
     private static let lead: UInt32 = 400
-    /// A new check value is stored once the day of the old one is fewer than this number of days
-    /// away.
+    /// A new check value is stored once the day of the old check value is fewer than this number
+    /// of days away.
     private static let renewal: UInt32 = 200
 
     /// Selects at least one row. Each row has the day and the check value of the chain, and one
@@ -66,7 +66,7 @@ extension DayKeyReport {
         }
     }
 
-    /// A new check value for the chain of day keys; `nil` if the stored one can stay.
+    /// A new check value for the chain of day keys; `nil` if the stored check value can stay.
     func nextCheck(_ chain: DayChain, now: Date) -> (day: Day, value: Data)? {
         let today = max(Day(of: now), chain.day)
         if let check, check.day.number > today.number + Self.renewal { return nil }

@@ -9,7 +9,8 @@ internal import PushStore
 /// Every server that is not fenced counts, even one whose lease has expired. A server that was
 /// paused resumes under its number, and its keys are known.
 struct KeyAgreement: Sendable {
-    /// A server, or a command, that uses the database and is not fenced.
+    /// A server, or a command, that uses the database and is not fenced: no other server may take
+    /// over its work.
     struct Holder: Sendable {
         let server: Int64
         let name: String
@@ -100,7 +101,8 @@ struct KeyAgreement: Sendable {
         return (sealing, KeyWait(number: keyring.sealing, sealing: sealing, lacking: lacking.sorted()))
     }
 
-    /// The present encrypting keys of all servers, and their next ones.
+    /// The present encrypting keys of all servers, and the keys with which the servers will
+    /// encrypt next.
     var needed: Set<UInt32> {
         Set(self.holders.map(\.sealing)).union(self.holders.compactMap { $0.held?.keys.first?.number })
     }

@@ -37,7 +37,7 @@ extension PostgreSQLStore {
                 // If the task is cancelled, this sleep ends early, and the loop's condition then
                 // ends the loop.
                 try? await Task.sleep(for: ServerMembership.renewalInterval)
-                // If this fails, the next round tries again.
+                // If `settleKeys` fails, the next round of the loop tries again.
                 try? await self.settleKeys()
             }
         } onCancel: {

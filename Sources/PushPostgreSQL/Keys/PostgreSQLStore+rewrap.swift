@@ -12,8 +12,8 @@ extension PostgreSQLStore {
         let (vault, page) = (self.sealing.vault, max(1, page ?? SealedColumn.rewrapPage))
         let exchange = self.exchanges.load(ordering: .relaxed)
         let used = try DataKeyEntry.entries(await self.read(DataKeyEntry.all)).map(\.number)
-        // This server may still wait to switch to a key that other servers already use. A pass
-        // must not re-encrypt values from the new key to the old key.
+        // This server may still wait to switch to a key that other servers already use. The pass
+        // of `rewrap` over the values must not re-encrypt values from the new key to the old key.
         if let wait = self.keys.wait, used.contains(wait.number) { return nil }
         let others = used.filter { $0 != vault.keyring.sealing }
         guard !others.isEmpty else { return nil }
@@ -25,8 +25,8 @@ extension PostgreSQLStore {
         result.unused = try await self.write { tx in
             // While this lock is held, no other server begins to encrypt with one of these keys.
             _ = try await tx.query(Schema.schemaLock)
-            // If the keyring was replaced during this pass, this pass deletes no key; the pass for
-            // the new keyring does.
+            // If the keyring was replaced during this pass of `rewrap`, this pass deletes no keys;
+            // the pass for the new keyring deletes them.
             guard self.exchanges.load(ordering: .relaxed) == exchange else { return [] }
             // A key remains in use as long as another server encrypts with it.
             let needed = try KeyAgreement(await tx.query(KeyAgreement.all)).needed

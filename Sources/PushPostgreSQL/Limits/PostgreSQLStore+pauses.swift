@@ -31,7 +31,7 @@ extension PostgreSQLStore {
     }
 
     /// Stores pauses that have begun, were extended, or have ended. If this server was probing one
-    /// of these lanes, this also ends its probe.
+    /// of these lanes, the call also ends that probe.
     func store(_ pauses: [LanePause], of process: Int64) async throws(DatabaseError) {
         let pauses = pauses.sorted { $0.lane < $1.lane }
         let over = pauses.filter { $0.ongoing == nil }.map(\.lane)
@@ -52,7 +52,7 @@ extension PostgreSQLStore {
         )
     }
 
-    /// The last pause of each lane, as far as another server has stored it.
+    /// The last pause of each lane, if another server has stored that pause.
     func pauses(except process: Int64) async throws(DatabaseError) -> [LanePause] {
         var pauses: [LanePause] = []
         for row in try await self.database.query(Self.pausesOfOthers, process).map({ $0 }) {
@@ -109,7 +109,7 @@ extension PostgreSQLStore {
         """
 
     /// Selects whether the server `$2` may probe the lane `$1`. If no pause is stored for the
-    /// lane, it may.
+    /// lane, the server may.
     static let probeAcquisition = """
         with claimed as (
             update lane_pause r set prober = $2, probe_until = \(DatabaseClock.now) + $3

@@ -18,8 +18,8 @@ extension MovedTable {
             """
     }
 
-    /// Selects rows in the order of the key. The first parameter is their maximum number. With
-    /// `isBehindKey`, the rows begin after a given key.
+    /// Selects rows in the order of the key. The first parameter is the maximum number of rows.
+    /// With `isBehindKey`, the rows begin after a given key.
     func selection(isBehindKey: Bool) -> String {
         let key = self.key.map(\.ordered).joined(separator: ", ")
         var condition = ""
@@ -35,7 +35,7 @@ extension MovedTable {
             """
     }
 
-    /// Deletes rows in the order of the key. The parameter is their maximum number.
+    /// Deletes rows in the order of the key. The parameter is the maximum number of rows.
     var deletion: String {
         let key = self.key.map(\.quotedName).joined(separator: ", ")
         return """

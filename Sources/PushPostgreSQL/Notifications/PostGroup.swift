@@ -7,9 +7,9 @@ internal import PushStore
 ///
 /// The group reads and locks the rows for all posts at once. All transactions lock rows in the
 /// same order. The group first locks the accounts of the users whom the posts name, and then these
-/// users' counters of changes. The idempotency keys and the senders' usage come last, since all
-/// posts of one sender wait for the row of its usage. If a post is refused, this affects no other
-/// post.
+/// users' counters of changes. It locks the idempotency keys and the senders' usage last, since
+/// all posts of one sender wait for the sender's row of usage. If a post is refused, this affects
+/// no other post.
 ///
 /// Other transactions wait for the rows that a group has locked. So a group takes only two round
 /// trips: the first reads and locks, the second writes and commits. If a write conflicts with
@@ -54,7 +54,7 @@ struct PostGroup {
     private var facts: Facts
     private var numbers: [Int64: Int64]
     private let devices: [Data: [GroupDevice]]
-    /// By sender, how much the group adds to the stored notifications and bytes.
+    /// How much the group adds to the stored notifications and bytes of each sender.
     private var added: [Int64: Usage] = [:]
 
     /// Reads the facts for the posts, and locks their rows.
@@ -93,7 +93,7 @@ struct PostGroup {
     mutating func store() async throws -> [PostEnd]? {
         if self.run == .afterLoss, try await self.isAnyStored() {
             // This transaction has also written the senders' usage. PostgreSQL replicates commits
-            // in their order, so its commit confirms the commit of the earlier run.
+            // in their order, so the commit of this transaction confirms that of the earlier run.
             return nil
         }
         self.tx.commitWithLastStatements { $0.isOvertaking ? Overtaken() : nil }
@@ -162,9 +162,9 @@ struct PostGroup {
         return .stored(reach, hasWork: hasWork)
     }
 
-    /// Inserts the posts. If all devices are known, this happens in the same round trip as the
-    /// commit. Otherwise the devices of some posts are then found page by page; returns these
-    /// posts with the number of their recipients and pushes.
+    /// Inserts the posts. If all devices are known, the insertion happens in the same round trip
+    /// as the commit. Otherwise this function then finds the devices of some posts page by page.
+    /// It returns those posts, each with the number of its recipients and pushes.
     private func insert(_ chosen: [Chosen]) async throws -> [(Chosen, (reach: Reach, hasWork: Bool))] {
         if chosen.isEmpty { return [] }
         for post in chosen { for device in post.devices ?? [] { self.tx.count(.enqueued, lane: device.lane) } }
@@ -200,8 +200,9 @@ struct PostGroup {
         }
     }
 
-    /// Writes the senders' usage last, since all posts of a sender wait for its row. Other posts
-    /// can have used up the limit only in a first run; later runs have locked the usage.
+    /// Writes the senders' usage. This write comes last, since all posts of a sender wait for the
+    /// sender's row of usage. Only in a first run can other transactions have used up a sender's
+    /// storage limit meanwhile: later runs lock the usage at their beginning.
     private func writeUsage() throws {
         if self.added.isEmpty { return }
         let added = self.added.sorted { $0.key < $1.key }.map { (sender: $0.key, usage: $0.value) }

@@ -19,7 +19,7 @@ struct PostMember: GroupMember {
     /// nothing before their users' counters, which a group locks first.
     var joinsOthers: Bool { self.batch == nil && self.posts.count == 1 && self.isDirect(self.posts[0]) }
 
-    /// Whether a post goes now, and to all devices of the users whom it names, and to no others.
+    /// Whether a post goes now, and goes to exactly the devices of the users whom it names.
     func isDirect(_ post: NewNotification) -> Bool {
         let audience = post.audience.audience
         return self.page == nil && post.sendAt == nil && post.collapseID == nil

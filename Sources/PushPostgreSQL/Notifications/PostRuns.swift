@@ -25,7 +25,7 @@ final class PostRuns: Sendable {
         self.state = Mutex(State(last: last))
     }
 
-    /// The outcomes of the members in the last run that reached its commit; `nil` if none did.
+    /// The outcomes of the members in the last run that reached its commit; `nil` if no run did.
     var last: [PostEnd]? { self.state.withLock { $0.last } }
 
     /// Whether the outcome of any run's commit was unknown.

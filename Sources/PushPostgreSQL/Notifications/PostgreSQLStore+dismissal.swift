@@ -52,10 +52,10 @@ extension PostgreSQLStore {
         ).first.map(RecipientState.init)
     }
 
-    /// Dismisses notifications for recipients, and cancels their pushes. If a mark is given,
-    /// dismisses a notification only for a recipient who sees it with this mark. If it was
-    /// recalled or has expired, nothing changes for the recipient. Returns the number of changed
-    /// recipients.
+    /// Dismisses notifications for recipients, and cancels their pushes. If a mark (read or
+    /// unread) is given, dismisses a notification only for a recipient who sees it with this mark.
+    /// If the notification was recalled or has expired, nothing changes for the recipient. Returns
+    /// the number of changed recipients.
     ///
     /// `numbers` has the first change number for each user. A user's first notification in
     /// `recipients` gets this number, and each further notification gets the next number.

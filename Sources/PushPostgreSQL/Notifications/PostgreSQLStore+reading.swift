@@ -40,7 +40,7 @@ extension PostgreSQLStore {
             }
             hasChanged = !marked.isEmpty
             read.formUnion(marked)
-            // Another transaction may have marked some of them meanwhile.
+            // Another transaction may have marked some of these notifications meanwhile.
             let present = try await self.marks(unread.filter { !read.contains($0) }, of: user.id, now: now)
             read.formUnion(present.filter { $0.mark == .read }.map(\.id))
         }
@@ -72,8 +72,8 @@ extension PostgreSQLStore {
         where n.expires_at > $3 and n.payload is not null
         """
 
-    /// Sets the mark of the visible notifications that do not have the mark yet; returns these
-    /// notifications.
+    /// Sets the mark (read or unread) of the visible notifications that do not have this mark yet;
+    /// returns these notifications.
     ///
     /// `numbers` has the first of the change numbers that were drawn for the user.
     private static func mark(

@@ -111,7 +111,7 @@ extension PostgreSQLStore {
         now: Date
     ) async throws -> RecallStep {
         // This statement waits for a running fan-out or release of the notification. So the recall
-        // also covers the recipients whom these have added.
+        // also covers the recipients whom the fan-out or the release has added.
         let place = try await tx.query(
             """
             with f as (select 1 from fanout where notification_id = $1 for update),

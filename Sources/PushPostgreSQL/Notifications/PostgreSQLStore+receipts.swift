@@ -18,8 +18,8 @@ extension PostgreSQLStore {
         while self.receipts.count > 0, try await self.writeSomeReceipts() {}
     }
 
-    /// Writes some of the receipts, and puts them back into memory if that fails. Returns `false`
-    /// if there are no receipts.
+    /// Writes some of the receipts, and puts them back into memory if the write fails. Returns
+    /// `false` if there are no receipts.
     func writeSomeReceipts() async throws -> Bool {
         let receipts = self.receipts.take(ReceiptBook.slice)
         if receipts.isEmpty { return false }

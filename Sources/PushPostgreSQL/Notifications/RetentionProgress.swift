@@ -25,7 +25,7 @@ final class RetentionProgress: Sendable {
         let notification: Int64
     }
 
-    /// The maximum number of entries; beyond it, all are dropped. Otherwise the entries of
+    /// The maximum number of entries; beyond it, all entries are dropped. Otherwise the entries of
     /// notifications that another server has deleted would stay for ever.
     private static let limit = 10_000
 
@@ -33,7 +33,7 @@ final class RetentionProgress: Sendable {
     private let last = Mutex([Key: Int64]())
 
     /// The parts of notifications that still have rows. First come partly deleted notifications,
-    /// then the others. Each kind is in the order of the ids.
+    /// then untouched notifications. Each kind is in the order of the ids.
     func parts(of ids: [Int64], in table: Table) -> [Part] {
         self.last.withLock { last in
             var (begun, untouched): ([Part], [Int64]) = ([], [])

@@ -66,7 +66,8 @@ struct OpenedDatabase {
         }
     }
 
-    /// Whether servers publish which data keys they have; they do from this migration on.
+    /// Whether servers publish which data keys they have; they publish them from the migration
+    /// `sharedKeys` on.
     private static func areShared(_ migrations: [Migration]) -> Bool {
         migrations.contains { $0.name == Migration.sharedKeys }
     }

@@ -68,7 +68,8 @@ enum Schema {
 
     /// Throws `StoreError` if the database has a migration, run since this server's start, that
     /// this program must know. Until the transaction ends, no migration runs, no server joins and
-    /// no server changes its keys. So each of these sees the servers that joined before it.
+    /// no server changes its keys. So each migration, join and change of keys sees the servers
+    /// that joined before it.
     static func holdMigrations(_ connection: BlockingConnection, _ migrations: [Migration]) throws {
         // If this server is paused here, or its machine fails, the timeout releases the lock.
         try connection.execute("set local idle_in_transaction_session_timeout = '4s'")

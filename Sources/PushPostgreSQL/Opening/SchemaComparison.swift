@@ -4,9 +4,10 @@ internal import PushStore
 internal import Synchronization
 
 /// Compares the database's catalog with the objects that the migrations create. If somebody else
-/// has added a trigger, a rule or a default, the server's statements would run its code.
+/// has added a trigger, a rule or a default, the server's statements would run that person's code.
 enum SchemaComparison {
-    /// The objects that the migrations with these names create. A process computes them only once.
+    /// The objects that each list of migrations creates, by the names of the migrations. A process
+    /// computes the objects of a list only once.
     private static let known = Mutex<[[String]: Set<String>]>([:])
 
     /// Throws a `StoreError` that lists the differences. Checks nothing if the database has

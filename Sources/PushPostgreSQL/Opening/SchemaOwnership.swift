@@ -4,7 +4,7 @@ internal import PushStore
 /// Checks whether roles other than the server's can create objects in the schema, or write to its
 /// tables. Also checks whether the server's own role can create tables in this schema.
 ///
-/// If another role could create a function or a trigger there, the server would run its code with
+/// If another role could create a function or a trigger there, the server would run that code with
 /// the server's rights.
 enum SchemaOwnership {
     /// Throws a `StoreError` that lists the rights of other roles. Ignores superusers, the

@@ -23,7 +23,7 @@ struct DevicePace {
     /// The devices that will get a push, as this transaction has decided.
     private var sent: Set<Int64> = []
 
-    /// Locks the devices if there is an interval. Reads the facts about the pushes to them.
+    /// Reads the facts about the pushes. If `interval` is not `nil`, first locks their devices.
     init(_ due: [DueDelivery], interval: Duration?, _ tx: WriteTransaction) async throws {
         self.interval = interval?.timeInterval
         if due.isEmpty { return }

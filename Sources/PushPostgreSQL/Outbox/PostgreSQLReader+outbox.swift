@@ -37,8 +37,8 @@ extension PostgreSQLReader {
     }
 
     package func oldestWaiting(in lane: Lane, _ queue: Queue) async throws(StoreError) -> Date? {
-        // This search starts at the same time as the search for the next due push: for earlier
-        // times, the index may have only entries of deleted rows.
+        // This search starts from the same due time as the search for the next due push: for
+        // earlier due times, the index may have only entries of deleted rows.
         let start = self.store.marks.begin(.pushes(lane, queue), at: .now).start
         return try await self.read(
             Self.oldestWaiting,

@@ -8,7 +8,8 @@ internal import PushStore
 /// A push that is being sent cannot be cancelled; it is withdrawn instead. A withdrawn push is not
 /// retried, and the provider's answer decides whether it counts as accepted.
 extension PostgreSQLStore {
-    /// Cancels those of these pushes that are in the outbox. Other pushes stay as they are.
+    /// Cancels the pushes in `pushes` that are still in the outbox. Pushes that have ended stay as
+    /// they are.
     static func cancel(_ tx: WriteTransaction, _ pushes: [DuePush], reason: String, now: Date) async throws {
         if pushes.isEmpty { return }
         let rows = try await tx.query(Self.lockKeys, pushes.map(\.notification), pushes.map(\.device))

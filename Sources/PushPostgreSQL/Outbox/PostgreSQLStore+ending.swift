@@ -9,8 +9,8 @@ struct PushEnd: Sendable {
     let state: TallyState
     let reason: String?
     var providerID: String?
-    /// The number of the server that leased the push. If another number has leased it meanwhile,
-    /// the push stays as it is; `nil`: its lease does not matter.
+    /// The number of the server that leased the push. If a server with another number has leased
+    /// the push meanwhile, the push stays as it is; `nil`: the lease does not matter.
     var owner: Int64?
     /// The keyed hash of the device's address. If the device now has another address, the push
     /// stays as it is; `nil`: the address does not matter.
@@ -63,7 +63,7 @@ extension PostgreSQLStore {
     }
 
     /// Ends a large batch of pushes without reading them back: the database only counts them.
-    /// Throws `EndedBefore` if one of them had already ended.
+    /// Throws `EndedBefore` if one of the pushes had already ended.
     static func endAll(_ tx: WriteTransaction, _ ends: [PushEnd], now: Date) async throws {
         guard !PushEvent.Kind.allCases.contains(where: tx.keeps) else {
             try await Self.end(tx, ends, now: now)

@@ -85,7 +85,8 @@ extension PostgreSQLStore {
         _ = try await tx.query("delete from fanout where notification_id = $1", id)
     }
 
-    /// Inserts the row of a fan-out, with the position at which the walk continues.
+    /// Inserts the row of a fan-out, with the position at which the walk over the audience
+    /// continues.
     private static func insertFanout(
         _ tx: WriteTransaction,
         of target: PushTarget,

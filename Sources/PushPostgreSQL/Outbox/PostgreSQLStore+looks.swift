@@ -104,9 +104,10 @@ extension PostgreSQLStore {
         return Set(try rows.map { try $0.integer(0) })
     }
 
-    /// Cancels the devices' last looks that still wait, and deletes those that have ended. A look
-    /// that is being sent expires now, so that the next cleanup deletes it. Otherwise the looks of
-    /// a stream that nobody reads would fill the database.
+    /// Cancels the devices' last looks (pushes that tell them to sync) that still wait, and
+    /// deletes those that have ended. A look that is being sent expires now, so that the next
+    /// cleanup deletes it. Otherwise the looks of a stream that nobody reads would fill the
+    /// database.
     private static func removeLast(of devices: [LookDevice], _ tx: WriteTransaction, now: Date) async throws {
         let pushes = devices.compactMap(\.lastPush)
         if pushes.isEmpty { return }
@@ -198,8 +199,8 @@ extension PostgreSQLStore {
             and not exists (select 1 from push p where p.notification_id = n.id and p.owner is null)
         """
 
-    /// Inserts the notifications of looks. The place in the order of notifications is computed
-    /// from the time, as for a post.
+    /// Inserts the notifications of looks (pushes that only tell a device to sync). The place in
+    /// the order of notifications is computed from the time, as for a post.
     static let insertLooks = """
         insert into notification (id, sender_id, is_stored_by_clients, is_read_once, priority, sequence, seed, created_at,
             expires_at)

@@ -102,8 +102,8 @@ extension PostgreSQLStore {
         let noted = RecordedLeases(in: self.leases)
         do {
             // The commit of a lease does not wait for the disk. If a crash of the database undoes
-            // a lease, the push is leased and sent again. It is also sent again if its server dies
-            // during the sending.
+            // a lease, the push is leased and sent again. The push is also sent again if the
+            // server that has leased it dies during the sending.
             return try await self.write([.relaxed, .ordered]) { tx in
                 noted.forget()
                 let leased = try await leasing.lease(try await select(tx), tx)

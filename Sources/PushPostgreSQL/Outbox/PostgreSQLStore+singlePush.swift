@@ -28,7 +28,8 @@ extension PostgreSQLStore {
             if let record { tx.append(record) }
             return (.done, lane)
         }
-        // The device may have its event stream at another server, which must then send the push.
+        // The device's event stream may be at another server. In this case, that server must send
+        // the push.
         if outcome == .done, change == .hasten { self.membership.announce(workIn: [lane]) }
         return outcome
     }

@@ -88,8 +88,8 @@ struct PushInsertion {
         }
     }
 
-    /// Inserts pushes, except to devices whose push has already ended: the walk may find a device
-    /// twice.
+    /// Inserts pushes, except to devices whose push has already ended: the walk over the audience
+    /// may find a device twice.
     static let insertion = """
         insert into push (notification_id, device, user_id, lane, is_bulk, due_at, reason)
         select $1, d.device, d.user_id, d.lane, $2, d.due_at, d.reason

@@ -21,8 +21,8 @@ struct PushSettlement: Sendable {
     private(set) var end: PushEnd?
     /// If not `nil`, the push becomes due again, unless it has already ended.
     private(set) var `return`: Return?
-    /// If not `nil`, this device of this user had no event stream at this server during the
-    /// attempt.
+    /// The device, and its user, if the device had no event stream at this server during the
+    /// attempt; otherwise `nil`.
     private(set) var away: (handle: String, user: Int64)?
 
     init(

@@ -23,8 +23,9 @@ extension ServerMembership {
     /// If a server has not confirmed for this time, but still renews its lease, it is fenced.
     private static let longestSilence = Duration.milliseconds(leaseDuration + 1000)
 
-    /// Reads the new ends, evicts these credentials from the cache, and confirms their number.
-    /// Calls `completion` on the event loop, with `false` if the read failed.
+    /// Reads which credentials have ended since the last read, evicts them from the cache, and
+    /// confirms the number of the last one. Calls `completion` on the event loop, with `false` if
+    /// the read failed.
     func catchUp(_ completion: @escaping @Sendable (_ isCurrent: Bool) -> Void) {
         guard self.options.mayExchange() else { return completion(false) }
         let mustStart = self.state.withLock { state in
@@ -51,7 +52,7 @@ extension ServerMembership {
             // Servers are fenced before the limit is checked. Otherwise, if this caller was
             // delayed, a server that does not confirm could keep renewing its lease.
             if mayFence, waited > Self.longestSilence {
-                // Fencing once is enough. If it fails, the wait ends at the limit.
+                // Fencing once is enough. If the fencing fails, the wait ends at the limit.
                 mayFence = false
                 if let rows = try? await self.database.query(Self.fenceUnconfirmed, epoch) { self.recordFencing(rows) }
             }
@@ -89,7 +90,7 @@ extension ServerMembership {
                 // its whole cache.
                 if state.assigned.number == assigned.number { state.assigned.seen = ends.newest }
             }
-            // If this fails, the servers that wait for the confirmation wait longer: until this
+            // If the confirmation fails, the servers that wait for it wait longer: until this
             // server's lease expires, or until it confirms a later number.
             self.database.control(Self.confirmEnds, assigned.number, ends.newest) { _ in
                 self.endReading(waiters, true)

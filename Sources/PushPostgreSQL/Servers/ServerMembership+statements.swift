@@ -29,8 +29,8 @@ extension ServerMembership {
         returning number, seen_epoch
         """
 
-    /// Deletes the rows of servers that were fenced more than a day ago. A number without a row
-    /// counts as fenced, too.
+    /// Deletes the rows of servers that were fenced more than a day ago: other servers have taken
+    /// over their pushes. A number without a row counts as fenced, too.
     static let deleteFenced = """
         delete from node where is_fenced and until < \(DatabaseClock.now) - 86400000
         """
@@ -55,8 +55,8 @@ extension ServerMembership {
 
     // MARK: Ended credentials
 
-    /// The maximum number of ends that a server reads. If there are more, it evicts its whole
-    /// cache.
+    /// The maximum number of ended credentials that a server reads. If more have ended, the server
+    /// evicts its whole cache.
     static let maximumEnds = 4096
 
     /// Selects the credentials that have ended since the number `$1`. Returns at least one row.

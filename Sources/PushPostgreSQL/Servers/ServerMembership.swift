@@ -106,7 +106,7 @@ final class ServerMembership: Sendable {
     func end() async {
         self.abandon()
         let statement = self.options.isListedAfterEnd ? Self.expireServer : Self.deleteServer
-        // If this fails, other servers fence this server some seconds later.
+        // If the statement fails, other servers fence this server some seconds later.
         guard (try? await self.database.query(statement, self.number)) != nil else { return }
         guard self.options.isListedAfterEnd else { return }
         // The message does not go through `announcements`, which may send it some milliseconds
@@ -186,11 +186,11 @@ final class ServerMembership: Sendable {
             return (state.assigned.number, .now - since >= Self.fencingDelay, state.renewals == 0)
         }
         if isCurrent { self.lease.extend(until: start + Self.localLeaseDuration) }
-        // If this fails, a later renewal, or another server, deletes the old rows.
+        // If this deletion fails, a later renewal, or another server, deletes the old rows.
         if mayTrim { self.database.control(Self.trimEnds) { _ in } }
         guard mayFence else { return self.wait() }
         self.database.control(Self.fenceLate, number) { outcome in
-            // If this fails, the next renewal fences the servers.
+            // If the fencing fails, the next renewal fences the servers.
             if case .success(let rows) = outcome { self.recordFencing(rows) }
             self.wait()
         }
@@ -205,8 +205,8 @@ final class ServerMembership: Sendable {
         self.lease.end(isFinal: false)
         let start = ContinuousClock.now
         self.readKeys { agreement in
-            // If this fails, the next renewal tries again. It also checks whether a missing key
-            // was added meanwhile.
+            // If the server cannot join now, the next renewal tries again, and checks whether a
+            // missing key was added meanwhile.
             guard let agreement, let entry = self.keys.entry(agreement) else {
                 return self.recordRenewal(at: start, false)
             }

@@ -5,8 +5,8 @@ internal import PushStore
 
 /// Pushes to devices that had no event stream at the server that tried to send them.
 extension PostgreSQLStore {
-    /// Makes a push due at once if its device now has a stream, at this server or another one. The
-    /// other pushes wait until their devices connect.
+    /// Makes those pushes due at once whose devices now have a stream, at this server or another
+    /// one. The other pushes wait until their devices connect.
     ///
     /// This must be the first step of its transaction: it locks the counters of the devices'
     /// users. So a stream that is opened meanwhile finds the waiting pushes.
@@ -24,8 +24,8 @@ extension PostgreSQLStore {
             guard let handle = settlement.away?.handle, let holder = holders[settlement.push.device] else {
                 return settlement
             }
-            // If the stream's row names this server, the stream may have just ended, so the hub is
-            // asked.
+            // If the stream's row names this server, the stream may have just ended, so this
+            // server's `StreamHub` is asked.
             let isListening = DeviceHandle(handle).map(self.options.streams.isListening) ?? false
             guard holder != number || isListening else { return settlement }
             var settlement = settlement

@@ -24,9 +24,9 @@ extension PostgreSQLStore {
                         // read it, up to a limit.
                         for echo in try await self.findEchoes() { group.addTask { await self.send(echo) } }
                     } catch {
-                        // This failure is not reported here: while the database fails, posts
-                        // report it. If the task is cancelled, this sleep ends early, and the
-                        // loop's condition then ends the loop.
+                        // This failure is not logged here: while the database fails, requests that
+                        // store notifications report it. If the task is cancelled, this sleep ends
+                        // early, and the loop's condition then ends the loop.
                         try? await Task.sleep(for: Self.interval)
                     }
                 }

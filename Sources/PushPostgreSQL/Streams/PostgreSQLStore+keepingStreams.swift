@@ -40,8 +40,9 @@ extension PostgreSQLStore {
                         try await self.removeStreamsOfFencedServers()
                     }
                 } catch {
-                    // This failure is not reported here: while the database fails, posts report
-                    // it. Nothing is lost, since the next round does the same work.
+                    // This failure is not logged here: while the database fails, requests that
+                    // store notifications report it. Nothing is lost, since the next round does
+                    // the same work.
                     try? await Task.sleep(for: Self.interval)
                 }
             }

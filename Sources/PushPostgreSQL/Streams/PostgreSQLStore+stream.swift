@@ -82,7 +82,8 @@ extension PostgreSQLStore {
 
     /// Enqueues pushes again that a stream has accepted, but whose notifications the user has not
     /// fetched. `$3` is the last notification that the client has received. The search begins at
-    /// the time when the first of the devices accepted it, and so reads none of the older pushes.
+    /// the time when the first of the devices accepted that notification, and so reads none of the
+    /// older pushes.
     ///
     /// A push is left out if a newer one with the same collapse key has replaced it.
     static let sendAgain = """

@@ -8,8 +8,8 @@ extension PostgreSQLStore {
     /// The maximum number of devices in one transaction; meanwhile the posts to their users wait.
     private static let page = 200
 
-    /// A row of `stream`, with the device's handle, which identifies the device in the hub. A
-    /// deleted device has no handle.
+    /// A row of `stream`, with the device's handle, which identifies the device in the
+    /// `StreamHub`. A deleted device has no handle.
     private struct StreamRow: Sendable {
         let device: Int64
         let server: Int64
@@ -40,8 +40,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Deletes the rows of fenced servers. Pushes to their streams then wait until the devices
-    /// connect.
+    /// Deletes the rows of fenced servers, whose work other servers may take over. Pushes to their
+    /// streams then wait until the devices connect.
     package func removeStreamsOfFencedServers() async throws {
         while true {
             let found = try await self.read(Self.rowsOfFenced, Int64(Self.page)).map(StreamRow.init)
@@ -80,8 +80,8 @@ extension PostgreSQLStore {
     /// Deletes rows, except those of a stream that is now open at this server, and those of other
     /// live servers.
     ///
-    /// A stream is added to the hub first. Then it locks its user's counter, and writes its row.
-    /// So under this lock, the hub contains every stream whose row is already written.
+    /// A stream is added to the `StreamHub` first. Then it locks its user's counter, and writes
+    /// its row. So under this lock, the hub contains every stream whose row is already written.
     private func remove(_ rows: [StreamRow]) async throws {
         if rows.isEmpty { return }
         try await self.write { tx in

@@ -8,7 +8,8 @@ internal import PushStore
 /// A transaction that finds no stream, and lets a push wait for one, locks the same counter before
 /// its search. So the second of two such transactions sees the changes of the first.
 enum StreamHolder {
-    /// The SQL array of the servers that are not fenced; only their rows of `stream` count.
+    /// The SQL array of the servers that are not fenced (whose pushes no other server may take
+    /// over); only their rows of `stream` count.
     static let activeServers = "(array(select number from node where not is_fenced))"
 
     /// The SQL expression for the server that has the stream of the device of the push `p`; null
@@ -16,7 +17,7 @@ enum StreamHolder {
     static let ofPush = holder(of: "p.device")
 
     /// The SQL expression for the server with the newest stream of a device. A client that has
-    /// connected to another server may have left a dead stream at the old one.
+    /// connected to another server may have left a dead stream at the old server.
     static func holder(of device: String) -> String {
         """
         (select s.node from stream s where s.device = \(device) and s.node = any\(Self.activeServers)

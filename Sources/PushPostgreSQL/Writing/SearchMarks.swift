@@ -9,10 +9,10 @@ internal import Synchronization
 /// lease that was full, the next search starts at the oldest push of that lease. Every two
 /// seconds, a search starts at the beginning again.
 ///
-/// A slow search from the start delays the next one from there by twenty times its duration, up to
-/// a limit. Rows inserted below the mark, or locked by another server before, wait until then.
-/// Pushes that a dead server had leased may be due below the mark; the marks are then dropped. Any
-/// thread may use it.
+/// A slow search from the start of the index delays the next search from the start by twenty times
+/// its own duration, up to a limit. Rows inserted below the mark, or locked by another server
+/// before, wait until then. Pushes that a dead server had leased may be due below the mark; the
+/// marks are then dropped. Any thread may use it.
 final class SearchMarks: Sendable {
     /// The kinds of rows that are searched by their time.
     enum Rows: Sendable, Hashable {
@@ -44,8 +44,9 @@ final class SearchMarks: Sendable {
     private static let lifetime = Duration.seconds(2)
     /// The minimum duration of a search that counts as slow.
     private static let slowness = Duration.milliseconds(100)
-    /// After a slow search that found too few pushes, the mark is the present minus this number of
-    /// milliseconds. Other transactions may be about to commit pushes that became due earlier.
+    /// After a slow search that found too few pushes, the next search starts this number of
+    /// milliseconds before the present. Other transactions may be about to commit pushes that
+    /// became due earlier.
     private static let commitMargin: Int64 = 1000
     /// After a search has timed out, the next search starts this number of milliseconds before the
     /// present.
@@ -58,7 +59,8 @@ final class SearchMarks: Sendable {
 
     private let state = Mutex(State())
 
-    /// Makes the next search of all rows begin at the start; searches that run now leave no mark.
+    /// Makes the next search of all rows begin at the start; searches that are running now do not
+    /// change where the next search begins.
     func forgetAll() {
         self.state.withLock { state in
             state.marks = [:]
@@ -66,8 +68,8 @@ final class SearchMarks: Sendable {
         }
     }
 
-    /// Begins a search at the index's start, or at the mark if the last search from the start was
-    /// slow.
+    /// Begins a search at the index's start, or at the mark (a stored time) if the last search
+    /// from the start was slow.
     func begin(_ rows: Rows, at now: ContinuousClock.Instant) -> Search {
         let (mark, era) = self.state.withLock { ($0.marks[rows], $0.era) }
         let start = mark.flatMap { now - $0.since < $0.delay ? $0.start : nil }

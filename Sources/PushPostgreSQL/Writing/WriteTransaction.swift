@@ -29,7 +29,7 @@ final class WriteTransaction: Sendable {
     private let kinds: Set<PushEvent.Kind>
     private let pending = Mutex(Pending())
     let sealing: Sealing
-    /// The lanes of event streams: their devices are reached only by these streams.
+    /// The lanes whose devices are reached only through event streams.
     let streamLanes: Set<String>
 
     init(_ transaction: Transaction, of store: PostgreSQLStore) {
@@ -50,8 +50,8 @@ final class WriteTransaction: Sendable {
         try await self.transaction.query(sql, values: values)
     }
 
-    /// Sends statements together, without waiting for the answer to each before the next; runs
-    /// them in their order. Returns the rows of each statement.
+    /// Sends statements together: does not wait for the answer to one statement before it sends
+    /// the next. Runs them in their order. Returns the rows of each statement.
     func query(all statements: [Statement]) async throws -> [Rows] {
         try await self.transaction.query(all: statements)
     }

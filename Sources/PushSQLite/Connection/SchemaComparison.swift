@@ -30,7 +30,8 @@ enum SchemaComparison {
         }
     }
 
-    /// The objects that the migrations with these hashes make. A process computes them only once.
+    /// The objects that each list of migrations makes, by the hashes of the migrations. A process
+    /// computes the objects of a list only once.
     private static let known = Mutex<[[Data]: Set<Object>]>([:])
 
     /// Prevents SQL in the file from calling functions with side effects, and statements from

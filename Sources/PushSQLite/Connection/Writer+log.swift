@@ -73,7 +73,7 @@ extension Writer {
     }
 
     /// Restarts or truncates the log, after it was checkpointed completely. Returns `false` if a
-    /// reader prevents this.
+    /// reader prevents the reset.
     func resetLog(_ mode: Database.CheckpointMode, _ db: Database) throws -> Bool {
         // Since the checkpoint there was no commit, so the reset has nothing to copy, and is
         // short. The reader of reports was opened last, and is held first: if a report is running,

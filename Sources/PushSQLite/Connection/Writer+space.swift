@@ -11,7 +11,7 @@ extension Writer {
     private static let checkInterval = DispatchTimeInterval.seconds(1)
 
     /// Runs `body` on the connection. If a quota of the file system is used up, throws the error
-    /// of a full disk; SQLite itself reports this as a failed write.
+    /// of a full disk; SQLite itself reports a used-up quota as a failed write.
     func onConnection<Value>(_ body: (Database) throws -> Value) throws -> Value {
         try self.connection.exclusively { db in
             do {
@@ -38,9 +38,10 @@ extension Writer {
 
     /// Frees disk space, and checks whether enough of it is free.
     ///
-    /// The steps: a checkpoint, which may need room in the database's file. The truncation of the
-    /// log, which returns the log's room to the file system. The commit of a transaction that
-    /// changes nothing. Finally a request for more room than a usual transaction takes.
+    /// There are four steps. The checkpoint may need room in the database's file. The truncation
+    /// of the log returns the log's room to the file system. Then a transaction that changes
+    /// nothing is committed. Finally, this method requests more room than a usual transaction
+    /// takes.
     ///
     /// Without the truncation, a log that has filled a small disk would keep it full for ever.
     /// SQLite can use the log's room again, but the file system does not report it as free.

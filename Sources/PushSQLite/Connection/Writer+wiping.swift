@@ -29,7 +29,7 @@ extension Writer {
         if isFirst { self.wipeLater(Self.wipeAfter) }
     }
 
-    /// Wipes all erased data. Returns `false` if a reader prevents this; the wipe then happens
+    /// Wipes all erased data. Returns `false` if a reader prevents the wipe, which then happens
     /// later.
     func wipeNow() async throws -> Bool {
         try await withCheckedThrowingContinuation { continuation in
@@ -37,8 +37,8 @@ extension Writer {
         }
     }
 
-    /// Wipes erased data that the last process may have left. If another process is reading, this
-    /// happens later.
+    /// Wipes erased data that the last process may have left. If another process is reading, the
+    /// wipe happens later.
     ///
     /// The numbers of some pages are in the log. The other pages certainly contain no erased data
     /// if the last process has closed the database, and nobody has written to the file since.
@@ -111,7 +111,7 @@ extension Writer {
     }
 
     /// Checkpoints the log, wipes the pages, and truncates the log. Returns `false` if a reader
-    /// prevents this.
+    /// prevents one of these steps.
     func wipe() throws -> Bool {
         try self.onConnection { db in
             guard try self.checkpoint(db) != nil else { return false }

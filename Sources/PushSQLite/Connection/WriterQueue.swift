@@ -37,8 +37,8 @@ struct WriterQueue<Job> {
     private var urgent: [Entry] = []
     private var housekeeping: [Entry] = []
     private(set) var bytes = 0
-    /// Whether the last turn was of urgent jobs, and whether the last other turn was of receipts.
-    /// After urgent jobs, receipts and housekeeping take turns.
+    /// Whether the writer last ran urgent jobs, and whether it ran receipts when it last ran other
+    /// work. After urgent jobs, receipts and housekeeping take turns.
     private var wasUrgent = false
     private var wereReceipts = false
 
@@ -67,8 +67,8 @@ struct WriterQueue<Job> {
     /// Decides what the writer does next; `nil` if there is nothing to do.
     mutating func next(hasReceipts: Bool, now: ContinuousClock.Instant) -> Turn? {
         let hasOthers = hasReceipts || !self.housekeeping.isEmpty
-        // Urgent jobs alternate with other work. So neither waits until no more work of the other
-        // kind comes.
+        // Urgent jobs alternate with other work. So neither kind waits until no more work of the
+        // other kind comes.
         if !self.urgent.isEmpty, !self.wasUrgent || !hasOthers {
             self.wasUrgent = true
             return self.take(\.urgent, min(self.batch, self.urgent.count), now)

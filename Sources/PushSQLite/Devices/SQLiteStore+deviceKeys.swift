@@ -29,7 +29,7 @@ extension SQLiteStore {
                 numbers.formUnion(next.page.devices.map(\.number))
                 isLast = next.isLast
                 // The limit is checked after each page: a page of users may have more devices than
-                // rows.
+                // users.
                 guard numbers.count <= limit else { return nil }
             }
             let request: SQL = """

@@ -119,7 +119,7 @@ extension SQLiteStore {
                 "select u.id, u.name from device d join user u on u.id = d.user_id where d.id = \(id.description)"
             ) { try sealing.username($0.data(1), ofUser: $0.integer(0)) }
             guard let owner else { return nil }
-            // A trigger then cancels the device's queued pushes.
+            // This statement runs a trigger, which cancels the device's queued pushes.
             try db.run("delete from device where id = \(id.description)")
             writer.recordErasure()
             return owner

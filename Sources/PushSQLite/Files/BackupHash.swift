@@ -13,7 +13,8 @@ enum BackupHash {
     private static let codeLength = SHA256.byteCount
     private static let pieceLength = 1 << 20
 
-    /// The length in bytes of the mark, the key's number (four bytes) and the keyed hash.
+    /// The length in bytes of the mark (a fixed text), the key's number (four bytes) and the keyed
+    /// hash together.
     private static var length: Int { mark.count + 4 + codeLength }
 
     /// Appends the hash to a file that does not have one, and syncs the file. Throws `StoreError`.

@@ -15,7 +15,8 @@ struct FileSpace: Sendable, Equatable {
         (self.pages, self.free, self.canShrink) = (pages, free, canShrink)
     }
 
-    /// Reads these numbers as the connection sees them, including the log. Throws `DatabaseError`.
+    /// Reads the numbers of pages as the connection sees them, including pages in the log. Throws
+    /// `DatabaseError`.
     init(_ db: Database) throws {
         self.init(
             pages: try Self.value("page_count", db),
@@ -45,7 +46,7 @@ struct FileSpace: Sendable, Equatable {
 
 extension FileSpace {
     /// The maximum size in bytes of an older database that is rewritten at the start, so that its
-    /// file can become shorter. This takes about a second.
+    /// file can become shorter. The rewriting takes about a second.
     static let rewritten = 64 << 20
 
     /// Makes it possible to shorten the file later, if SQLite has not begun to write the file. An

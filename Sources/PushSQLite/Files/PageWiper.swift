@@ -123,8 +123,8 @@ final class PageWiper: Sendable {
         return !isDone
     }
 
-    /// The bytes of the file, which are read through the open descriptor: closing another one
-    /// would drop SQLite's locks.
+    /// The bytes of the file, which are read through the open descriptor: closing another
+    /// descriptor would drop SQLite's locks.
     func contents() throws(StoreError) -> Data {
         guard let descriptor = self.state.withLock({ $0.descriptor }) else {
             throw .broken(reason: StoreError.closedReason)

@@ -14,7 +14,7 @@ final class SyncTimes: Sendable {
     var all: StoreReport.Syncs { self.times.withLock { $0 } }
 
     /// Measures the connection's syncs until it is closed. The connection must already have opened
-    /// its log: a read does this.
+    /// its log: its first read opens the log.
     func watch(_ db: Database) {
         for file in [\StoreReport.Syncs.log, \.database] {
             // The file keeps this object until it is closed, perhaps after the writer has ended.

@@ -80,8 +80,8 @@ extension SQLiteStore {
         }
         guard result.unreadable == 0 else { return result }
         result.unused = try await self.writer.write(.housekeeping) { db in
-            // If the keyring was replaced during this pass, this pass deletes no key; the pass for
-            // the new keyring does.
+            // If the keyring was replaced during this pass of `rewrap`, this pass deletes no keys;
+            // the pass for the new keyring deletes them.
             guard self.exchanges.load(ordering: .relaxed) == exchange else { return [] }
             for number in others {
                 try db.run("delete from data_key where number = \(Int64(number))")

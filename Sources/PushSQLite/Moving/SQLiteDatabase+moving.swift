@@ -37,8 +37,8 @@ struct MovedTo: Sendable {
         (self.place, self.at) = (place, at)
     }
 
-    /// Reads the mark. `nil` if there is no mark, or no table for it, as in a database of an older
-    /// version.
+    /// Reads the row that marks the database as moved. `nil` if there is no such row, or no table
+    /// for it, as in a database of an older version.
     init?(_ db: Database) throws {
         let table = "select 1 from sqlite_schema where type = 'table' and name = 'moved'"
         guard try db.first(prepared: table, decode: { _ in true }) == true else { return nil }

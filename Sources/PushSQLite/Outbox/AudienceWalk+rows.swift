@@ -7,7 +7,7 @@ extension AudienceWalk {
     /// Reads the next rows, at most `page`, and moves past them.
     ///
     /// Returns the audience's devices and users among these rows. Also returns whether this was
-    /// the last page. If the rows are users, they may have more devices than rows.
+    /// the last page. If the rows are users, these users may have more devices than `page`.
     mutating func take(
         _ page: Int,
         of audience: HashedAudience,
@@ -17,8 +17,8 @@ extension AudienceWalk {
         let branch = audience.branches[self.branch]
         let (found, end): (AudiencePage, Int64?)
         if case .devicesWith(let tag) = branch, audience.isOneTag {
-            // Nearly all posts take this way: one statement that is compiled once, instead of
-            // two statements, one of them built each time.
+            // Nearly all posts take this fast path. It needs one statement, which is compiled
+            // once; the other path needs two, one of which is built each time.
             (found, end) = try Self.page(ofTag: tag, after: self.cursor, page, db)
         } else {
             end = try branch.end(db, from: self.cursor, page: page)

@@ -82,7 +82,8 @@ extension SQLiteStore {
         ) { try RunningBroadcast($0) }
     }
 
-    /// Inserts the row of a fan-out, with the position at which the walk continues.
+    /// Inserts the row of a fan-out, with the position at which the walk over the audience
+    /// continues.
     private static func insertFanout(
         _ db: Database,
         of target: PushTarget,

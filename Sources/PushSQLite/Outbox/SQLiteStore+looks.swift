@@ -17,8 +17,8 @@ extension SQLiteStore {
     ) async throws -> Bool {
         let pusher = self.pusher
         if pusher.looks.isEmpty || orders.isEmpty { return false }
-        // There may be many looks that are not urgent, for example when a broadcast expires. These
-        // looks must not delay posts.
+        // There may be many looks (pushes that tell a device to sync) that are not urgent, for
+        // example when a broadcast expires. These looks must not delay posts.
         let lane: WriterLane = orders.contains(where: \.isUrgent) ? .delivery : .housekeeping
         return try await self.writer.write(lane) { db in
             var count = 0
@@ -96,7 +96,8 @@ extension SQLiteStore {
         let lane: String
         let last: Int64?
         let dueAt: Date?
-        /// The state of the last look's push; `nil` if that push was deleted.
+        /// The state of the push that last told the device to sync; `nil` if that push was
+        /// deleted.
         let state: String?
 
         init(_ row: borrowing DirectRow) {
@@ -121,8 +122,8 @@ extension SQLiteStore {
         )
     }
 
-    /// Inserts the notification of a look. This notification has no sender, so it counts towards
-    /// nobody's storage.
+    /// Inserts the notification of a look (a push that tells a device to sync). This notification
+    /// has no sender, so it counts towards nobody's storage.
     private static func insertLook(
         _ order: LookOrder,
         _ pusher: Pusher,
@@ -171,9 +172,9 @@ extension SQLiteStore {
         if let lane { pusher.notes.count(.cancelled, lane: lane) }
     }
 
-    /// Deletes a look that has ended. A look that is being sent expires now, so that the next
-    /// cleanup deletes it. Otherwise the looks of a stream that nobody reads would fill the
-    /// database.
+    /// Deletes a look (a push that tells a device to sync) that has ended. A look that is being
+    /// sent expires now, so that the next cleanup deletes it. Otherwise the looks of a stream that
+    /// nobody reads would fill the database.
     private static func deleteEnded(_ push: DuePush, _ db: Database, now: Date) throws {
         try db.run(
             """

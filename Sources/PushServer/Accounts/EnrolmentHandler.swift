@@ -84,8 +84,8 @@ struct EnrolmentHandler: Handler {
         )
         let expiresAt = now + TimeInterval(self.lifetime.components.seconds)
         var enrolment: Enrolment?
-        // This read without a write comes first, because it is cheap: a stranger's wrong guess
-        // then does not enter the writer's queue.
+        // This cheap read comes before the write, so that a stranger's wrong guess does not enter
+        // the writer's queue.
         if let code = EnrolmentCode(text), try await context.reader.hasEnrolment(code.fingerprint, now: now) {
             enrolment = try await self.store.redeemEnrolment(code.fingerprint, expiresAt: expiresAt, now: now) {
                 let actor = AuditRecord.Actor(name: $0, token: nil, client: client.client, request: client.request)

@@ -31,9 +31,9 @@ struct SessionHandler: Handler {
     ///
     /// A request with a token of this server cannot begin a session, or sessions could be extended
     /// for ever. A token of the configured issuer can begin a session if the configuration allows
-    /// that; the session then has no more scopes than that token. If a certificate or a proxy has
-    /// identified the caller, the new token is valid only in requests whose caller is identified
-    /// in that way, too.
+    /// such sessions; the session then has no more scopes than that token. If a certificate or a
+    /// proxy has identified the caller, the new token is valid only in requests whose caller is
+    /// identified in that way, too.
     private func beginSession(_ context: RequestContext) async throws -> Response {
         guard try context.token == nil else {
             throw Problem(.forbidden, "a session starts with the password; a token cannot start one")
@@ -50,7 +50,8 @@ struct SessionHandler: Handler {
             role: user.role,
             usual: isForPage ? min(self.lifetime, Self.pageLifetime) : self.lifetime,
             maximum: self.lifetime,
-            // Without `manage`, the page's user would need the password for many actions.
+            // The console's page gets all scopes of the role: without `manage`, the page's user
+            // would need the password for many actions.
             scopes: (isForPage ? user.role.scopes : user.role.usualScopes).intersection(issued?.scopes ?? .all)
         )
         guard order.scopes.isSubset(of: issued?.scopes ?? .all) else {

@@ -66,7 +66,8 @@ struct TokenHandler: Handler {
         )
     }
 
-    /// Lists tokens by prefix, a page at a time; a cursor is the last prefix of the page before.
+    /// Lists tokens in the order of their prefixes, a page at a time. A cursor is the last prefix
+    /// of the previous page.
     private func listTokens(_ context: RequestContext) async throws -> Response {
         let query = try Query(context.request.head.query)
         let user = try query["user"].map { text in

@@ -7,9 +7,8 @@ struct TokenOrder {
     let scopes: Scopes
     let lifetime: Duration
 
-    /// Reads a request's body. Without a lifetime in the body, the lifetime is `usual`. Without
-    /// scopes in the body, the scopes are `scopes`; if `scopes` is `nil`, they are the role's
-    /// usual scopes.
+    /// Reads a request's body. If the body has no lifetime, the lifetime is `usual`. If it has no
+    /// scopes, the scopes are `scopes` or, if `scopes` is `nil`, the role's usual scopes.
     ///
     /// Throws an `invalid-member` problem for a scope that the role cannot have, or a lifetime
     /// beyond the maximum.

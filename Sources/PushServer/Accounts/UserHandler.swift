@@ -4,7 +4,7 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Manages users while the daemon runs: no other process can do so then.
+/// Manages users while the daemon runs. During this time, no other process can manage users.
 struct UserHandler: Handler {
     let store: any AccountStore
     let reports: ReportReader
@@ -82,7 +82,7 @@ struct UserHandler: Handler {
         )
     }
 
-    /// Lists users, a page at a time; a cursor is the last name of the page before.
+    /// Lists users, a page at a time. A cursor is the last user name of the previous page.
     private func listUsers(_ context: RequestContext) async throws -> Response {
         let query = try Query(context.request.head.query)
         let apps = self.scope.limit(of: try context.user)

@@ -2,10 +2,11 @@ internal import PushAPI
 package import PushCore
 package import PushStore
 
-/// A user as one line of an export or import: a JSON object with the names of the API.
+/// A user as one line of an export or import: a JSON object whose members have the same names as
+/// in the API.
 ///
 /// A member that a line leaves out keeps its value in an existing user, and gets the default in a
-/// new one.
+/// new user.
 package struct UserLine: Sendable, Hashable {
     /// The longest line, in bytes.
     package static let maximumLength = 65_536
@@ -80,8 +81,8 @@ package struct UserLine: Sendable, Hashable {
         self.isDisabled = try Self.bool("Disabled", of: values)
         self.requiresEncryption = try Self.bool("RequiresEncryption", of: values)
         if let value = values["PasswordHash"] {
-            // No password matches an unreadable hash. If the import took this hash, the user could
-            // not sign in, and nothing would say why.
+            // No password matches an unreadable hash. If the import accepted such a hash, the user
+            // could not sign in, and nothing would say why.
             guard let hash = value.text.map(PasswordHash.init(phc:)), hash.parameters != nil, !hash.isNone else {
                 throw UserLineError("PasswordHash must be Argon2id in the PHC string format, as an export has it")
             }

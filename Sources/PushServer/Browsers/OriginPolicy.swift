@@ -2,15 +2,15 @@ internal import HTTPTypes
 internal import PushAPI
 internal import SocketHTTP
 
-/// Decides which pages may send requests from a browser, with its stored credentials: pages of the
-/// server's own origin and of the configured origins. It refuses requests of other pages. Other
-/// pages cannot read any answer either.
+/// Decides which pages in a browser may send requests with the browser's stored credentials: pages
+/// of the server's own origin and of the configured origins. It refuses requests of other pages.
+/// Other pages cannot read any answer either.
 ///
 /// Clients other than browsers send neither `Origin` nor `Sec-Fetch-Site`; the policy does not
 /// affect these clients.
 struct OriginPolicy: Sendable {
-    /// For each allowed origin, by the value of `Origin`: the response fields that let the
-    /// origin's pages read an answer.
+    /// The response fields that let pages of an allowed origin read an answer, by the value of
+    /// `Origin`.
     private let readable: [String: ResponseFields]
     /// The response fields for requests whose `Origin` is missing or not allowed: only `Vary`,
     /// which tells caches that answers differ by `Origin`. `nil` if no origin is allowed.

@@ -12,7 +12,7 @@ package struct Daemon: Sendable {
     /// The lanes of this server's senders (a lane is the queue of pushes to one provider), each
     /// with its pause; the pause is `nil` for a lane that is not paused.
     package let pauses: @Sendable () -> [Lane: Pause?]
-    /// Ends the pause of a lane, if it is paused, so that its pushes are sent at once.
+    /// Ends the pause of a lane, if the lane is paused, so that its pushes are sent at once.
     package let retry: @Sendable (Lane) -> Void
     /// Reads the keyring's file again, and encrypts with the file's first key from now on. The
     /// argument is the actor for the audit. If the old keyring stays in use, returns the reason.
@@ -51,7 +51,7 @@ extension [Lane: Pause?] {
     /// server, and `platforms` must have all platforms with a sender.
     ///
     /// If the configuration no longer names a host or an environment, the dictionary lacks its
-    /// lane, and no sender serves it. If the dictionary has no lane at all of a platform, this
+    /// lane, and no sender serves it. If the dictionary has no lane at all of a platform, each
     /// lane of the platform counts as served: a command without a server knows no lanes, nor does
     /// a server whose delivery has not begun.
     func hasSender(for lane: Lane, among platforms: Set<String>) -> Bool {

@@ -62,7 +62,7 @@ struct StatusHandler: Handler {
     }
 
     /// The lanes (a lane is the queue of pushes to one provider) as JSON, sorted by name: those of
-    /// this server's senders, and all others that have ever had pushes.
+    /// this server's senders, and all other lanes that have ever had pushes.
     private func lanes(_ context: RequestContext) async throws -> [JSONValue] {
         let pauses = self.daemon.pauses()
         let tallies = try await context.reader.tallies()
@@ -97,7 +97,7 @@ struct StatusHandler: Handler {
 
 extension StoreReader {
     /// The number of seconds since the lane's oldest waiting push became due. A push waits until a
-    /// server has begun to send it. 0 if none waits.
+    /// server has begun to send it. 0 if no push waits.
     func overdue(of lane: Lane, now: Date) async throws -> TimeInterval {
         try await self.greatestAge(now: now) { queue in try await self.nextDue(in: lane, queue) }
     }

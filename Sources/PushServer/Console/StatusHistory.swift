@@ -28,8 +28,8 @@ package final class StatusHistory: Sendable {
     }
 
     private struct State {
-        /// The sums since the start, as they were last read; `nil` before they are read for the
-        /// first time.
+        /// The sums since the server's start, as they were last read; `nil` before they are read
+        /// for the first time.
         var sums: Step?
         /// The number of the last step; steps are numbered from 1970 on. `steps` has the steps by
         /// their numbers.
@@ -63,7 +63,7 @@ package final class StatusHistory: Sendable {
         }
     }
 
-    /// Records the changes since the sums were last read as the step that ends now.
+    /// Records, as the step that ends now, the changes since the sums were last read.
     func record(_ tallies: some Sequence<Tally>, at now: Date) {
         var sums = Step(
             posted: self.posted.load(ordering: .relaxed),

@@ -66,7 +66,8 @@ struct DeviceAdministrationHandler: Handler {
 }
 
 extension DevicePlace {
-    /// Reads milliseconds since 1970 and the device's number, with a dot in between.
+    /// Reads a cursor: milliseconds since 1970 and the device's internal number, with a dot in
+    /// between.
     fileprivate init?(cursor: String) {
         let parts = cursor.split(separator: ".", omittingEmptySubsequences: false)
         // Milliseconds below 2^53 are exact in a `Date`.

@@ -7,7 +7,7 @@ internal import SocketHTTP
 
 /// Stores and lists the public keys of devices for end-to-end encryption. The server stores the
 /// keys as texts, and does not check whose keys they are. Devices approve each other's keys, and
-/// senders remember the keys that they have seen, and refuse others.
+/// senders remember the keys that they have seen, and refuse other keys.
 struct DeviceKeyHandler: Handler {
     let store: any DeviceStore & NotificationStore
     let accounts: AccountIDs

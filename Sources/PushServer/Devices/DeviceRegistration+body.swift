@@ -77,8 +77,8 @@ extension DeviceRegistration {
         case .text:
             return try self.handle(try body.requiredString("Handle"))
         case .registrationID:
-            // The handle that the request has for such a device is ignored, but must be a string
-            // if present.
+            // The platform uses the registration id as handle. The request's own handle is
+            // ignored, but must be a string if present.
             _ = try body.string("Handle")
             return try self.handle(id.description)
         case .object(let canonical):

@@ -84,13 +84,14 @@ struct DeviceTestHandler: Handler {
         return cause == .paused && !user.role.seesAll ? "the provider accepts no pushes now" : text
     }
 
-    /// The answer; `nil` as long as the provider may still answer.
+    /// The state of the test's push for the answer, and the reason; `nil` as long as the provider
+    /// may still answer.
     private static func answer(to entry: DeliveryEntry?, isLate: Bool) -> (state: String, reason: String?)? {
         switch entry?.state {
         case .accepted, .fetched, .read: ("accepted", nil)
         case .failed, .expired, .cancelled: ("failed", entry?.reason)
         case .queued where entry?.reason != nil: ("queued", entry?.reason)
-        // There is no entry: the device was unregistered meanwhile.
+        // The device no longer has a push of this notification: it was unregistered meanwhile.
         case nil: ("failed", "the device is no longer registered")
         case .queued, .sending: isLate ? ("queued", "the provider has not answered yet") : nil
         }

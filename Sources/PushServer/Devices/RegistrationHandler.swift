@@ -92,7 +92,8 @@ struct RegistrationHandler: Handler {
         }
     }
 
-    /// Returns `nil` if the notification with the confirmation's code has an id that is in use.
+    /// Returns `nil` if the id of the notification that carries the confirmation's code is already
+    /// in use.
     private func register(
         _ registration: DeviceRegistration,
         as id: RegistrationID,
@@ -161,7 +162,8 @@ struct RegistrationHandler: Handler {
     private func unregister(_ context: RequestContext) async throws -> Response {
         let id = try self.registrationID(context)
         let record = try context.record(.unregisterDevice, of: id.description)
-        // The answer is also the same if the registration is missing or belongs to another user.
+        // The client gets this answer even if the registration is missing or belongs to another
+        // user.
         _ = try await self.store.unregister(id, ofUser: context.user.id, by: record)
         return .empty
     }

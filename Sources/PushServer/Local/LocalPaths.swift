@@ -1,7 +1,7 @@
 /// The paths that only the local admin socket has; the socket also has the paths of the API for
 /// administrators.
 package enum LocalPaths {
-    /// Shows that the daemon runs, and the number of its process.
+    /// Shows that the daemon runs, and the id of its process.
     package static let daemon = "/local/daemon"
     /// Exports and imports users as lines.
     package static let users = "/local/users"

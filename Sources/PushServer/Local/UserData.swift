@@ -100,7 +100,7 @@ struct UserData: Sendable {
 
     /// The entry as an element of the document; `nil` if neither the actor nor the subject of the
     /// entry is the user. If the subject is another user, the element shows the action only; if
-    /// the actor is another user, it shows no actor.
+    /// the actor is another user, the element shows no actor.
     func element(_ entry: AuditEntry) -> [UInt8]? {
         let isActor = Username(entry.actor) == self.name
         let isSubject = self.isSubject(of: entry)

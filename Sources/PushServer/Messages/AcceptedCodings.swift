@@ -15,8 +15,8 @@ struct AcceptedCodings: Sendable, Hashable {
             weights[coding] = weight
         }
         let gzip = weights["gzip"] ?? weights["x-gzip"] ?? weights["*"] ?? 0
-        // A client that does not list `identity` accepts it, but has not asked for it, so its
-        // weight is 0 here.
+        // A client that does not list `identity` accepts this coding, but has not asked for it, so
+        // the coding's weight is 0 here.
         self.prefersGzip = gzip > 0 && gzip >= weights["identity"] ?? 0
     }
 

@@ -8,8 +8,8 @@ internal import PushStore
 struct EntityTag: Hashable, Sendable, CustomStringConvertible {
     let description: String
 
-    /// The entity tag of the same state in another content coding; each coding needs a tag of its
-    /// own (RFC 9110 section 8.8.3.3).
+    /// The entity tag of the state that this tag names, in another content coding; each coding
+    /// needs a tag of its own (RFC 9110 section 8.8.3.3).
     func suffixed(_ suffix: String) -> EntityTag {
         EntityTag(description: "\(self.description.dropLast())\(suffix)\"")
     }
@@ -120,7 +120,7 @@ struct EntityTagMaker: Sendable {
             withUnsafeBytes(of: message) { hash.update(bufferPointer: $0) }
             page.entries.map(\.change).withUnsafeBytes { hash.update(bufferPointer: $0) }
             if let cursor { hash.update(data: Array(cursor.utf8)) }
-            // No cursor contains `=`, so it marks the beginning of the device key.
+            // No cursor contains `=`, so `=` marks the beginning of the device key.
             if let deviceKey { hash.update(data: [UInt8(ascii: "=")] + deviceKey) }
         }
         return Self.tag(of: code)

@@ -59,7 +59,7 @@ extension [UInt8] {
         return fixed + Self.digits(of: id) + read + payload + storage.end.utf8CodeUnitCount
     }
 
-    /// The index at which the payload of an item begins, if it shows one.
+    /// The index at which the payload begins in an item that shows its payload.
     static func payloadStart(ofItem id: NotificationID) -> Int {
         #"{"Id":"#.utf8.count + Self.digits(of: id) + #","Payload":"#.utf8.count
     }

@@ -11,7 +11,7 @@ internal import SocketHTTP
 /// in between.
 struct BatchHandler: Handler {
     /// The number of batches that are processed concurrently: while one batch waits for a commit,
-    /// the other one is read and encrypted.
+    /// the other batch is read and encrypted.
     private static let workers = 2
 
     static let members = ["Notifications"]

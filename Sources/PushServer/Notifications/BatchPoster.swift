@@ -19,8 +19,8 @@ struct BatchPoster: Sendable {
     let failures: FailureReport
     let reports: ReportReader
 
-    /// The parts of the batch's request that the worker needs: it processes the batch apart from
-    /// the event loop.
+    /// The parts of the batch's request for the worker, which processes the batch apart from the
+    /// event loop.
     struct Origin: Sendable {
         let user: User
         let quota: CallerQuota?
@@ -55,8 +55,8 @@ struct BatchPoster: Sendable {
     /// Stores the notifications of the body; returns the body of the answer. Throws a problem if
     /// the batch is refused as a whole; in that case nothing of the batch is stored.
     ///
-    /// While the store commits one portion, the next one is read and encrypted, and the outcomes
-    /// of the previous one are written.
+    /// While the store commits one portion, the next portion is read and encrypted, and the
+    /// outcomes of the previous portion are written.
     func post(_ body: [UInt8], of origin: Origin) async throws -> [UInt8] {
         let batch = origin.key.map { self.idempotency.request($0, body: body) }
         if let batch { try self.idempotency.begin(batch) }
@@ -136,14 +136,15 @@ struct BatchPoster: Sendable {
         besides ids: Set<NotificationID>
     ) throws -> Draft {
         if let most = [origin.quota, origin.changes].compactMap({ $0?.most }).min(), number >= most {
-            // A repeated batch pays for its elements again, so it would never get to this one.
+            // A repeated batch pays for all its elements again, so the quota would never reach
+            // this element.
             throw Problem(
                 .invalidMember,
                 "Notifications has more elements than the \(most) that the quota admits at once; send this one in another request"
             )
         }
         // When the request was admitted, the caller's quota was charged for the first element, so
-        // only the others are charged here.
+        // only the other elements are charged here.
         if number > 0, let quota = origin.quota?.take(now: origin.now), quota.isExceeded {
             throw Problem(.rateLimited, "the next request is available in \(quota.seconds) seconds")
         }
@@ -168,8 +169,8 @@ struct BatchPoster: Sendable {
     }
 
     /// Makes the post of an element. The ids in one transaction are close to each other, and far
-    /// from the ids in other transactions: batches store so many notifications that ids of the
-    /// same moment would often be equal.
+    /// from the ids in other transactions: batches store so many notifications that some of their
+    /// ids would often be equal if all belonged to the same moment.
     private func newPost(
         _ order: NotificationOrder,
         _ payload: [UInt8],
@@ -289,7 +290,7 @@ struct BatchPoster: Sendable {
 }
 
 extension StoreError {
-    /// Whether all other writes would fail for the same reason.
+    /// Whether this error would also make all other writes fail.
     fileprivate var concernsAll: Bool {
         switch self {
         case .busy, .full, .broken, .unavailable, .unknownOutcome: true

@@ -78,7 +78,7 @@ final class BodyCache: Sendable {
         return body
     }
 
-    /// Evicts the entries that the call before this one has already found.
+    /// Evicts the entries that the previous call of this function has already found.
     func evictOld() {
         for loop in self.loops {
             loop.slots.withLock { slots in

@@ -29,8 +29,8 @@ struct DeletionHandler: Handler {
     /// the notification.
     enum Deletion: Hashable {
         case recallAsSender
-        /// Cancels only the pushes that are not sent yet. Every sender of a notification may do
-        /// so.
+        /// Cancels only the pushes that are not sent yet. Every sender of a notification may
+        /// cancel these pushes.
         case cancelAsSender
         case dismiss
         case recallAsAdministrator
@@ -68,8 +68,8 @@ struct DeletionHandler: Handler {
         throw Problem(.notFound)
     }
 
-    /// If the user is a recipient: the notification's present read mark, for which the request's
-    /// preconditions hold. `nil` for all other users.
+    /// The notification's present read mark, if the user is a recipient and the request's
+    /// preconditions hold for this mark. `nil` for users who are no recipients.
     ///
     /// Throws a `precondition-failed` problem if the preconditions do not hold. If the user cannot
     /// delete the notification, the caller of this function reports it as not found.

@@ -5,9 +5,8 @@ internal import Synchronization
 
 /// Counts a notification's pushes by state, and caches a count that took long.
 final class DeliveryCounts: Sendable {
-    /// The largest number of pushes that one step of a count counts. Because of the steps, no
-    /// other report and no write waits until a long count has ended. The count of a notification
-    /// with fewer pushes is not cached.
+    /// The largest number of pushes that one step counts. Counting in steps lets other reports and
+    /// writes run between the steps. The count of a notification with fewer pushes is not cached.
     static let countedAtOnce = 10_000
     static let kept: TimeInterval = 10
 
@@ -25,7 +24,8 @@ final class DeliveryCounts: Sendable {
     }
 
     private let long = Mutex(BoundedTable<NotificationID, Count>(limit: 256))
-    /// The longest time that a count is cached, in seconds for each step that it took.
+    /// How long a count is cached: this number of seconds for each step that it took, up to
+    /// `kept`.
     private let keptForStep: TimeInterval
 
     init(keptForStep: TimeInterval = .infinity) {

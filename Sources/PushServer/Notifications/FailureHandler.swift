@@ -65,7 +65,7 @@ struct FailureHandler: Handler {
 private struct FailureFilter: Sendable {
     private let app: AppName?
     private let user: Username?
-    /// `nil`: the pushes of all apps.
+    /// The apps whose pushes the list may show; `nil` for all apps.
     private let apps: Set<AppName>?
 
     init(_ query: Query, within apps: Set<AppName>?) throws(Problem) {
@@ -96,8 +96,8 @@ private struct FailureFilter: Sendable {
 }
 
 extension FailurePlace {
-    /// Reads milliseconds since 1970, the notification and the device's number, with dots in
-    /// between.
+    /// Reads a cursor: milliseconds since 1970, the notification's id and the device's internal
+    /// number, with dots in between.
     fileprivate init?(cursor: String) {
         let parts = cursor.split(separator: ".", omittingEmptySubsequences: false).map { Int64($0) }
         // Milliseconds below 2^53 are exact in a `Date`.

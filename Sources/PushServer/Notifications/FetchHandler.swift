@@ -30,8 +30,8 @@ final class FetchHandler: Handler {
         [Route(.get, "\(Paths.notifications)/{id}", .atLeast(.device, .fetch), query: ["key"], step: self.fetch)]
     }
 
-    /// Reads the notification in the way that costs least with this store: at once, together with
-    /// other fetches, or by work that waits.
+    /// Reads the notification in the cheapest way that the store offers: at once, together with
+    /// other fetches, or in a task that waits.
     private func fetch(_ context: RequestContext) throws -> Step {
         let id = try self.visible.id(in: context)
         let caller = try context.known
@@ -55,8 +55,8 @@ final class FetchHandler: Handler {
         }
     }
 
-    /// The answer with a notification. Throws a `not-found` problem if it is missing or the user
-    /// may not see it.
+    /// The answer with a notification. Throws a `not-found` problem if the notification is missing
+    /// or the user may not see it.
     private func answer(
         _ id: NotificationID,
         _ found: StoredNotification?,

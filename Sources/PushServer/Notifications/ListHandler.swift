@@ -212,7 +212,7 @@ struct ListHandler: Handler {
                 ? EntityTag(description: "\"\(cursor ?? "")\"")
                 : self.tags.tag(of: page, cursor: cursor, for: user, deviceKey: request.key),
             // If further pages follow, the time is unknown: an entry of a later page may have been
-            // on this page before, and the server does not know when that ended.
+            // on this page before, and the server does not know when the entry left this page.
             changedAt: page.hasMore ? nil : max(page.changedAt, page.removedAt ?? self.startedAt, self.startedAt),
             prefersGzip: request.prefersGzip,
             now: request.now

@@ -24,7 +24,8 @@ struct NotificationOrder {
     let collapseKey: String?
     let isStoredByClients: Bool
     let isReadOnce: Bool
-    /// `nil`: pushes show the fixed alert text of the provider's configuration.
+    /// The requested alert; `nil`: pushes show the fixed alert text of the provider's
+    /// configuration.
     let alert: AlertOrder?
 
     /// The order of a request in one of the short forms: a text to one user, on one platform or on
@@ -103,9 +104,9 @@ struct NotificationOrder {
         return payload
     }
 
-    /// The length of the payload as one device gets it: an end-to-end payload then has one wrapped
-    /// key only. Throws a problem if the app requires end-to-end encryption, or the payload is a
-    /// malformed end-to-end payload.
+    /// The length of the payload as one device gets it: an end-to-end payload for one device has
+    /// one wrapped key only. Throws a problem if the app requires end-to-end encryption, or the
+    /// payload is a malformed end-to-end payload.
     private func lengthForOneDevice(_ payload: [UInt8], _ settings: ServerSettings) throws(Problem) -> Int {
         guard EndToEndPayload.isClaimed(by: payload) else {
             if settings.endToEndApps.contains(self.audience.app) {

@@ -61,8 +61,8 @@ struct NotificationPoster: Sendable {
         _ record: (NotificationID) throws -> AuditRecord
     ) throws -> NewNotification {
         let id = self.drawID(at: moment ?? now, besides: taken)
-        // A time in the past means that the notification is sent now, also if the request is
-        // repeated.
+        // If the time is in the past, the notification is sent now. So a client may repeat a
+        // request after its `SendAt`.
         let sendAt = order.sendAt.flatMap { $0 > now ? $0 : nil }
         let expiresAt = (sendAt ?? now) + TimeInterval(order.lifetime.components.seconds)
         let (vault, until) = (
@@ -110,8 +110,8 @@ struct NotificationPoster: Sendable {
         return outcomes
     }
 
-    /// The answer to the sender; `nil` if the notification's id is in use, so that it needs
-    /// another id. Throws a problem if the store has refused the notification.
+    /// The answer to the sender; `nil` if the notification's id is in use, so that the
+    /// notification needs another id. Throws a problem if the store has refused the notification.
     func sent(
         _ order: NotificationOrder,
         as notification: NewNotification,

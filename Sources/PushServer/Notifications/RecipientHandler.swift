@@ -18,8 +18,8 @@ struct RecipientHandler: Handler {
         return [Route(.get, path, access, query: ["cursor", "limit"]) { try await self.listRecipients($0) }]
     }
 
-    /// Lists recipients in the order of their numbers, a page at a time; a cursor is the last
-    /// number of the page before.
+    /// Lists recipients in the order of their users' numbers, a page at a time. A cursor is the
+    /// last number on the previous page.
     private func listRecipients(_ context: RequestContext) async throws -> Response {
         let query = try Query(context.request.head.query)
         let limit = try query.limit

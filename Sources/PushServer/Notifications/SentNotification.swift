@@ -6,8 +6,8 @@ internal import PushStore
 /// The answer to a notification in its full form: the options that apply to the notification, and
 /// how many users and devices it reaches.
 ///
-/// The options come from the request. The store keeps the other values for a request with an
-/// `Idempotency-Key`. So a repeated request gets the same answer, byte for byte.
+/// The options come from the request. For a request with an `Idempotency-Key`, the store keeps the
+/// id and the reach. So a repeated request gets the same answer, byte for byte.
 struct SentNotification {
     let order: NotificationOrder
     let id: NotificationID

@@ -52,7 +52,7 @@ struct VisibleNotifications: Sendable {
     }
 
     /// Returns `found`, the notification that the store has found. Throws a `not-found` problem if
-    /// it is `nil`, or the user may not use the notification's app.
+    /// `found` is `nil`, or the user may not use the notification's app.
     func visible(_ found: StoredNotification?, to user: User) throws(Problem) -> StoredNotification {
         guard let found, user.mayUse(found.app) else { throw Problem(.notFound) }
         return found
@@ -70,7 +70,7 @@ struct VisibleNotifications: Sendable {
             account: context.caller?.account,
             maxAge: self.maxAge,
             now: context.now,
-            // Most requests have no query, and then nothing is parsed.
+            // Most requests have no query, so for them nothing is parsed.
             deviceKey: try context.request.head.query.map { query throws(Problem) in
                 EndToEndPayload.deviceKey(try Query(query)["key"])
             } ?? nil

@@ -48,8 +48,8 @@ struct AuditFilter: Sendable {
         let fields = [
             entry.action, entry.subject, entry.detail, entry.actor, entry.token, entry.client, entry.request,
         ]
-        // The fields are joined by line breaks. No word contains one, so a match never spans two
-        // fields.
+        // The fields are joined by line breaks. No word contains a line break, so a match never
+        // spans two fields.
         let text = Array(fields.joined(separator: "\n").lowercased().utf8)
         return self.words.allSatisfy { Self.find($0, in: text) }
     }

@@ -57,7 +57,7 @@ struct AuditHandler: Handler {
         )
     }
 
-    /// The entries that a search finds. It reads them in small parts, so that reads of other
+    /// The entries that a search finds. Entries are read in small parts, so that reads of other
     /// reports run in between.
     private func searchAudit(
         _ search: ListScan<AuditEntry, Int64>,
@@ -85,8 +85,8 @@ struct AuditHandler: Handler {
     }
 
     /// The entries about users who belong to these apps only. The action of a user who also
-    /// belongs to other apps may concern one of those; an administrator's action that names no
-    /// user may concern any app.
+    /// belongs to other apps may concern one of the other apps; an administrator's action that
+    /// names no user may concern any app.
     private static func entries(
         _ entries: [AuditEntry],
         of apps: Set<AppName>,

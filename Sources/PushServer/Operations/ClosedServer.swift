@@ -6,7 +6,7 @@ internal import PushCore
 package import SocketHTTP
 
 /// Answers requests in place of the server while the server has no database. A request that asks
-/// whether the process is alive gets 200; all others get 503 with the reason.
+/// whether the process is alive gets 200; all other requests get 503 with the reason.
 package struct ClosedServer: Responder {
     private let reason: String
     private let meters = RequestMeters()

@@ -5,7 +5,7 @@ internal import PushStore
 
 extension Diagnosis {
     /// The reason why a lane (the queue of pushes to one provider) sends no pushes now; `nil` if
-    /// it sends pushes.
+    /// the lane sends pushes.
     ///
     /// `due` is the time at which the explained push is due. A paused lane does not send the push
     /// before this time, even if its pause ends earlier.
@@ -34,8 +34,8 @@ extension Diagnosis {
         )
     }
 
-    /// The reason why a device has not confirmed its handle, which is the device's first or a new
-    /// one. `push` carries the code.
+    /// The reason why a device has not confirmed a handle, which is the device's first handle or a
+    /// new one. `push` carries the code.
     func explain(code push: DeliveryEntry, of device: DeviceEntry) -> Sentence {
         let subject = device.state == .requested ? "device \(device.id)" : "new handle of the device \(device.id)"
         let receiver = self.receivers[push.lane.platform] ?? push.lane.platform

@@ -3,8 +3,7 @@ internal import PushAPI
 internal import PushCore
 internal import PushStore
 
-/// Explains why a phone got a notification or did not get it. Decides that from the stored data
-/// alone.
+/// Explains, from the stored data alone, why a phone got a notification or did not get it.
 struct Diagnosis: Sendable {
     /// The causes that an explanation may have; scripts can compare their names.
     enum Cause: String, Sendable, CaseIterable {
@@ -42,7 +41,8 @@ struct Diagnosis: Sendable {
     /// The stored state of a notification, for one user or for all its recipients.
     struct Sent: Sendable {
         let id: NotificationID
-        /// The summary; `nil` if it is no longer stored.
+        /// The notification's summary; `nil` if the notification is no longer stored, or the
+        /// caller may not see it.
         let summary: NotificationSummary?
         var sendAt: Date?
         var isFindingDevices = false
@@ -73,8 +73,8 @@ struct Diagnosis: Sendable {
     var codes: [Int64: DeliveryEntry] = [:]
     /// The number of pushes that are explained one by one.
     static let maximumExplained = 5
-    /// The largest number of retired devices of a user that are explained; these are the latest
-    /// ones.
+    /// The largest number of a user's retired devices that are explained: those that were retired
+    /// last.
     static let maximumRetired = 3
 
     /// Explains a user, or one device of the user. `sent` is `nil` if no notification is for the
@@ -161,7 +161,8 @@ struct Diagnosis: Sendable {
 
     // MARK: - Private
 
-    /// The devices without most retired ones: of those, only the latest are included.
+    /// The devices that are explained: of the retired devices, only the `maximumRetired` that were
+    /// retired last.
     private static func relevant(_ devices: [DeviceEntry]) -> [DeviceEntry] {
         let retirements = devices.compactMap { device in
             if case .retired(let at, _) = device.state { at } else { nil }

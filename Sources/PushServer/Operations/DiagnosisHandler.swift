@@ -97,7 +97,7 @@ struct DiagnosisHandler: Handler {
         return nil
     }
 
-    /// The diagnosis with the facts about a user.
+    /// The diagnosis, completed by the facts about a user.
     private static func complete(
         _ diagnosis: Diagnosis,
         for user: User,
@@ -110,8 +110,8 @@ struct DiagnosisHandler: Handler {
         return diagnosis
     }
 
-    /// The stored state, for one user, of the given notification, or else of the user's newest
-    /// one; `nil` if the user is not a recipient.
+    /// The stored state, for one user, of the given notification or, if none is given, of the
+    /// user's newest notification; `nil` if the user is not a recipient.
     private static func sent(
         _ notification: NotificationID?,
         to user: User,
@@ -153,8 +153,8 @@ private struct Seen {
 
     func admits(_ user: User) -> Bool { AppScope.sees(user.apps, within: self.apps) }
 
-    /// Those of the notifications that belong to these apps. Expired ones are left out unless the
-    /// caller sees all apps.
+    /// Whether the caller may see the notification: the caller sees all apps, or the
+    /// notification's app is in `apps`.
     func admits(_ notification: NotificationSummary) -> Bool { self.apps?.contains(notification.app) ?? true }
 }
 

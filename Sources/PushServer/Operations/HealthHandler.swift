@@ -9,7 +9,7 @@ struct HealthHandler: Handler {
     /// Strangers can read these texts.
     ///
     /// A provider that accepts no pushes is not a reason: if the load balancer removed the server
-    /// because of that, the server could not return notifications either.
+    /// because of such a provider, the server could not return notifications either.
     let troubles: @Sendable () -> [String]
     /// Faults that an operator must repair, although the server can serve requests. Strangers can
     /// read these texts.

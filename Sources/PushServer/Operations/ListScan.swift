@@ -17,7 +17,7 @@ struct ListScan<Entry: Sendable, Place: Sendable>: Sendable {
     private(set) var searched = 0
     /// The place of the last entry that was read; at first, the place at which the search begins.
     private(set) var last: Place?
-    /// Whether there are entries after the last one.
+    /// Whether there are entries after `last`.
     private(set) var hasMore = true
     private var bytes = 0
 
@@ -41,8 +41,8 @@ struct ListScan<Entry: Sendable, Place: Sendable>: Sendable {
         self.admits = admits
     }
 
-    /// Reads and searches until enough is found, or enough is searched. `read` returns at most as
-    /// many entries after a place as the number says.
+    /// Reads and searches until the search has found enough entries, or has compared enough.
+    /// `read` returns the entries after a place, at most as many as its second argument says.
     mutating func run(_ read: (Place?, Int) async throws -> [Entry]) async throws {
         while let count = self.next { self.search(try await read(self.last, count)) }
     }

@@ -10,8 +10,8 @@ struct MetricHandler: Handler {
     let vault: Vault
     let authenticator: Authenticator
     let identityField: IdentityField?
-    /// Whether the operator has configured a receiver of events, so that the number of events that
-    /// wait for it is shown.
+    /// Whether the operator has configured a receiver of events, so that the metrics show the
+    /// number of events that wait for the receiver.
     let hasEventReceiver: Bool
     /// The samples of parts other than the store.
     let samples: @Sendable () -> [MetricSample]

@@ -3,8 +3,9 @@ internal import Synchronization
 
 /// The counts of all requests of a server.
 final class RequestMeters: Sendable {
-    /// The parts of a route that the metrics show. It does not refer to the route itself: the
-    /// route of the metrics refers to this object, and would keep itself in memory.
+    /// The parts of a route that the metrics show. An entry does not refer to the route itself:
+    /// the route of the metrics refers to this object, so a reference back would keep both in
+    /// memory.
     private struct Entry: Sendable {
         let method: String
         let path: String

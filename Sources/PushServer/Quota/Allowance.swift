@@ -34,8 +34,8 @@ final class Allowance: Sendable {
         }
     }
 
-    /// Charges `requests` even if fewer are left, up to a debt of a whole quota. Until the debt is
-    /// paid back, further requests are refused.
+    /// Charges `requests` even if fewer requests are left. The user's debt is at most a whole
+    /// quota. Until the debt is paid back, further requests are refused.
     func charge(_ requests: Int, _ policy: QuotaPolicy, now: Date) {
         let now = Self.nanoseconds(now)
         let price = min(Int64(requests), policy.tolerance / policy.interval) * policy.interval

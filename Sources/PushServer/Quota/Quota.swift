@@ -25,7 +25,7 @@ package struct Quota: Sendable, Hashable {
     package let requests: Int
     /// The window of `requests`, in seconds.
     package let window: Int
-    /// The number of requests in a day that may store something; `nil` if all may.
+    /// The number of requests in a day that may store something; `nil` if there is no limit.
     package let changes: Int?
 
     /// Returns `nil` if a number is outside of its range.
@@ -69,7 +69,7 @@ struct QuotaPolicy: Sendable {
     }
 
     /// The number of nanoseconds until one request is available again (`interval`), and until the
-    /// whole quota is (`tolerance`).
+    /// whole quota is available again (`tolerance`).
     let interval: Int64
     let tolerance: Int64
     let requests: Int
@@ -89,7 +89,7 @@ struct QuotaPolicy: Sendable {
     }
 
     /// The largest used part of a quota, in nanoseconds: a whole quota, and the debt of another
-    /// one.
+    /// whole quota.
     var most: Int64 { 2 * self.tolerance }
 
     /// Writes the response fields about the quota, which have less than 200 bytes.

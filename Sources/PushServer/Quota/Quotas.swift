@@ -32,7 +32,7 @@ struct CallerQuota: Sendable {
 final class Quotas: Sendable {
     fileprivate struct Allowances {
         var ofUsers: [Int64: Allowance] = [:]
-        /// The number of allowances at which those that are not needed are removed.
+        /// When there are this many allowances, those that are not needed are removed.
         var limit = 1024
     }
 

@@ -36,8 +36,8 @@ struct AppScope: Sendable {
 /// The cursors of lists. A page may end at an entry of an app that the caller does not see, so a
 /// caller with a limit gets the cursor encrypted.
 extension AppScope {
-    /// The length of each plaintext, above that of any cursor, so that none reveals the length of
-    /// a name.
+    /// The length to which each cursor is padded before its encryption, so that no encrypted
+    /// cursor reveals the length of a name.
     private static let cursorLength = 112
 
     func cursor(_ text: String?, within limit: Set<AppName>?) throws -> String? {
@@ -46,12 +46,13 @@ extension AppScope {
         return try AES.GCM.seal(Array(text.utf8) + padding, using: self.cursorKey).combined.map(Base64.url.text(of:))
     }
 
-    /// The text of a cursor that a caller with this limit got; `nil` if it got another one.
+    /// The text of a cursor that the server has given to a caller with this limit; `nil` for any
+    /// other cursor.
     func text(ofCursor cursor: String, within limit: Set<AppName>?) -> String? {
         if limit == nil { return cursor }
         guard
             let bytes = Base64.url.bytes(in: cursor.utf8),
-            // Each failure has one meaning: the server has not encrypted this text.
+            // A failure always means that the server has not encrypted this text.
             let text = try? AES.GCM.open(AES.GCM.SealedBox(combined: bytes), using: self.cursorKey)
         else { return nil }
         return String(decoding: text.prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self)

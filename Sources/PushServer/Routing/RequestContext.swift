@@ -10,7 +10,7 @@ final class RequestContext {
     let request: Request
     /// The request's id, which is also in the answer, in the log and in the audit.
     let id: RequestID
-    /// `nil` only on routes that anybody may call.
+    /// The caller; `nil` only on routes that anybody may call.
     let caller: Caller?
     /// The segment of the request's path that stands for the route's `{id}`.
     let parameter: String

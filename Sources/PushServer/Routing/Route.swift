@@ -18,8 +18,8 @@ enum Access: Sendable, Hashable {
 /// example, health checks and Prometheus use the address of one server.
 enum OtherHosts: Sendable {
     case none
-    /// Hosts that are IP addresses. Accepting them is safe: in a request of a page that has its
-    /// own host name resolve to this server, the host is that name.
+    /// Hosts that are IP addresses. Accepting them is safe: if a foreign page lets its own host
+    /// name resolve to this server, its requests name that host name, not an address.
     case addresses
     case any
 
@@ -61,7 +61,7 @@ final class Route: Sendable {
     let strangersBody: Int?
     /// Whether the server charges the quota of changes, because the request may leave something in
     /// the database, at least an entry of the audit. The end of a session is not charged, so that
-    /// everybody can always sign out; the charge for its beginning covers both.
+    /// everybody can always sign out; the charge for the session's beginning covers both.
     let isChange: Bool
     /// Begins to answer a request; does not block.
     let begin: @Sendable (RequestContext) throws -> Step
@@ -70,10 +70,10 @@ final class Route: Sendable {
     /// The parts of the path before and after the first parameter; a second parameter is left out.
     let prefix: [UInt8]
     private let suffix: [UInt8]
-    /// Whether the fixed segments of the path may be spelled in upper or lower case. They may in
-    /// the paths of Microsoft's tutorial, because ASP.NET ignores the case in the names of
-    /// controllers. All other paths must match exactly, since the rules of proxies distinguish
-    /// upper and lower case.
+    /// Whether the fixed segments of the path may be spelled in upper or lower case. The case does
+    /// not matter in the paths of Microsoft's tutorial, because ASP.NET ignores the case in the
+    /// names of controllers. All other paths must match exactly, since the rules of proxies
+    /// distinguish upper and lower case.
     private let spelling: Spelling
     let hasParameter: Bool
     /// Whether a second parameter follows, which `lastSegment` reads.

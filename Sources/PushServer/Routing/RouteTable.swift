@@ -58,9 +58,9 @@ struct RouteTable: Sendable {
     }
 
     /// Whether another route, which has no parameter, owns the whole path: for example, `read` is
-    /// not an id in `/api/notifications/read`. Such a path belongs to that route only, also in
-    /// another spelling. The check is fast for most ids: they begin with a digit, and the last
-    /// segment of such a route does not.
+    /// not an id in `/api/notifications/read`. Such a path belongs to that route only, even if its
+    /// letters have another case. The check is fast for most ids: they begin with a digit, and the
+    /// last segment of such a route does not.
     private func isOthers(
         _ parameter: Slice<UnsafeBufferPointer<UInt8>>,
         in path: UnsafeBufferPointer<UInt8>

@@ -30,8 +30,8 @@ extension Authenticator {
         let parameters = self.parameters
         guard hash.needsRehash(for: parameters) else { return }
         // If a user signs in many times at once, only the first sign-in computes the new hash. If
-        // all of them did so, they would fill the queue of hashes, and further sign-ins would be
-        // refused.
+        // all of these sign-ins computed it, they would fill the queue of hashes, and further
+        // sign-ins would be refused.
         guard self.strengthening.withLock({ $0.insert(user.id).inserted }) else { return }
         defer { self.strengthening.withLock { _ = $0.remove(user.id) } }
         // If the new hash fails, the user is not refused, because the password was right; the next

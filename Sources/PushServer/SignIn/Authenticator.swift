@@ -18,7 +18,8 @@ package final class Authenticator: Sendable {
     /// its own.
     let issuer: Issuer?
     let cache = CredentialCache()
-    /// `nil` if no other server can end credentials, so that cached credentials are always valid.
+    /// The lease during which cached credentials are trusted; `nil` if no other server can end
+    /// credentials, so that they are always valid.
     private let lease: CredentialLease?
     let pool: HashingPool
     /// Guards each check of credentials that are not cached.
@@ -66,8 +67,8 @@ package final class Authenticator: Sendable {
 
     // MARK: Callers
 
-    /// The caller with these credentials, if that can be decided without waiting; `nil` if it
-    /// cannot: then the caller of this function must call `signIn`.
+    /// The caller with these credentials; `nil` if the check would have to wait. In that case, the
+    /// caller of this function must call `signIn`.
     ///
     /// `reader` is the reader of the connection's event loop, or `nil` if that reader may wait.
     /// Wrong credentials count against the address `origin`. `term` is the term of the credential
@@ -115,9 +116,9 @@ package final class Authenticator: Sendable {
         }
     }
 
-    /// The caller with these credentials, as in `caller`, but waits if the check must wait, for
-    /// example for the hash of a password, which is computed off the event loop. Also throws a
-    /// `busy` problem.
+    /// The caller with these credentials. Unlike `caller`, this method waits, for example for the
+    /// hash of a password, which is computed off the event loop. Throws as `caller` does, and also
+    /// a `busy` problem.
     func signIn(
         by credentials: Credentials,
         from origin: PeerAddress?,
@@ -178,10 +179,11 @@ package final class Authenticator: Sendable {
         return caller
     }
 
-    /// Whether the credentials of an admitted caller are still valid. Event streams need this,
-    /// because they last long after the first check.
+    /// Whether the credentials of a caller who was admitted earlier are still valid. Event streams
+    /// need this check, because a stream may last longer than its caller's credentials.
     ///
-    /// If the user's password is unchanged, it is not hashed again. The check ignores the cache.
+    /// The check reads the database and ignores the cache. It hashes no password: the number of
+    /// the user's password tells whether the password has changed.
     func isStillGood(
         _ caller: Caller,
         by credentials: Credentials,
@@ -210,7 +212,7 @@ package final class Authenticator: Sendable {
     /// Whether this server learns in time of all credentials that other servers end.
     var isReceivingEnds: Bool { self.lease == nil || self.lease?.term != nil }
 
-    /// Returns `caller`. If it is `nil`, counts a refusal and throws.
+    /// Returns `caller`. If `caller` is `nil`, counts a refusal and throws.
     private func admit(
         _ caller: Caller?,
         by credentials: Credentials,

@@ -61,7 +61,8 @@ final class Caller: Sendable {
         guard case .atLeast(let role, let scopes, let seeing) = access else { return }
         let maySee = self.user.role.seesAll && !seeing.isEmpty
         if maySee, self.scopes?.isSuperset(of: seeing) ?? true { return }
-        // A viewer needs the scopes `seeing`; a caller with the required role needs the others.
+        // A viewer needs the scopes `seeing`; a caller with the required role needs the route's
+        // scopes.
         let required = self.user.role.includes(role) ? scopes : seeing
         guard maySee || self.user.role.includes(role) else { throw Problem(.forbidden) }
         guard let own = self.scopes, !own.isSuperset(of: required) else { return }

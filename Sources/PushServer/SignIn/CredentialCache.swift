@@ -98,12 +98,12 @@ private final class Shard: Sendable {
     let state = Mutex(ShardState())
 }
 
-/// The entries of a shard, and the tokens and users that were evicted; those are kept for as long
-/// as older entries may exist.
+/// The entries of a shard, and the tokens and users that were evicted. The evicted tokens and
+/// users are remembered for as long as entries from before the eviction may exist.
 private struct ShardState {
     enum Forgotten: Hashable {
         case user(Username)
-        /// A user, by its number.
+        /// A user, by the user's number.
         case account(Int64)
         case token(Fingerprint)
     }

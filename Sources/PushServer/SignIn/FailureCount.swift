@@ -65,38 +65,39 @@ struct FailureCount: Sendable {
 }
 
 extension FailureCount.Rule {
-    /// For the failures of one address on one account. A guesser gets a few hundred guesses a day.
+    /// The rule for the failures of one address on one account. A guesser gets a few hundred
+    /// guesses a day.
     static let pair = Self(free: 5, waits: 1...900, forgiveness: 1800)
-    /// For the failures, on an account under attack, of one address that has never signed in to
-    /// the account: one guess is free, and the waits are long.
+    /// The rule for the failures, on an account under attack, of one address that has never signed
+    /// in to the account: one guess is free, and the waits are long.
     static let stranger = Self(free: 0, waits: 60...900, forgiveness: 1800)
-    /// For the failures on an account if the addresses of clients are unknown. The account's owner
-    /// then waits with everybody else, so the waits are short.
+    /// The rule for the failures on an account if the addresses of clients are unknown. The
+    /// account's owner then waits with everybody else, so the waits are short.
     static let nowhere = Self(free: 5, waits: 1...60, forgiveness: 1800)
-    /// For the failures of one site on one account. A site is an IPv6 network of /56: most
-    /// providers give one customer a /56, which contains 256 networks of /64.
+    /// The rule for the failures of one site on one account. A site is an IPv6 network of /56:
+    /// most providers give one customer a /56, which contains 256 networks of /64.
     static let sitePair = Self(free: 10, waits: 1...900, forgiveness: 900)
-    /// For the failures of one organisation on one account. An organisation is an IPv6 network of
-    /// /48: companies get a /48, and at some providers any customer.
+    /// The rule for the failures of one organisation on one account. An organisation is an IPv6
+    /// network of /48: companies get a /48, and at some providers any customer.
     static let organisationPair = Self(free: 20, waits: 1...900, forgiveness: 450)
-    /// For attempts that were refused during a wait, from an address that has signed in to the
-    /// account before. As long as they are no more than `free`, the right password is still
-    /// accepted.
+    /// The rule for attempts that were refused during a wait, from an address that has signed in
+    /// to the account before. As long as there are no more than `free` such attempts, the right
+    /// password is still accepted.
     static let refused = Self(free: 100, waits: 900...900, forgiveness: 864)
-    /// For one address: its failures are the accounts on which it has failed and to which it has
-    /// never signed in.
+    /// The rule for one address. Its failures are the accounts on which it has failed and to which
+    /// it has never signed in.
     static let address = Self(free: 20, waits: 1...900, forgiveness: 300)
-    /// For all addresses of a site (/56) together, as `address` for one address.
+    /// The rule for all addresses of a site (/56) together, as `address` is for one address.
     static let site = Self(free: 60, waits: 1...900, forgiveness: 100)
-    /// For all addresses of an organisation (/48) together, as `address` for one address.
-    /// Thousands of a carrier's phones may share a /48. That is more than may wait for a hash at
-    /// the same time.
+    /// The rule for all addresses of an organisation (/48) together, as `address` is for one
+    /// address. Thousands of a carrier's phones may share a /48: more phones than may wait for a
+    /// hash at the same time.
     static let organisation = Self(free: 300, waits: 1...900, forgiveness: 20)
-    /// Invalid credentials from an address that name no account: unknown tokens, certificates of
-    /// unknown users. Such credentials cannot be guessed, and the credentials of a whole office
-    /// may expire on the same day, so many failures are free.
+    /// The rule for invalid credentials from an address that name no account: unknown tokens,
+    /// certificates of unknown users. Such credentials cannot be guessed, and the credentials of a
+    /// whole office may expire on the same day, so many failures are free.
     static let credentials = Self(free: 50, waits: 1...60, forgiveness: 10)
-    /// The failures on an account from addresses that have never signed in to it. They cause no
-    /// wait; they only show that the account is under attack.
+    /// The rule for the failures on an account from addresses that have never signed in to it.
+    /// These failures cause no wait; they only show that the account is under attack.
     static let account = Self(free: 100, waits: 1...1, forgiveness: 180)
 }

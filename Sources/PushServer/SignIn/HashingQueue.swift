@@ -70,8 +70,8 @@ struct HashingQueue<Job: Sendable>: Sendable {
     }
 
     /// The waiting job that a new job competes with for a place; `nil` if there is room. If the
-    /// limit of the requester's account is reached, it is the last job of this account; else, of
-    /// the requester's address; else, of all.
+    /// limit of the requester's account is reached, it is the last job of this account. Otherwise
+    /// the limit of the address, and then the limit of all jobs, decide in the same way.
     private func rival(of requester: HashingRequester) -> Int? {
         if requester.account != nil,
             let rival = self.lastIfFull(of: Self.limitPerAccount, { $0.account == requester.account })
@@ -103,7 +103,7 @@ struct HashingQueue<Job: Sendable>: Sendable {
     ///
     /// A lower rank goes first. Among jobs of rank 0, whose requesters are known, the earliest
     /// goes first. Among strangers' jobs of the same rank, the latest goes first, so that a
-    /// newcomer does not wait behind a burst of others.
+    /// newcomer does not wait behind a burst of other strangers' jobs.
     private static func isBefore(_ rank: Int, _ other: Int, isEarlier: Bool) -> Bool {
         if rank != other { return rank < other }
         return rank == 0 ? isEarlier : !isEarlier

@@ -5,7 +5,7 @@ internal import Foundation
 ///
 /// A pair is an account and an address. An account is a name that was tried, whether a user of
 /// this name exists or not. An attempt counts as failed from its beginning, so that a thousand
-/// concurrent attempts are not a thousand free ones.
+/// concurrent attempts do not count as a thousand free attempts.
 struct SignInFailures: Sendable {
     /// The hash of a name, an address, a password or several of them.
     typealias Key = UInt64

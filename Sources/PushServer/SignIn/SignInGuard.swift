@@ -27,7 +27,7 @@ final class SignInGuard: Sendable {
     var samples: [MetricSample] { self.counts.samples }
 
     /// Whether the password matches `hash`, and the user may sign in. The password is hashed off
-    /// the event loop. The check takes as long if the user may not sign in.
+    /// the event loop. The check takes equally long for a user who may not sign in.
     ///
     /// If the same password arrives many times at once, as in the fetches of one phone, all of
     /// these requests are one attempt. A wrong password counts against the address `origin`, which
@@ -57,7 +57,7 @@ final class SignInGuard: Sendable {
         self.refusal(Problem(code), from: origin, now: now)
     }
 
-    /// The same, for a problem that has a detail or members.
+    /// Does the same as the method above for a problem that has a detail or members.
     func refusal(_ problem: Problem, from origin: PeerAddress?, now: Date) -> any Error {
         do {
             try self.limiter.countInvalidCredentials(from: origin, now: now)

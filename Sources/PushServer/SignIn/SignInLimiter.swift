@@ -9,10 +9,10 @@ internal import Synchronization
 /// Throttles guessers before their credentials are checked. Requests with credentials that are in
 /// the cache are not throttled.
 ///
-/// The limiter's state is in memory only, and has 20 MB when it is full. If several servers share
-/// a database, each has its own limiter; the more servers there are, the more slowly the limiters'
-/// time passes. A limiter contains keyed hashes instead of names, passwords and addresses. It
-/// treats existing and unknown names alike.
+/// The limiter's state is in memory only, and takes 20 MB when it is full. If several servers
+/// share a database, each has its own limiter; the more servers there are, the more slowly the
+/// limiters' time passes. A limiter contains keyed hashes instead of names, passwords and
+/// addresses. It treats existing and unknown names alike.
 final class SignInLimiter: Sendable {
     private struct State {
         var failures = SignInFailures()

@@ -6,9 +6,9 @@ internal import PushAPI
 internal import SocketHTTP
 
 /// Signs answers for clients that request signatures (RFC 9421). The signature covers the answer's
-/// status and content, and the `MyToken` of the request. If the client requests that, the
-/// signature also covers the request's method, path and query, and the caller's account. The
-/// signature contains the nonce that the client has sent.
+/// status and content, and the `MyToken` of the request. On request, the signature also covers the
+/// request's method, path and query, and the caller's account. The signature contains the nonce
+/// that the client has sent.
 struct AnswerSigner: Sendable {
     /// The value of `Sealpost-Account` if the server does not know the caller.
     private static let nobody = "none"

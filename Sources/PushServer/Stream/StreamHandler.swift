@@ -35,7 +35,7 @@ struct StreamHandler: Handler {
         let device = try Query(context.request.head.query)["device"]
         let devices = try await self.streamDevices(device, of: context.user, context.reader)
         guard !devices.isEmpty else {
-            // The answer is the same for another user's device and for a missing one.
+            // The answer is the same for another user's device and for a missing device.
             guard device == nil else { throw Problem(.notFound) }
             throw Problem(.notFound, "the user has no device on a platform of type stream; register one first")
         }

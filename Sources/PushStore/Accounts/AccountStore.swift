@@ -72,7 +72,8 @@ package protocol AccountStore: Sendable {
     /// but the devices stay registered.
     ///
     /// If the change contains the token of another owner, nothing changes and the result is
-    /// `.missing`. The same holds if the account has meanwhile accepted a newer token.
+    /// `.missing`. The result is also `.missing` if the account has meanwhile accepted a newer
+    /// token.
     func changeUser(
         _ name: Username,
         _ change: AccountChange,
@@ -81,7 +82,7 @@ package protocol AccountStore: Sendable {
     ) async throws -> UserChange
 
     /// Replaces the tags that were given to a user. Returns `false` if there is no such user, or
-    /// if the user's rights differ from `rights`, unless this is `nil`.
+    /// if `rights` is not `nil` and the user now has other rights.
     ///
     /// A tag counts for notifications that are stored afterwards. The record's detail gets a text
     /// about the added and removed tags.
@@ -150,8 +151,8 @@ extension AccountStore {
         return try await self.changeUser(name, change, by: record, now: now)
     }
 
-    /// Changes the password of a user who has presented the old one; `false` if the password was
-    /// changed, or the user disabled or deleted, meanwhile.
+    /// Changes the password of a user who has presented the old password; `false` if the password
+    /// was changed, or the user disabled or deleted, meanwhile.
     package func changePassword(
         of user: User,
         to password: PasswordHash,

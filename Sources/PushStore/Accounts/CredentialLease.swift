@@ -5,7 +5,7 @@ internal import Synchronization
 /// them.
 ///
 /// When another server ends credentials, it waits with its answer until this server has learnt of
-/// that, or until this lease has expired. Code must check the lease before it uses cached
+/// their end, or until this lease has expired. Code must check the lease before it uses cached
 /// credentials, or continues work that it began with them. Any thread may use this object.
 package final class CredentialLease: Sendable {
     /// Credentials that are no longer valid, or whose rights have changed.

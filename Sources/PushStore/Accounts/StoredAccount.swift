@@ -42,12 +42,13 @@ extension StoredAccount {
     /// Whether the user is an enabled administrator.
     package var isAdministrator: Bool { self.rights?.role == .admin && !self.isDisabled }
 
-    /// Whether a user who has signed in may begin a session: since then, the password was not
-    /// changed, and the user was not disabled.
+    /// Whether a user who has signed in may begin a session: since the sign-in, the password was
+    /// not changed, and the user was not disabled.
     package func admits(_ user: User) -> Bool { !self.isDisabled && self.passwordNumber == user.passwordNumber }
 
     /// Whether an enrolment code may be stored for a user who has signed in. The user's rights
-    /// must still be the same, because the session that begins with the code gets them.
+    /// must be the same as at the sign-in, because the session that begins with the code gets
+    /// these rights.
     package func admitsCode(for user: User) -> Bool { self.admits(user) && self.rights == user.rights }
 
     /// The tags that were given to the user, decrypted and sorted.

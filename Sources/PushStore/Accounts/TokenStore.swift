@@ -84,7 +84,7 @@ package protocol TokenStore: Sendable {
     /// devices that were registered with them stay.
     func deleteExpiredTokens(now: Date, limit: Int) async throws -> Int
 
-    /// Records in memory that a token was used; `writeTokenUses` stores this later.
+    /// Records in memory that a token was used; `writeTokenUses` stores this use later.
     func recordUse(of token: TokenPrefix, now: Date)
 
     /// Stores at most `limit` of the recorded uses; returns the number of stored uses.

@@ -63,7 +63,7 @@ package struct AuditChain: Sendable {
     }
 
     /// The first entry that was changed since it was appended, among entries that follow `link`;
-    /// moves `link` past the genuine ones. An entry is `nil` if its row cannot be decoded.
+    /// moves `link` past the genuine entries. An entry is `nil` if its row cannot be decoded.
     package func fault(in entries: [SealedAuditEntry?], after link: inout AuditLink) -> AuditFault? {
         for entry in entries {
             guard let entry, self.isGenuine(entry, after: link) else {
@@ -164,7 +164,7 @@ extension SealedAuditEntry {
 }
 
 extension AuditRecord {
-    /// This record with the token's name in the audit at the beginning of its detail.
+    /// This record; its detail begins with the name that the audit uses for the token.
     package func about(_ token: TokenPrefix, in audit: AuditChain) -> AuditRecord {
         var record = self
         let details = ["token \(audit.name(of: token))", record.detail]

@@ -44,7 +44,7 @@ package protocol AuditReader: Sendable {
     /// The first place at which somebody has changed the audit; `nil` if there is no such place.
     /// Reads the whole audit.
     ///
-    /// It cannot detect that the newest entries are missing. To detect that, compare
+    /// This check cannot detect that the newest entries are missing. To detect that, compare
     /// `lastAuditNumber` with a number that was seen before.
     func auditFault() async throws(StoreError) -> AuditFault?
 }

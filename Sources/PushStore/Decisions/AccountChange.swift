@@ -11,8 +11,8 @@ package struct AccountChange: Sendable, Hashable {
     /// An issuer's token, whose owner becomes or already is the owner of the account. `nil`: the
     /// account's owner stays the same.
     package var issued: IssuedToken?
-    /// The user who has presented the account's password, which must still be the same; `nil`: the
-    /// change needs no password.
+    /// The user who has presented the account's password, which must not have changed since then;
+    /// `nil`: the change needs no password.
     var presenter: User?
 
     /// Whether the user will not be an enabled administrator after this change. If so, the store

@@ -35,8 +35,8 @@ package struct RecipientState: Sendable, Hashable {
         return self.isRead ? .read : .unread
     }
 
-    /// Whether the recipient sees the notification and may dismiss it. If a mark is expected, the
-    /// recipient must see the notification with this mark.
+    /// Whether the recipient sees the notification and may dismiss it. If a mark (read or unread)
+    /// is expected, the recipient must see the notification with this mark.
     package func mayDismiss(ifStill expected: ReadMark?) -> Bool {
         self.mark.map { expected == nil || expected == $0 } ?? false
     }
@@ -70,8 +70,9 @@ extension RecipientState {
 }
 
 extension ReadMark {
-    /// The outcome of giving a notification this mark; `nil` if the store must change the stored
-    /// mark. `old` is the stored mark; it is `nil` if the user does not see the notification.
+    /// The outcome of giving a notification this mark (read or unread); `nil` if the store must
+    /// change the stored mark. `old` is the stored mark; it is `nil` if the user does not see the
+    /// notification.
     package func outcome(replacing old: ReadMark?, ifStill expected: ReadMark?) -> MarkOutcome? {
         guard let old else { return .missing }
         if let expected, expected != old { return .changed }

@@ -163,8 +163,8 @@ package struct RegistrationDecision: Sendable {
             return .read(.holders(HandleSearch(platform: platform, key: key, user: self.user.id)))
         }
         let earlier = claims.first?.number
-        // If the earlier claim no longer exists, the push of its code was cancelled. So that code
-        // may not have arrived.
+        // If the earlier claim to the handle no longer exists, the push of its code was cancelled.
+        // So that code may not have arrived.
         let isPushed = earlier != nil && last?.isJustPushed(self.now) == true && last?.isGood(self.now) == true
         let due = isPushed ? nil : last?.nextPush(self.now) ?? self.now
         let plan = ClaimPlan(

@@ -7,16 +7,16 @@ package enum RegistrationQuestion: Sendable, Hashable {
     /// Whether the token is still valid. It may have ended after the server admitted the request.
     /// A device that registers after that would not be retired with its session.
     case isSignedIn(TokenPrefix)
-    /// The device with this id, if the id was issued to the user and belongs to no claim. If
-    /// `holders` is not `nil`, the decision will also ask for these, and the store may read both
-    /// at once.
+    /// The device with this id, if the id was issued to the user and belongs to no claim to a
+    /// handle. If `holders` is not `nil`, the decision will also ask for the rows that this search
+    /// finds; the store may read all at once.
     case device(RegistrationID, holders: HandleSearch?)
     /// Whether the user has a device with this handle. The store must read no row of another user:
     /// otherwise the duration could reveal whether such a row exists.
     case isHeld(HandleSearch)
     /// The devices or claims that have this handle.
     case holders(HandleSearch)
-    /// The claim with this number, if it belongs to the device.
+    /// The claim to a handle with this number, if the claim belongs to the device.
     case claim(Int64, device: Int64)
     case confirmation(claimKey: Data)
     /// The time of the newest code that was pushed for the user after `since`. The newest

@@ -31,7 +31,7 @@ package struct HandleValues: Sendable, Hashable {
     package let registration: DeviceRegistration
     package let key: Data
     /// The tags that the device has chosen. For a device, the store adds the tag with the user's
-    /// name; for a claim, it does not.
+    /// name; for a claim to a handle, it does not.
     package let tags: Set<Tag>
     package let at: Date
     /// The token that the user has presented. If it belongs to a session, the device ends with
@@ -64,7 +64,7 @@ package struct RegistrationPlan: Sendable, Hashable {
     package let forgetsPushes: Bool
     /// Whether the waiting pushes to the device move to a new lane.
     package let movesPushes: Bool
-    /// The key of the claim whose code was used; `nil` if no code was used.
+    /// The key of the claim to the handle, if its code was used; `nil` if no code was used.
     package let usedCode: Data?
     /// Whether the registration erases stored values, so that the database must wipe them.
     package let isErasing: Bool

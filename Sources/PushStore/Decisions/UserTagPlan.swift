@@ -10,8 +10,8 @@ package struct UserTagPlan: Sendable {
     package let isErasing: Bool
     package let record: AuditRecord?
 
-    /// `nil` if there is no account. Also `nil` if the account's rights differ from `rights`,
-    /// unless this is `nil`.
+    /// Makes the plan; `nil` if there is no account. Also `nil` if `rights` is not `nil` and the
+    /// account now has other rights.
     package init?(
         _ tags: Set<Tag>,
         of account: StoredAccount?,

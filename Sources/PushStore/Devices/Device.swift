@@ -3,7 +3,7 @@ package import PushCore
 
 /// A registered device, in the form for its owner.
 package struct RegisteredDevice: Sendable, Hashable {
-    /// The device's number in the outbox.
+    /// The number by which the outbox identifies the device; not the registration id.
     package let number: Int64
     package let id: RegistrationID
     package let platform: Platform

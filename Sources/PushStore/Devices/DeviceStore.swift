@@ -133,8 +133,9 @@ package protocol DeviceStore: Sendable {
     /// pushes.
     ///
     /// `last` is the last notification that the devices have seen. Pushes that a stream accepted
-    /// at the same time or later may have been lost in transit. They become due, too, unless their
-    /// notifications have been fetched. Each of them counts as enqueued again.
+    /// at the same time or later may have been lost in transit. Such pushes become due, too,
+    /// unless their notifications have been fetched. Each of these pushes counts as enqueued
+    /// again.
     func makeDue(
         for devices: [RegistrationID],
         ofUser user: Int64,

@@ -13,8 +13,8 @@ extension PushEvent.Kind {
         }
     }
 
-    /// `nil` for 0, which stands for a server's start, and for a number that this version does not
-    /// know.
+    /// The kind with this number; `nil` for 0, which stands for a server's start, and for a number
+    /// that this version does not know.
     package init?(code: Int64) {
         guard let kind = Self.allCases.first(where: { $0.code == code }) else { return nil }
         self = kind

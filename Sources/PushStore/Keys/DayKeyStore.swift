@@ -86,8 +86,8 @@ extension DayKeyReport {
 
     /// The servers that still have keys of past days, although they should have destroyed them.
     package func late(at now: Date) -> [Holder] {
-        // Each server destroys its keys within minutes after the grace. If it still has them after
-        // a second grace, it is late.
+        // Each server destroys its keys within minutes after `grace`. A server that still has them
+        // after twice this time is late.
         let day = Self.firstDay(at: now - Self.grace)
         return self.holders.filter { $0.day < day }
     }

@@ -135,8 +135,8 @@ package protocol KeyStore: Sendable {
     var indexSecret: IndexSecret { get }
 
     /// Replaces the keyring. The new keyring's first key encrypts as soon as all servers that
-    /// share the store have it. Values under other keys stay as they are until `rewrap`. The audit
-    /// names the actor.
+    /// share the store have it. Values that are encrypted with other keys stay as they are until
+    /// `rewrap`. The audit names the actor.
     ///
     /// Returns `false` if the keyring is the same as before and its first key already encrypts.
     /// Throws `StoreError.wrongKeyring`, and keeps the old keyring, if the new one lacks a key in
@@ -146,8 +146,8 @@ package protocol KeyStore: Sendable {
     /// The reason why the keyring's first key does not encrypt yet; `nil` if it encrypts.
     var keyWait: KeyWait? { get }
 
-    /// Stores how many values each key has encrypted since the last call. If this fails, the next
-    /// call stores the sum.
+    /// Stores how many values each key has encrypted since the last call. If the write fails, the
+    /// next call stores the sum.
     func writeSealCounts() async throws
 
     /// Re-encrypts, page by page, all values that are not encrypted with the keyring's first key.
@@ -160,8 +160,8 @@ package protocol KeyStore: Sendable {
     /// throws, the pass ends.
     func rewrap(page: Int?, passed: @Sendable (Int) async throws -> Void) async throws -> RewrapResult?
 
-    /// Destroys the keys of past days. Before that, it re-encrypts those values under these keys
-    /// that may still be read. Returns `nil` if the store has no day keys.
+    /// Destroys the keys of past days. Before that, re-encrypts those values that are encrypted
+    /// with one of these keys and may still be read. Returns `nil` if the store has no day keys.
     func turnDayKeys(now: Date) async throws -> DayKeyTurn?
 }
 

@@ -38,7 +38,7 @@ package struct NotificationPage: Sendable, Hashable {
     /// When the content of this page last changed, as far as the existing rows show.
     package var changedAt = Date.distantPast
     /// When an expired notification, which may have been on this page, was last deleted; `nil` if
-    /// that is unknown.
+    /// the time is unknown.
     package var removedAt: Date?
     /// Whether the page is incomplete because it exceeds the budget.
     package var isBeyondBudget = false
@@ -71,7 +71,7 @@ package struct ChangeRange: Sendable, Hashable {
     package let limit: Int
     /// Whether a read notification counts as gone.
     package let isUnreadOnly: Bool
-    /// The app; only changes of its notifications are in the range.
+    /// The app whose notifications are in the range.
     package let app: AppName
 
     package init(after start: Int64?, limit: Int, isUnreadOnly: Bool, app: AppName = .usual) {
@@ -80,7 +80,8 @@ package struct ChangeRange: Sendable, Hashable {
 }
 
 extension NotificationPage {
-    /// Keeps the first entries, as many as a page may contain payload bytes, but at least one.
+    /// Keeps the first entries: as many as the maximum number of payload bytes of a page permits,
+    /// but at least one.
     package mutating func keepWhatFits() {
         var bytes = 0
         let fitting = self.entries.prefix { entry in

@@ -56,8 +56,8 @@ package protocol PostStore: Sendable {
 
     /// Stores notifications of one sender in their order, in one transaction. Returns an outcome
     /// for each notification. A notification is stored with its recipients and one outbox row for
-    /// each device, or it is refused; a refusal does not affect the others. If the id of a
-    /// notification is in use, this notification and all later notifications get the outcome
+    /// each device, or it is refused; a refusal does not affect the other notifications. If the id
+    /// of a notification is in use, this notification and all later notifications get the outcome
     /// `idTaken`. The caller can then store them again in order.
     ///
     /// If the notification has more than `page` devices, this call stores only the first page of
@@ -90,9 +90,9 @@ package protocol NotificationStore: PostStore {
         now: Date
     ) async throws -> MarkOutcome
 
-    /// Marks notifications as read for a recipient, in one transaction. Returns those that are now
-    /// read; notifications that the user cannot see, or whose app the user may not use, are left
-    /// out. Also returns whether any of them was unread before.
+    /// Marks notifications as read for a recipient, in one transaction. Returns the notifications
+    /// that are now read; notifications that the user cannot see, or whose app the user may not
+    /// use, are left out. Also returns whether any of them was unread before.
     func markRead(
         _ ids: [NotificationID],
         by user: User,
@@ -100,8 +100,8 @@ package protocol NotificationStore: PostStore {
     ) async throws -> (read: [NotificationID], hasChanged: Bool)
 
     /// Dismisses a notification for one of its recipients, and cancels its pushes to this user.
-    /// Returns `false` if the user does not see the notification, or if its mark is not the
-    /// expected one.
+    /// Returns `false` if the user does not see the notification, or if its mark (read or unread)
+    /// is not the expected one.
     func dismiss(
         _ id: NotificationID,
         by user: Int64,
@@ -124,8 +124,9 @@ package protocol NotificationStore: PostStore {
 
     /// Ends a recipient's lease of a read-once payload, because the payload has arrived.
     ///
-    /// The recipient's row stays, so that the user's other devices learn of this; their pushes are
-    /// cancelled. When the last recipient has collected the payload, it is erased.
+    /// The recipient's row stays, so that the user's other devices learn that the payload was
+    /// collected; the pushes to these devices are cancelled. When the last recipient has collected
+    /// the payload, the payload is erased.
     func take(
         _ id: NotificationID,
         by user: Int64,
@@ -157,11 +158,11 @@ package protocol NotificationStore: PostStore {
     /// the last device number of the page, or `nil` after the last page.
     func cancelRecalled(_ id: NotificationID, after device: Int64, page: Int?, now: Date) async throws -> Int64?
 
-    /// Records a recipient's first fetch of these payloads. The store writes this later; a crash
-    /// may lose the record.
+    /// Records a recipient's first fetch of these payloads. The store writes the record later; a
+    /// crash may lose it.
     ///
-    /// When it is written, a waiting push is cancelled if the fetch must have come from its
-    /// device.
+    /// When the record is written, a waiting push is cancelled if the fetch must have come from
+    /// that push's device.
     func recordFetches(of ids: [NotificationID], by user: Int64, now: Date)
 
     /// Returns once the store has tried to write all receipts that were recorded before.

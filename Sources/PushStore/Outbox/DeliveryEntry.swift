@@ -3,7 +3,8 @@ package import PushCore
 
 /// The state of one push, in the form for the notification's publisher.
 package struct DeliveryEntry: Sendable, Hashable {
-    /// The device's number in the outbox. Lists of pushes are in the order of these numbers.
+    /// The number by which the outbox identifies the device; not the registration id. Lists of
+    /// pushes are in the order of these numbers.
     package let number: Int64
     /// The device's registration id; `nil` if the device was deleted.
     package let device: RegistrationID?

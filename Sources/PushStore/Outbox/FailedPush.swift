@@ -8,11 +8,11 @@ package struct FailedPush: Sendable, Hashable {
     package let place: FailurePlace
 }
 
-/// The place of a failed push in this list, which begins with the newest failure.
+/// The place of a failed push in the list of failed pushes, which begins with the newest failure.
 package struct FailurePlace: Sendable, Hashable {
     package let at: Date
     package let notification: Int64
-    /// The device's number in the outbox.
+    /// The number by which the outbox identifies the device; not the registration id.
     package let device: Int64
 
     package init(at: Date, notification: Int64, device: Int64) {

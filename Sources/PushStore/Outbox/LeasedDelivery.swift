@@ -4,7 +4,7 @@ package import PushCore
 /// A push that this server has leased. No other server sends it before it is settled, or before
 /// this server ends.
 package struct LeasedDelivery: Sendable, Hashable {
-    /// The device's number in the outbox.
+    /// The number by which the outbox identifies the device; not the registration id.
     package let device: Int64
     package let user: Int64
     package var push: Push
@@ -18,7 +18,7 @@ package struct LeasedDelivery: Sendable, Hashable {
 
 /// The limit for counting a user's unread notifications.
 package enum UnreadCount {
-    /// The number of the user's latest changes that the store examines. This takes less than a
+    /// The number of the user's latest changes that the store examines, which takes less than a
     /// millisecond.
     package static let maximumExamined = 1000
 }
@@ -57,7 +57,7 @@ package struct LeaseRequest: Sendable, Hashable {
 /// The key of a push in the outbox.
 package struct DuePush: Sendable, Hashable {
     package let notification: Int64
-    /// The device's number in the outbox.
+    /// The number by which the outbox identifies the device; not the registration id.
     package let device: Int64
 
     package init(notification: Int64, device: Int64) {

@@ -38,22 +38,24 @@ package struct LookSync: Sendable, Hashable {
 /// writes nothing.
 package struct LookPlan: Sendable, Hashable {
     package enum Step: Sendable, Hashable {
-        /// Do nothing: a look already waits, and the sync that it causes finds this change, too.
+        /// Do nothing: a push that tells the device to sync already waits, and that sync finds
+        /// this change, too.
         case leave
         /// Enqueue another look (push that tells the device to sync). It is due at this time, and
         /// replaces a waiting look.
         case make(dueAt: Date)
     }
 
-    /// The lifetime of a look. It equals the default lifetime of a notification: providers see the
-    /// lifetime, and could otherwise tell looks apart.
+    /// The lifetime of a look (a push that tells a device to sync). It equals the default lifetime
+    /// of a notification: providers see the lifetime, and could otherwise tell looks apart.
     package static let lifetime: TimeInterval = 2_592_000
-    /// The maximum time in seconds that changes are gathered before the first look.
+    /// The maximum time in seconds for which changes are gathered before a device is first told to
+    /// sync.
     private static let longestGathering: TimeInterval = 2
-    /// The minimum time between two urgent looks, in seconds.
+    /// The minimum time in seconds between two urgent looks (pushes that tell a device to sync).
     private static let urgentInterval: TimeInterval = 1
 
-    /// The minimum time between two looks of the device, in seconds.
+    /// The minimum time in seconds between two looks (pushes that tell the device to sync).
     private let interval: TimeInterval
 
     package init(interval: Duration) {
@@ -61,13 +63,14 @@ package struct LookPlan: Sendable, Hashable {
     }
 
     /// The step that follows from a change at the time `now`. `last` is the time when the device's
-    /// last look was due. `isWaiting`: no server has begun to send that look.
+    /// last look (push that tells it to sync) was due. `isWaiting`: no server has begun to send
+    /// that look.
     package func step(last: Date?, isWaiting: Bool, isUrgent: Bool, now: Date) -> Step {
         if isWaiting, !isUrgent || last.map({ $0 <= now + Self.urgentInterval }) == true { return .leave }
         let pause = isUrgent ? min(self.interval, Self.urgentInterval) : self.interval
         let first = now + (isUrgent ? 0 : min(self.interval / 5, Self.longestGathering))
         guard let last, !isWaiting else { return .make(dueAt: first) }
-        // If the clock was set back, the time of the last look may be far in the future.
+        // If the clock was set back, `last` may be far in the future.
         return .make(dueAt: min(max(first, last + pause), now + self.interval))
     }
 }

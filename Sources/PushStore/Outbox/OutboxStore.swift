@@ -18,7 +18,7 @@ package protocol OutboxReader: Sendable {
     /// The due push that suits the choice best. Among equally suitable pushes, those of single
     /// notifications come before those of broadcasts, and older pushes before newer ones. If no
     /// push satisfies the choice, returns the oldest push to a user whom the choice does not
-    /// avoid. If there is no such push, either, returns the oldest of all.
+    /// avoid. If there is no such push, either, returns the oldest push of all.
     func probe(in lane: Lane, _ choice: ProbeChoice, now: Date) async throws(StoreError) -> DuePush?
 
     /// Whether the notification exists and is not recalled. If `sender` is not `nil`, the
@@ -112,7 +112,7 @@ package protocol OutboxStore: Sendable {
     func reclaimLeases(now: Date) async throws
 
     /// Cancels or hastens a single push. The store adds the record to the audit only if it has
-    /// changed something.
+    /// changed the push.
     ///
     /// If the push is being sent, the server cannot stop it. It is marked as cancelled, and the
     /// provider's answer decides whether it counts as accepted.

@@ -4,7 +4,7 @@ package import PushCore
 /// The result of one pass that sends scheduled notifications.
 package struct Release: Sendable, Hashable {
     /// The maximum number of notifications, and the approximate maximum number of pushes, that one
-    /// transaction sends. They are small, so that concurrent posts are hardly delayed.
+    /// transaction sends. These numbers are small, so that concurrent posts are hardly delayed.
     package static let (limit, pushes) = (100, 250)
 
     /// The notifications that were sent. They now have recipients and pushes.
@@ -14,8 +14,8 @@ package struct Release: Sendable, Hashable {
     package var refused: [NotificationID] = []
     /// Whether pushes are due now.
     package var hasWork = false
-    /// When the next notification is due; `nil` if no other is scheduled. The time is past if
-    /// further notifications are already due.
+    /// When the next notification is due; `nil` if no other notification is scheduled. The time is
+    /// past if further notifications are already due.
     package var nextDue: Date?
 
     package init() {}

@@ -76,7 +76,7 @@ package struct IssuerRules: Sendable {
         }
         try self.checkAudience(of: claims)
         // RFC 7800, RFC 8705 and RFC 9449: a token with `cnf` proves nothing unless its sender
-        // proves that it has a key.
+        // proves that it has the key that `cnf` names.
         guard claims["cnf"] == nil else {
             throw .claim("the token is bound to a key by cnf, which is not checked here")
         }
@@ -119,8 +119,8 @@ package struct IssuerRules: Sendable {
         }
         let (party, client) = (try claims.text("azp"), try claims.text("client_id"))
         if self.authorizedParties.isEmpty {
-            // If `authorizedParties` is empty, no other audience may be in the token: another
-            // audience could send a token that it has received to this server.
+            // If `authorizedParties` is empty, no other audience may be in the token: a service
+            // that is another audience receives the token, too, and could use it at this server.
             guard audiences.allSatisfy(self.audiences.contains) else {
                 throw mismatch("aud has others as well, and no authorizedParties are configured")
             }
