@@ -127,7 +127,8 @@ import Testing
         ).end().output
     }
 
-    /// The operator accepted a wrong clock, and the clock is right again.
+    /// The operator had accepted a clock that was ahead. The clock is right again, so it is behind
+    /// the accepted time.
     @Test func aCommandAcceptsAClockThatIsBehind() async throws {
         try await Daemon.makeDatabase(in: self.folder)
         try self.jumpAhead(-Self.jump)

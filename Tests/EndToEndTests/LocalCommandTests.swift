@@ -34,7 +34,7 @@ import Testing
             credentials: .basic(username: "alice", password: password),
             options: .init(testing: [])
         )
-        // Only whether the server accepts the password matters here.
+        // The test needs to know only whether the server accepts the password.
         return (try? await client.send("hello")) != nil
     }
 
@@ -46,8 +46,8 @@ import Testing
         )
         #expect(try await self.mayFetch("correct horse", from: daemon))
         #expect(try await self.run("user disable alice") == "alice is disabled\n")
-        // The daemon had cached the right password. After the user is disabled, this entry must
-        // not count any more.
+        // The daemon had cached the right password. After the user is disabled, the cached
+        // password must not count any more.
         #expect(try await !self.mayFetch("correct horse", from: daemon))
         #expect(try await self.run("user enable alice") == "alice is enabled\n")
         #expect(
@@ -359,8 +359,8 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
-    /// A suspended daemon still has locked the database. The command can therefore do no more than
-    /// report that.
+    /// A suspended daemon still has locked the database. The command can therefore only report
+    /// that the daemon does not answer.
     @Test func anUnresponsiveDaemonIsReported() async throws {
         let daemon = try await Daemon(in: self.folder)
         daemon.process.signal(SIGSTOP)

@@ -84,7 +84,8 @@ import Testing
         )
     }
 
-    /// The expected report of a server that waits because another server lacks the new key.
+    /// The expected report of a server that does not use the new key yet, because another server
+    /// lacks it.
     private func wait() -> KeyWait { KeyWait(number: 2, sealing: 1, lacking: [ServerMembership.name]) }
 
     // MARK: In any order

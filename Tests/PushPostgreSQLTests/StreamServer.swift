@@ -141,8 +141,8 @@ struct StreamServer: Sendable {
         try await self.run("update node set is_fenced = true where number = \(other.store.membership.number)")
     }
 
-    /// Blocks every renewal of another server's number, and every new number, until the test calls
-    /// `letRenew`.
+    /// Blocks the renewals of another server's lease, and every new server number, until the test
+    /// calls `letRenew`.
     func holdRenewals(of other: StreamServer) async throws {
         try await self.run(
             """

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// Event streams at two servers: a device gets the pushes that either server stored.
+/// A device with an event stream at one of two servers gets the pushes that either server stored.
 @Suite(.timeLimit(.minutes(5))) struct StreamServerTests {
     private let pair: StreamPair
 

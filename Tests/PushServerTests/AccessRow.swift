@@ -2,7 +2,7 @@ import PushCore
 import Testing
 
 /// The statuses of a route's answers to callers who may use the route. `AuthorisationTests.least`
-/// says who may use it.
+/// says who may use each route.
 struct AccessRow: Sendable {
     /// The kind of resource that `{id}` in the path names. For the event stream, it is the kind
     /// that the parameter `device` names.
@@ -39,7 +39,8 @@ struct AccessRow: Sendable {
             body: #"{"Platform":"apns","Handle":"aabb"}"#
         ),
         "DELETE /api/register/{id}": AccessRow(resource: .registration, own: 200, foreign: 200, missing: 200),
-        // No registration here claims another user's handle; `HandleClaimTests` covers claims.
+        // In these tests, no registration claims another user's handle, so there is nothing to
+        // confirm. `HandleClaimTests` covers claims.
         "POST /api/register/{id}/confirmation": AccessRow(
             resource: .registration,
             own: 409,

@@ -137,6 +137,6 @@ import Testing
 }
 
 extension HashingRequester {
-    /// A requester that precedes all others and counts for no account and no address.
+    /// A requester whose jobs precede all others, and count for no account and no address.
     fileprivate static let server = HashingRequester(account: nil, address: nil, rank: 0)
 }

@@ -1,7 +1,7 @@
 import Testing
 
-/// A document as in JSONTestSuite: the parser must accept `y`, must refuse `n`, and may do either
-/// with `i`.
+/// A document as in JSONTestSuite. The parser must accept documents of the kind `y` and refuse
+/// those of the kind `n`. It may accept or refuse those of the kind `i`.
 struct JSONSample: Sendable, CustomTestStringConvertible {
     enum Kind: Sendable, Hashable {
         case y, n, i

@@ -24,7 +24,7 @@ import Testing
             self.cursor = try page.listed.cursor
         }
 
-        /// Returns the items that a client shows: it removes expired notifications itself.
+        /// Returns the items that a client shows. The client itself removes expired notifications.
         func shown(at now: Date) -> [Int: JSONValue] {
             self.items.filter { item in
                 item.value["ExpiresAt"]?.text.flatMap { Date(rfc3339: $0) }.map { $0 > now } ?? false

@@ -11,7 +11,8 @@ import Testing
 
 /// A pool of threads makes the long lists, because they would block an event loop.
 @Suite(.timeLimit(.minutes(5))) struct LongListTests {
-    /// Why the pool makes the list: because of its rows, its compression, its ids or its bytes.
+    /// Why the pool makes the list: the list has many rows, is compressed, is requested by many
+    /// ids, or has many bytes.
     enum Reason: Sendable, CaseIterable {
         case rows, gzip, ids, bytes
     }

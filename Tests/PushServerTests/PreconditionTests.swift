@@ -13,7 +13,7 @@ import Testing
 
         let fields: [String]
         let get: Expected
-        /// The result of DELETE. HEAD has the result of GET.
+        /// The result of a DELETE. The result of a HEAD is that of a GET.
         let delete: Expected
 
         init(_ fields: String..., get: Expected, delete: Expected) {

@@ -4,7 +4,8 @@ import Testing
 
 @testable import PushStore
 
-/// The user alice, who registers the handle `x`, and the facts that a store would read for this.
+/// The user alice, who registers the handle `x`, and the facts that a store would read for this
+/// registration.
 struct DecisionScene {
     struct Unexpected: Error, CustomStringConvertible {
         let description: String

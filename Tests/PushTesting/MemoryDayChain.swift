@@ -10,7 +10,7 @@ package final class MemoryDayChain: DayChainKeeper {
     package let place: String
     private let chain: Mutex<DayChain?>
 
-    /// Makes a keeper of these day keys. `nil` stands for missing ones.
+    /// Makes a keeper of these day keys. `nil` means that there are no day keys.
     package init(_ chain: DayChain?, place: String = "memory") {
         self.place = place
         self.chain = Mutex(chain)
