@@ -46,7 +46,7 @@ package enum HealthEvent: Sendable, Hashable {
     case paused(Pause)
     /// The pause has another cause or reason now.
     case changed(from: Pause, to: Pause)
-    /// A probe was refused for the same reason as the one before; the next probe is sent after
+    /// A probe was refused for the same reason as the previous probe; the next probe is sent after
     /// `delay`.
     case prolonged(Pause, delay: TimeInterval)
     case resumed(Pause)

@@ -9,7 +9,8 @@ package typealias SendOutcome = Result<Acceptance, SendFailure>
 
 /// The provider has accepted the push.
 package struct Acceptance: Sendable, Hashable {
-    /// The id that the provider has given the push; its support can find the push by this id.
+    /// The id that the provider has given the push; the provider's support can find the push by
+    /// this id.
     package let providerID: String?
 
     package init(providerID: String? = nil) {
@@ -45,8 +46,8 @@ package enum SendFailure: Error, Sendable, Hashable {
     /// pushes to other devices can show which of these is the reason.
     case deviceUnknown(reason: String)
     /// The provider cannot find the device or the server's project, and does not say which of the
-    /// two. As for `deviceUnknown`, pushes to other devices show that; but here the device stays
-    /// registered in any case.
+    /// two. Only pushes to other devices show which of the two is missing. In contrast to
+    /// `deviceUnknown`, the device stays registered in any case.
     case deviceNotFound(reason: String)
     /// The provider will never accept this push; the device and the server are not at fault.
     case rejected(reason: String)

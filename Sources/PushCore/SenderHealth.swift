@@ -257,8 +257,8 @@ package struct SenderHealth: Sendable {
 
     /// Whether refusals of the credential are more than the provider's occasional mistake.
     ///
-    /// They are more if the provider has accepted no push before, or no push between two attempts
-    /// of the same push. They also are more if it refuses many pushes in a row.
+    /// They are if the provider has accepted no push before, or no push between two attempts of
+    /// the same push. They also are if the provider refuses many pushes in a row.
     private func isCredentialWrong(afterRetry isRepeated: Bool) -> Bool {
         self.acceptedAt == nil || self.isProbing || (isRepeated && self.credentialRefusals > 1)
             || self.credentialRefusals >= Self.failuresInARow

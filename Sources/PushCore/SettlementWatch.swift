@@ -11,7 +11,7 @@ package final class SettlementWatch: Sendable {
     package init() {}
 
     /// Runs `body` with a signal that is set at each outcome of the notification, and when the
-    /// task is cancelled; The signal is `nil` if too many tasks wait, or another task waits for
+    /// task is cancelled. The signal is `nil` if too many tasks wait, or another task waits for
     /// the same notification.
     package func watching<Result>(
         _ id: NotificationID,

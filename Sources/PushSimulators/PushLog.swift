@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Synchronization
 
-/// The requests that a simulator received, and the queued answers of the test.
+/// The requests that a simulator received, and the answers that the test has queued.
 package final class PushLog: Sendable {
     private struct Waiter {
         let number: Int

@@ -38,7 +38,8 @@ import Testing
         #expect(made.withLock { $0 } == ["one", "two"])
     }
 
-    /// A new key of APNs has another id, as docs/operate/keys.md says.
+    /// A new APNs key has another key id, so the server uses it only after a restart, as
+    /// docs/operate/keys.md says.
     @Test(arguments: ["keyID", "keyFile", "teamID"]) func anotherKeyOfAPNsNeedsARestart(key: String) {
         #expect(!ConfigurationReload.isReloaded("senders.apns.\(key)"))
     }

@@ -12,7 +12,7 @@ package final class SpanRecorder: Sendable {
 
     /// Is set when enough spans wait for a full batch.
     package let signal = Signal()
-    /// Of so many requests without a `traceparent`, one begins a trace; 0 if none of these
+    /// One of this number of requests without a `traceparent` begins a trace; 0 if none of these
     /// requests does.
     private let every: Int
     private let requests = Atomic(0)

@@ -10,8 +10,8 @@
 package struct FaultRule: Sendable, Hashable {
     /// A condition of a rule.
     package enum Condition: Sendable, Hashable {
-        /// The rule applies to every n-th request or connection that meets its conditions on
-        /// device and time.
+        /// The rule applies to every n-th request or connection that meets the rule's conditions
+        /// on device and time.
         case every(Int)
         /// The rule applies with this probability, from 0 to 1. The same seed gives the same
         /// choices.

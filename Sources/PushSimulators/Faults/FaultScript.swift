@@ -2,7 +2,7 @@ internal import Foundation
 internal import Synchronization
 
 /// The active rules of a simulator. It counts requests and connections, draws random numbers, and
-/// chooses the fault.
+/// chooses the fault of each request and connection.
 final class FaultScript: Sendable {
     private struct State {
         var rules: [RunningRule] = []
@@ -77,8 +77,8 @@ private struct RunningRule {
             return false
         }
         for case .chance(let probability, _) in self.rule.conditions {
-            // A number is drawn for each candidate, so that the sequence depends on the seed
-            // alone.
+            // A number is drawn for each candidate, so that the sequence of numbers depends on the
+            // seed alone.
             if Double.random(in: 0..<1, using: &self.random) >= probability { return false }
         }
         for case .next(let number) in self.rule.conditions where self.hits >= number { return false }

@@ -18,8 +18,8 @@ package struct VAPIDVerifier: Sendable {
         self.audience = audience
     }
 
-    /// The public key that signed the token in `Authorization`, in base64url. Throws the refusal
-    /// with which a push service answers.
+    /// The public key whose owner signed the token in `Authorization`, in base64url. Throws the
+    /// refusal with which a push service answers.
     package func signer(of authorization: String?, now: Date) throws(WebPushRefusal) -> String {
         guard let authorization else { throw WebPushRefusal(401, "MissingVapid") }
         let parameters = Self.parameters(of: authorization)

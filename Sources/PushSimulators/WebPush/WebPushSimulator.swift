@@ -24,7 +24,7 @@ package final class WebPushSimulator: PushSimulator {
         fileprivate let path: String
     }
 
-    /// The received pushes, and the queued answers of the test.
+    /// The received pushes, and the answers that the test has queued.
     package let pushes: PushLog
 
     // A lock protects `rules`: subscriptions may be made from any thread, and each read is short.

@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// A receiver of webhooks that verifies requests by the rules of Standard Webhooks.
 package final class WebhookSimulator: PushSimulator {
-    /// The received pushes, and the queued answers of the test.
+    /// The received pushes, and the answers that the test has queued.
     package let pushes: PushLog
     /// The secret with which the sender must sign, `whsec_` and base64; each simulator makes a new
     /// one.
