@@ -11,7 +11,8 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// Two servers, and a device of a user. One inbox records the device's streams.
+/// Two servers, and a device of a user. `inbox` records the events that arrive over the device's
+/// streams.
 struct StreamPair: Sendable {
     let a: StreamServer
     let b: StreamServer
@@ -35,7 +36,7 @@ struct StreamPair: Sendable {
     }
 }
 
-/// A server, with its open event streams, that may share its database with other servers.
+/// A server with its open event streams. It may share its database with other servers.
 struct StreamServer: Sendable {
     let fixture: StoreFixture
     let hub: StreamHub

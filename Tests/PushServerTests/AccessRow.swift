@@ -19,9 +19,9 @@ struct AccessRow: Sendable {
     /// The status for another user's resource if the caller is an administrator with the needed
     /// scope, or a viewer who may see the resource. `nil` if other callers get the same status.
     var foreignToAdministrator: Int?
-    /// The status for a publisher's own resource; `nil` if other owners get the same status.
+    /// The status for a publisher's own resource; `nil` if it is the same as for other owners.
     var ownToPublisher: Int?
-    /// The status for a publisher; `nil` if other callers get the same status.
+    /// The status for a publisher; `nil` if it is the same as for other callers.
     var toPublisher: Int?
     var missing: Int?
     var body = ""

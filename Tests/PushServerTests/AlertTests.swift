@@ -49,7 +49,8 @@ import Testing
 
     // MARK: Taken
 
-    /// The alert in a request, the member `Alert` of the answer, and the pushed alert.
+    /// Each row has the alert in a request, the member `Alert` of the answer, and the alert of the
+    /// push.
     @Test(arguments: [
         (
             #"{"titlekey":"TITLE","BodyKey":"BODY","Category":"LETTER","Thread":"letters","Sound":"ping.caf","#

@@ -11,7 +11,7 @@ import Testing
 /// Every route that a publisher may call, for users outside of the publisher's apps. The answers
 /// are the same as for a user name that does not exist.
 @Suite(.timeLimit(.minutes(5))) struct ForeignUserTests {
-    /// A request that names a user. `NAME` stands for the user's name.
+    /// A request that names another user. `NAME` stands for the name of this user.
     private struct Naming: Sendable {
         var query = ""
         var body = ""

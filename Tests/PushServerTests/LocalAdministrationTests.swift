@@ -260,8 +260,8 @@ import Testing
         let (paul, alice) = (try await storage.user("paul"), try await storage.user("alice"))
         for number in 0..<4 { try await storage.addDevice(of: alice, handle: "a-\(number)", tags: ["news"]) }
         try await storage.post(1, from: paul, to: "news", page: 2)
-        // The handler caches counts of more pushes than its limit. With a limit of one push, it
-        // caches a count of two.
+        // The handler caches a count only if there are more pushes than its limit. With a limit of
+        // one push, it caches the count of these two pushes.
         let handler = LocalDeliveryHandler(reports: self.fixture.reports, limit: 1)
         let growing = try await self.counts(by: handler)
         #expect(growing["FanningOut"] == .bool(true) && growing["Counts"]?["queued"]?.integer == 2)

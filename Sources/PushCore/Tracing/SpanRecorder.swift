@@ -12,8 +12,8 @@ package final class SpanRecorder: Sendable {
 
     /// Is set when enough spans wait for a full batch.
     package let signal = Signal()
-    /// One of this number of requests without a `traceparent` begins a trace; 0 if none of these
-    /// requests does.
+    /// The server begins a trace for one of this number of requests without a `traceparent`; with
+    /// 0, for no such request.
     private let every: Int
     private let requests = Atomic(0)
     private let spans = Mutex<[Span]>([])

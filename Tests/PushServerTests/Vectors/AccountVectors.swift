@@ -31,8 +31,9 @@ enum AccountVectors {
 
     // MARK: - Getting to know the account
 
-    /// An answer to a client that signs in as `asked`, and the client's verdict on it. `kind`
-    /// names a kind of interference; `nil` means that the client accepts the answer.
+    /// An answer to a client that signs in with the name `asked`, and the client's verdict on the
+    /// answer. `kind` names a kind of interference; `nil` means that the client accepts the
+    /// answer.
     private struct SignIn: Sendable {
         let name: String
         let kind: String?
