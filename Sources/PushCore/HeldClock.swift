@@ -130,9 +130,9 @@ extension HeldClock {
         private var offset: TimeInterval
         /// The difference between the time and the uptime at the last trusted reading.
         private var accepted: TimeInterval
-        /// The lowest difference since the reference was chosen. Without this value, a jump of the
-        /// clock just before that moment and another just after it could add up to more than the
-        /// limit.
+        /// The lowest difference between the time and the uptime since the reference was chosen.
+        /// Without this value, a jump of the clock just before the choice and another just after
+        /// it could add up to more than the limit.
         private var lowest: TimeInterval
         /// How far a reading may be ahead of the reference.
         private var limit = HeldClock.longestStep

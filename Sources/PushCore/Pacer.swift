@@ -46,7 +46,8 @@ package struct Pacer: Sendable {
     package mutating func admit(now: Date) -> Date? {
         let span = self.span / self.share(now)
         let earliest = self.times[self.next] + span
-        // A time that is too far away was recorded before the clock was set back.
+        // If the time is too far ahead, the oldest call was recorded before the clock was set
+        // back. It then does not count.
         if earliest > now, earliest.timeIntervalSince(now) < 2 * span { return earliest }
         self.times[self.next] = now
         self.next = (self.next + 1) % self.times.count

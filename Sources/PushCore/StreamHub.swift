@@ -28,7 +28,7 @@ package final class StreamHub: Sendable {
 
     package init() {}
 
-    /// Opens a mailbox for the devices, which stays open until the subscription is released.
+    /// Opens a mailbox for the devices. The mailbox stays open until the subscription is released.
     /// Returns `nil` if the user already has `maximumPerUser` open streams.
     package func open(_ devices: [DeviceHandle], ofUser user: Int64) -> StreamSubscription? {
         let mailbox = StreamMailbox()

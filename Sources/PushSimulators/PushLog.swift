@@ -20,7 +20,7 @@ package final class PushLog: Sendable {
     }
 
     // A lock protects `state`: connections write on the simulator's loop, tests read from any
-    // thread, and each use is short.
+    // thread. The lock is held only briefly.
     private let state = Mutex(State())
     private let capacity: Int
     private let onPush: (@Sendable (ReceivedPush) -> Void)?

@@ -422,8 +422,8 @@ import Testing
         let lock = self.folder.file("var/sealpost.db.lock")
         try FileManager.default.removeItem(atPath: lock)
         try FileManager.default.createSymbolicLink(atPath: lock, withDestinationPath: file)
-        // The database still belongs to root, because a link to a database of root's would look
-        // the same.
+        // The server's user gets the folder, but the database still belongs to root. A link to one
+        // of root's own databases would look the same to the command.
         try #require(chown(self.folder.file("var"), 65_534, 65_534) == 0)
         let ended = try await Daemon.run(command.split(separator: " ").map(String.init), in: self.folder)
         #expect(ended.code == 78)

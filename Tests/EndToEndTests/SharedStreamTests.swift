@@ -21,7 +21,7 @@ import Testing
         try await Stack.run { configuration in
             configuration.database = database
             configuration.senders = Configuration().senders
-            // No stream ends because of a heartbeat.
+            // With an interval of an hour, no heartbeat is sent that could end a stream.
             configuration.server.streamHeartbeat = .seconds(3600)
         } _: { stack in
             let keyring = try KeyringFile(stack.folder.file("keyring")).load()

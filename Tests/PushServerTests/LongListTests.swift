@@ -33,7 +33,8 @@ import Testing
         return try await self.fixture.send(.get, "/api/notifications\(query)", headers: headers)
     }
 
-    /// Returns the items of all pages. The pages are so short that the event loop makes them.
+    /// Returns the items of all pages. The pages are so short that the event loop makes them
+    /// itself, instead of the pool.
     private func items(inPagesOf limit: Int) async throws -> [JSONValue] {
         var (items, query) = ([JSONValue](), "?limit=\(limit)")
         while true {

@@ -32,7 +32,7 @@ package final class APNsSimulator: PushSimulator {
 
     /// The key of the credentials.
     package let key: SigningKey
-    // A lock protects the rules: any thread may call `retire`, and each read is short.
+    // A lock protects the rules: any thread may call `retire`. The lock is held only briefly.
     private let rules: Mutex<APNsRules>
     private let tokenUpdates = ProviderTokenUpdates()
     private let pace = RateLimit(window: 1)

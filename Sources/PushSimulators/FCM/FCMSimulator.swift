@@ -30,7 +30,8 @@ package final class FCMSimulator: PushSimulator {
     package let verifier: AssertionVerifier
     /// The workload identity pool. The simulator exchanges its subject tokens for access tokens.
     package let pool: WorkloadIdentityPool
-    // A lock protects `rules`: `retire` may be called from any thread, and each read is short.
+    // A lock protects `rules`: `retire` may be called from any thread. The lock is held only
+    // briefly.
     private let rules: Mutex<FCMRules>
     private let accessTokens = AccessTokens()
     private let federated = FederatedTokens()

@@ -9,7 +9,7 @@ final class FaultScript: Sendable {
         var setAt: Date
     }
 
-    // A lock protects `state`: rules may be set from any thread, and each use is short.
+    // A lock protects `state`: rules may be set from any thread. The lock is held only briefly.
     private let state: Mutex<State>
     private let now: @Sendable () -> Date
 

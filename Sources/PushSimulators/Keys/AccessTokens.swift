@@ -9,7 +9,8 @@ final class AccessTokens: Sendable {
         var needlessCount = 0
     }
 
-    // A lock protects `state`: tests may revoke from any thread, and each use is short.
+    // A lock protects `state`: tests may revoke tokens from any thread. The lock is held only
+    // briefly.
     private let state = Mutex(State())
     /// The number of stored tokens at which all are deleted. Such a deletion is rare, because a
     /// sender uses a token for a long time.

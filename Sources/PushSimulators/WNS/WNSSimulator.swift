@@ -28,7 +28,8 @@ package final class WNSSimulator: PushSimulator {
     /// The requests to the token endpoint, and the answers to them that the test has queued.
     package let tokenRequests: PushLog
 
-    // A lock protects `rules`: channels may be made from any thread, and each read is short.
+    // A lock protects `rules`: channels may be made from any thread. The lock is held only
+    // briefly.
     private let rules = Mutex(WNSRules())
     private let accessTokens = AccessTokens()
     private let now: @Sendable () -> Date

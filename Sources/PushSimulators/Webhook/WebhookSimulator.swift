@@ -11,7 +11,8 @@ package final class WebhookSimulator: PushSimulator {
     package let secret: String
 
     private let key: [UInt8]
-    // A lock protects `retired`: devices may be retired from any thread, and each read is short.
+    // A lock protects `retired`: devices may be retired from any thread. The lock is held only
+    // briefly.
     private let retired = Mutex<Set<String>>([])
     private let now: @Sendable () -> Date
     private let server: SimulatorServer
