@@ -9,7 +9,8 @@ package struct Pause: Sendable, Hashable {
         case outage
         /// The provider has requested a delay.
         case overloaded
-        /// The provider reports too many pushes for devices of several users in a row.
+        /// The provider has answered "too many pushes" for the devices of several users, one after
+        /// the other.
         case throttled
         /// The provider refuses the server's credentials or configuration.
         case misconfigured

@@ -54,8 +54,8 @@ package enum SendFailure: Error, Sendable, Hashable {
     /// The server's credentials or configuration are wrong: no push is accepted until an operator
     /// acts.
     case misconfigured(reason: String)
-    /// The server's configuration is wrong for all devices of this kind, or seems to be wrong
-    /// because of this device. This push waits; pushes to other devices continue.
+    /// The server's configuration is wrong for all devices of the same kind as this device, or
+    /// this device makes it seem wrong. This push waits; pushes to other devices continue.
     case kindRefused(reason: String)
     /// The server's access token has expired. The sender retries the push once with a new token; a
     /// second refusal is `misconfigured`.

@@ -150,8 +150,8 @@ package struct SenderHealth: Sendable {
                 self.hasRefusedKind = true
                 return .kindRefused(reason: reason)
             }
-        // A push that is sent again does not count against the provider: otherwise retries could
-        // make a lane pause that has few other pushes.
+        // A push that is sent again does not count against the provider: otherwise a lane with few
+        // other pushes could pause because of retries.
         case .failure(.deviceUnknown) where isRepeated && !wasProbing,
             .failure(.deviceNotFound) where isRepeated && !wasProbing:
             self.recover()
@@ -230,7 +230,7 @@ package struct SenderHealth: Sendable {
         return .resumed(pause)
     }
 
-    /// Sends no probe before `date`, because another server sends it.
+    /// Sends no probe before `date`, because another server sends the next probe.
     package mutating func postpone(until date: Date) {
         self.pause = self.pause?.prolonged(until: date)
     }

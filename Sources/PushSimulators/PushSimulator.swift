@@ -19,8 +19,9 @@ package protocol PushSimulator: Sendable {
 
     /// Serves until the task is cancelled.
     ///
-    /// Throws if no thread or descriptor is available. When it returns, its connections have
-    /// ended; the port stays open as long as the simulator lives, so it can run again.
+    /// Throws if no thread or descriptor is available. When `run` returns, the simulator's
+    /// connections have ended. The port stays open as long as the simulator lives, so the
+    /// simulator can run again.
     func run() async throws
 }
 
@@ -57,7 +58,8 @@ package struct SimulatorOptions: Sendable {
     package var faults: [FaultRule] = []
     /// The simulator's clock.
     package var now: @Sendable () -> Date = { Date() }
-    /// Called with each push on its arrival, on the simulator's thread: it must be quick.
+    /// The simulator calls this closure with each push that arrives, on its own thread, so the
+    /// closure must be quick.
     package var onPush: (@Sendable (ReceivedPush) -> Void)?
 
     /// The defaults.

@@ -523,8 +523,8 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
-    /// A socket that the configuration names must be usable. If only the default socket is
-    /// unusable, the server still starts.
+    /// A socket that the configuration names must be usable. If the configuration names no socket,
+    /// the server starts even if the default socket is unusable.
     @Test func anOpenSocketFolderStopsTheStartOnlyIfConfigured() async throws {
         let folder = self.folder.file("open")
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

@@ -394,7 +394,7 @@ import Testing
 }
 
 extension SharedKeyTests {
-    /// Selects the database connections that wait for locks of others.
+    /// Selects the database connections that wait for locks of other connections.
     private static let waiting = """
         select pid from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()
         """

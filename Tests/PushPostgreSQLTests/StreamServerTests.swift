@@ -17,7 +17,7 @@ import Testing
 
     private var arrived: [Int64] { self.pair.inbox[self.pair.device].sorted() }
 
-    /// Returns when each server next has work.
+    /// Returns, for each server, the time at which it next has work.
     private func nextDue() async throws -> [Date?] {
         [try await self.pair.a.fixture.nextDue("stream"), try await self.pair.b.fixture.nextDue("stream")]
     }

@@ -61,8 +61,8 @@ import Testing
         #expect(list.text.contains(#""App":"\#(words)","Platform":"apns""#), "\(list.text)")
     }
 
-    /// The form `bank:apns`, a platform's name after its app, is used only in the database. The
-    /// server refuses it from clients.
+    /// The form `bank:apns` of a platform's name, with the app before the colon, is for the
+    /// database, logs and metrics. The server refuses it from clients.
     @Test func aPlatformNameWithAnAppPrefixIsRefused() async throws {
         let id = try await self.fixture.requestRegistration(user: "bob")
         let body = #"{"Platform":"bank:apns","Handle":"aa"}"#

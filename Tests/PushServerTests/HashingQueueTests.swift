@@ -107,8 +107,8 @@ import Testing
                             return true
                         }
                     } catch {
-                        // The gate opens when the first caller is refused, so the queue must
-                        // refuse at least one caller.
+                        // The jobs wait until the gate opens. Only a refusal opens it, so the
+                        // queue must refuse at least one caller.
                         gate.withLock {
                             isOpen.value = true
                             gate.broadcast()

@@ -10,8 +10,8 @@ struct JSONSample: Sendable, CustomTestStringConvertible {
     let name: String
     let kind: Kind
     let bytes: [UInt8]
-    /// The text that the server returns for an accepted document, if it differs from the input;
-    /// `nil` if the server refuses it.
+    /// The text that the server returns for an accepted document; `nil` if the server refuses the
+    /// document.
     let given: String?
     /// Whether CPython and the server disagree on accepting the document. The document's name says
     /// why.

@@ -98,8 +98,8 @@ import Testing
         let hash = PasswordHash.decoy(try #require(Self.strong))
         try await first.storage.addUser("strong", role: .device, hash)
         let second = try await ServerFixture(storage: first.storage, parameters: Self.strong)
-        // By default, all fixtures have copies of one database, with the same keyring. This one
-        // has a keyring of its own.
+        // By default, all fixtures have copies of one database, with the same keyring. This
+        // fixture has a keyring of its own.
         let other = try await ServerFixture(keyring: Keyring.generateText(), parameters: Self.strong)
         try await other.storage.addUser("strong", role: .device, hash)
         let names = try (0..<400).map { try #require(Username("nobody\($0)")) }

@@ -125,7 +125,7 @@ struct DecisionScene {
     }
 
     /// Repeats a decision, and gives it each fact that it asks for, as a store does. Returns the
-    /// decision's result and its questions.
+    /// decision's result, and the questions that it asked.
     func follow<Outcome>(
         _ all: RegistrationFacts,
         _ decide: (RegistrationFacts) throws -> RegistrationStep<Outcome>

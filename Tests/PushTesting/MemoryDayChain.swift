@@ -3,7 +3,7 @@ package import PushCore
 internal import PushStore
 internal import Synchronization
 
-/// The keeper of the day keys, in memory instead of in a server's file.
+/// Keeps the day keys in memory, in place of the file that a server uses.
 package final class MemoryDayChain: DayChainKeeper {
     private static let folders = Mutex<[String: MemoryDayChain]>([:])
 

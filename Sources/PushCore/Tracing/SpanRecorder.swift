@@ -93,7 +93,8 @@ package final class SpanRecorder: Sendable {
 }
 
 extension SpanRecorder {
-    /// Begins the span of a write's commit, for the request that the current task answers.
+    /// Begins the span of a commit to the database. Its parent is the span of the request that the
+    /// current task answers.
     package func beginCommit() -> OpenSpan? { self.begin(within: TraceContext.current) }
 
     /// Ends the span of a commit. `database` is the name of the database system, as OpenTelemetry

@@ -30,7 +30,7 @@ package final class APNsSimulator: PushSimulator {
     /// The received pushes, and the answers that the test has queued.
     package let pushes: PushLog
 
-    /// The key of the credentials.
+    /// The private key in `credentials`.
     package let key: SigningKey
     // A lock protects the rules: any thread may call `retire`. The lock is held only briefly.
     private let rules: Mutex<APNsRules>

@@ -32,7 +32,7 @@ package struct FaultRule: Sendable, Hashable {
     /// The conditions; all must hold.
     package var conditions: [Condition]
 
-    /// A rule with a fault and its conditions.
+    /// Makes a rule from a fault and the conditions of the rule.
     package init(_ fault: Fault, when conditions: [Condition] = []) {
         self.fault = fault
         self.conditions = conditions

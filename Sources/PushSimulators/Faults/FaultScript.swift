@@ -1,8 +1,8 @@
 internal import Foundation
 internal import Synchronization
 
-/// The active rules of a simulator. It counts requests and connections, draws random numbers, and
-/// chooses the fault of each request and connection.
+/// The active rules of a simulator. This object counts requests and connections, draws random
+/// numbers, and chooses the fault of each request and connection.
 final class FaultScript: Sendable {
     private struct State {
         var rules: [RunningRule] = []

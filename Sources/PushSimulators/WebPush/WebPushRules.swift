@@ -69,7 +69,7 @@ package struct WebPushRules: Sendable {
             throw WebPushRefusal(400, "BadTopic")
         }
         let codings = request.headers.filter { $0.isNamed("content-encoding") }.map(\.value)
-        // The other two header fields belong to an obsolete draft.
+        // The fields `Encryption` and `Crypto-Key` belong to an obsolete draft.
         guard
             codings == ["aes128gcm"], request.header("encryption") == nil, request.header("crypto-key") == nil
         else { throw WebPushRefusal(400, "BadEncoding") }
