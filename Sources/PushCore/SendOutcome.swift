@@ -95,8 +95,8 @@ package enum SendFailure: Error, Sendable, Hashable {
         }
     }
 
-    /// The date for the decision whether the device is retired: it is, unless it has registered
-    /// again after this date. `nil` if the device stays registered.
+    /// The device is retired, unless it has registered again after the returned date. `nil` if the
+    /// device stays registered in any case.
     ///
     /// - Parameters:
     ///   - sentAt: The time at which the sender received the push.

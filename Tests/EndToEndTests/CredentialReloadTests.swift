@@ -44,8 +44,8 @@ import Testing
         #expect(!ConfigurationReload.isReloaded("senders.apns.\(key)"))
     }
 
-    /// When a provider refuses the credentials, the server pauses its pushes for a minute. A new
-    /// key ends this pause at once.
+    /// When a provider refuses the credentials, the server pauses the pushes to this provider for
+    /// a minute. A new key ends this pause at once.
     @Test func aReloadTakesAGoodKeyAndIgnoresABadOne() async throws {
         let stranger = try APNsSimulator(authority: TestAuthority()).credentials.privateKey
         let received = try await Stack.run { configuration in

@@ -63,7 +63,7 @@ import Testing
 
     @Test func onlyFewSourcesReadTheMachinesClock() throws {
         // These modules must not read the machine's clock. Senders and simulators may: providers
-        // compare the time of a signature with their own clock. Clients run elsewhere.
+        // compare the time of a signature with their own clock. Clients run on other machines.
         let rooms = [
             "PushApplication", "PushCore", "PushStore", "PushSQLite", "PushPostgreSQL", "PushDelivery", "PushServer",
             "sealpost", "sealpost-demo",

@@ -180,7 +180,7 @@ import Testing
     func manySubnetsOfOneNetworkAreThrottledTogether(form: String, free: Int) async throws {
         var statuses: [Int] = []
         for number in 0..<45 {
-            // With the first form of address, each attempt comes from a different /56 network.
+            // With the first value of `form`, each attempt comes from a different /56 network.
             let address = String(format: form, form.contains("%02x") ? number : number << 8)
             let client = PeerAddress.ip(try #require(IPAddress(address))).origin
             statuses.append(try await self.send(.password, number, from: client).status.code)

@@ -1,6 +1,7 @@
 package import Foundation
 
-/// A folder for one test. It is deleted with its last reference, or with the process.
+/// A folder for one test. The folder is deleted when its last reference is gone, or when the
+/// process ends.
 package final class TemporaryFolder: Sendable {
     package let path: String
 

@@ -36,8 +36,8 @@ package final class SpanRecorder: Sendable {
     // MARK: Recording
 
     /// Begins the span of a request; returns `nil` if the request gets no span. If the request
-    /// names a trace, the trace's sampled flag decides whether it gets a span; otherwise this
-    /// server's sampling decides.
+    /// names a trace, the trace's sampled flag decides whether the request gets a span; otherwise
+    /// this server's sampling decides.
     package func begin(under caller: TraceContext?) -> OpenSpan? {
         if let caller { return self.begin(within: caller) }
         guard self.every > 0, self.requests.wrappingAdd(1, ordering: .relaxed).oldValue % self.every == 0 else {

@@ -33,7 +33,7 @@ package struct VAPIDVerifier: Sendable {
         let end = Date(timeIntervalSince1970: claims.exp)
         guard
             claims.aud == self.audience, end > now, end <= now + Self.longestLife,
-            // Apple refuses a contact at localhost as well.
+            // Like Apple's service, the simulator refuses a contact at localhost.
             claims.sub.hasPrefix("mailto:") && claims.sub.contains("@") || claims.sub.hasPrefix("https://"),
             !claims.sub.hasSuffix("localhost")
         else { throw WebPushRefusal(403, "BadJwtToken") }
