@@ -153,7 +153,7 @@ extension HeldClock {
                 self.accepted = time - mark.uptime
                 self.offset = self.accepted - mark.step
                 self.lowest = self.accepted - mark.rise
-                // A server that restarts often gets a new reference once a day, too.
+                // If a server restarts often, it still gets a new reference once a day.
                 self.next = min(self.next, mark.next)
             } else {
                 self.offset = time - uptime

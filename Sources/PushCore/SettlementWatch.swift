@@ -1,7 +1,7 @@
 internal import Synchronization
 
 /// Signals tasks that wait until the outcomes of a notification's pushes are stored. Any thread
-/// may use it.
+/// may use this object.
 package final class SettlementWatch: Sendable {
     /// The largest number of waiting tasks.
     private static let limit = 1000

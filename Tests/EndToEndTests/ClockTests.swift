@@ -8,8 +8,8 @@ import Testing
 @testable import PushApplication
 @testable import sealpost
 
-/// The clock that the server holds back after a jump of the machine's clock, from the view of
-/// operators.
+/// The server's own clock does not follow a jump of the machine's clock. The tests check what
+/// operators then see, and how they accept the jump.
 @Suite(.timeLimit(.minutes(5))) struct ClockTests {
     private static let jump: TimeInterval = 100 * 86_400
 

@@ -306,7 +306,7 @@ import Testing
     }
 
     /// The end of a pause, the number of overdue pushes, and the words about the next attempt.
-    /// After the end, the next due push is the next attempt.
+    /// After the end of the pause, the next due push is the next attempt.
     @Test(arguments: [
         ("2026-11-28T20:00:21Z", 0, "is at 2026-11-28T20:00:21Z"), ("2026-11-28T20:00:20Z", 4, "is due now"),
         ("2026-11-28T19:00:00Z", 0, "comes with the next push that is due"), ("B", 4, "is at B"),

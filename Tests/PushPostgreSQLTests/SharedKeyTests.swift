@@ -277,7 +277,8 @@ import Testing
         try await self.a.fixture.addUser("alice")
     }
 
-    /// The stopped server has announced its keys, and renews its lease when it resumes.
+    /// Before it was stopped, the server told the others which keys it has. When it resumes, it
+    /// renews its lease.
     @Test func theSwitchWaitsForAStoppedServerUntilItIsFenced() async throws {
         for server in [self.a, self.b] { server.stop() }
         _ = try self.connection().query("update node set until = 0 where number = $1", self.a.store.membership.number)

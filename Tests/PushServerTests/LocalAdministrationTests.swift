@@ -298,7 +298,7 @@ import Testing
         #expect(try await self.send("DELETE", "\(LocalPaths.keyring)/\(text)").status == .notFound)
     }
 
-    /// The operator at the machine is not a user: it has no devices and no notifications.
+    /// The operator at the machine is not a user, and has no devices and no notifications.
     @Test(arguments: [
         ("POST", Paths.notifications), ("GET", Paths.notifications), ("POST", Paths.sessions), ("POST", Paths.register),
         ("GET", Paths.stream), ("PUT", Paths.ownPassword), ("GET", "/console/"), ("POST", Paths.setup),
