@@ -59,7 +59,8 @@ package final class HeldClock: Sendable {
     private let boot: String
     private let wall: @Sendable () -> Date
     private let uptime: @Sendable () -> TimeInterval
-    // This is a mutex and not an actor, since each request reads the time.
+    // A mutex, and not an actor, protects the state, since each request reads the time and must
+    // not have to wait for a task.
     private let state: Mutex<State>
 
     /// Creates a clock that continues from `mark`. Without a mark, it trusts the first reading of

@@ -1,7 +1,8 @@
 package import Foundation
 
-/// Limits calls to a rate per second, and spreads them over the second by tenths. After a pause of
-/// a lane, the rate rises to its full height within a minute, as Google requires of senders.
+/// Limits the number of calls per second, and distributes the calls evenly over the tenths of each
+/// second. After a pause of a lane, the rate rises to its full height within a minute, as Google
+/// requires of senders.
 package struct Pacer: Sendable {
     /// How long the rise of the rate lasts, in seconds.
     package static let rise: TimeInterval = 60

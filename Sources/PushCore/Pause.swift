@@ -61,7 +61,7 @@ package enum HealthEvent: Sendable, Hashable {
     /// The server keeps these devices until the provider accepts a push.
     case manyGone(reason: String)
 
-    /// The event between two states; `nil` if nothing has changed.
+    /// The event for a change of the pause from `old` to `new`; `nil` if nothing has changed.
     package init?(from old: Pause?, to new: Pause?, now: Date) {
         switch (old, new) {
         case (nil, nil): return nil

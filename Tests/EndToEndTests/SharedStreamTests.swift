@@ -11,7 +11,7 @@ import Testing
 
 /// Event streams of a server that shares its database with another server.
 @Suite(.timeLimit(.minutes(5))) struct SharedStreamTests {
-    /// The change of the user that the other server makes.
+    /// The change that the other server makes to the user.
     enum Ending: CaseIterable, Sendable {
         case disabling, deleting, password
     }

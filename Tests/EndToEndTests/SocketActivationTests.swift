@@ -9,7 +9,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// Listening sockets that the daemon inherits from the process that starts it, as from systemd.
+/// Listening sockets that the daemon inherits from the process that starts it, such as systemd.
 @Suite(.timeLimit(.minutes(5))) struct SocketActivationTests {
     @Test func aClientThatConnectsBetweenDaemonsIsAnsweredByTheNext() async throws {
         let folder = try TemporaryFolder()

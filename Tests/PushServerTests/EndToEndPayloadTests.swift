@@ -63,8 +63,8 @@ import Testing
         #expect(marked["Payload"]?.text == Self.payload([7]))
     }
 
-    /// A cache compares only the entity tags of answers. It must not give a device the wrapped key
-    /// of another device.
+    /// A cache compares only the entity tags of answers. If two devices got the same tag, the
+    /// cache could give one device the wrapped key of the other.
     @Test func theEntityTagDiffersByDeviceKey() async throws {
         let fixture = try await ServerFixture()
         let path = try await fixture.post(Self.order(Self.payload(1...2)))

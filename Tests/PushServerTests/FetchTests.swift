@@ -104,8 +104,8 @@ import Testing
         }
     }
 
-    /// The notification's item in a list has the same mark. The requests are unsigned, because all
-    /// signed answers are `no-store` anyway.
+    /// The answer for such a notification and its item in a list must have the same mark. The
+    /// requests are unsigned, because all signed answers are `no-store` anyway.
     @Test(
         arguments: [
             (#""Store":"never""#, #","Store":"never"}"#), (#""ReadOnce":true"#, #","ReadOnce":true}"#),

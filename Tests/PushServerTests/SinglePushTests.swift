@@ -12,7 +12,7 @@ import Testing
 @Suite(.eachReader, .timeLimit(.minutes(5))) struct SinglePushTests {
     private let fixture: ServerFixture
     private let devices: [RegistrationID]
-    /// The path of the deliveries of a notification from paul to both devices.
+    /// The path that lists the pushes of a notification from paul to both devices.
     private let path: String
 
     init() async throws {

@@ -54,7 +54,8 @@ package struct APNsRules: Sendable {
             throw APNsRefusal(.badCollapseID)
         }
         try Self.checkPayload(request.body, of: type)
-        // For calls, an app has other tokens than for alerts, because PushKit issues them.
+        // For calls, an app has other tokens than for alerts, because PushKit issues the tokens
+        // for calls.
         try self.devices.check(device, in: self.environment, topic: self.topic + (type.topicSuffix ?? ""))
         if let date = self.expired[device] { throw APNsRefusal(.expiredToken, retiredAt: date) }
         if let date = self.retired[device] { throw APNsRefusal(.unregistered, retiredAt: date) }

@@ -1,6 +1,6 @@
 /// The reason why a text is not a rule for faults.
 package struct FaultSyntaxError: Error, Hashable, CustomStringConvertible {
-    /// One line for the author of the rule.
+    /// One line that describes the error to the author of the rule.
     package let description: String
 
     init(_ description: String) {

@@ -16,8 +16,8 @@ package struct FaultRule: Sendable, Hashable {
         /// The rule applies with this probability, from 0 to 1. The same seed gives the same
         /// choices.
         case chance(Double, seed: UInt64 = 1)
-        /// The rule applies to the first n requests or connections that meet its other conditions,
-        /// and then no more.
+        /// The rule applies to the first n requests or connections that meet the rule's other
+        /// conditions, and then no more.
         case next(Int)
         /// The rule applies to requests for this device. The text is a part of the device's token
         /// or of the path of its channel.
