@@ -2,8 +2,8 @@ internal import Bytes
 internal import Cryptography
 internal import Foundation
 
-/// Shows a device with several accounts which account a push is for. It reveals nothing to anybody
-/// else.
+/// A hint in a push to a device that several accounts share: the device can find out which account
+/// the push is for. The hint reveals nothing to anybody else.
 ///
 /// It is an HMAC of the notification's id. Its key is the registration id, which only the server
 /// and the account's app know. Nobody else can find out whether two pushes are for the same

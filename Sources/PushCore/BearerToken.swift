@@ -5,7 +5,7 @@ internal import Bytes
 ///
 /// The token has 214 random bits; 166 of them stay secret if the first eight random characters are
 /// shown. The prefix and the checksum let scanners recognise a token that was published by
-/// accident, and let the server refuse a malformed one without a database lookup.
+/// accident, and let the server refuse a malformed token without a database lookup.
 package struct BearerToken: Sendable {
     /// The shortest and the longest lifetime: at most a year, since the people who know of a token
     /// may leave.

@@ -31,8 +31,9 @@ package struct ConfirmationCodes: Sendable {
         self.hash = KeyedHash(key: secret.derive("confirmation code"))
     }
 
-    /// The code that a notification carries to a handle that its user must confirm. `seed` is the
-    /// notification's random seed, and `claim` the keyed hash of the user and the handle.
+    /// The code that a notification carries to a handle, so that a user can confirm the handle.
+    /// `seed` is the notification's random seed, and `claim` the keyed hash of the user and the
+    /// handle.
     package func code(of notification: Int64, seed: Int64, claim: Data) -> ConfirmationCode {
         let code = self.hash.code { hash in
             withUnsafeBytes(of: (notification.bigEndian, seed.bigEndian)) { hash.update(bufferPointer: $0) }

@@ -19,7 +19,7 @@ package struct CredentialExpiry: Sendable, Hashable {
     /// quarter of a shorter lifetime.
     ///
     /// Common clients renew a certificate when a third of its lifetime is left. If only a quarter
-    /// is left, the renewal has failed.
+    /// is left, the renewal has probably failed.
     package var noticePeriod: TimeInterval {
         min(30 * 86_400, self.lifetime.map { $0 / 4 } ?? .infinity)
     }

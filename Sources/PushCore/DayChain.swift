@@ -22,8 +22,8 @@ package struct DayChain: Sendable, Equatable {
         self.init(day: day, secret: SymmetricKey(size: .bits256))
     }
 
-    /// Reads the text of a chain. It has one line with a date and 32 bytes in base64; empty lines
-    /// and comments are allowed. Throws `DayChainError`.
+    /// Reads the text of a chain. The text has one line with a date and 32 bytes in base64; empty
+    /// lines and comments are allowed. Throws `DayChainError`.
     package init(text: String) throws(DayChainError) {
         let lines = text.split(separator: "\n").filter { !$0.hasPrefix("#") }
         guard lines.count == 1 else { throw .malformed }

@@ -31,9 +31,8 @@ package struct DeliveryState: Sendable, Hashable {
     /// - Parameters:
     ///   - blame: Whether the device or the server is at fault if the provider does not know the
     ///     device.
-    ///   - jitter: A random number from 0 to 1. It is the share of each delay that is used, so
-    ///     that
-    ///     many pushes are not retried at the same time.
+    ///   - jitter: A random number from 0 to 1. It varies each delay, so that many pushes are not
+    ///     retried at the same time.
     package func settlement(of outcome: SendOutcome, blame: Blame, now: Date, jitter: Double) -> Settlement {
         switch outcome {
         case .success(let acceptance):
@@ -43,8 +42,8 @@ package struct DeliveryState: Sendable, Hashable {
         case .failure(.deviceUnknown(let reason)) where blame == .device,
             .failure(.deviceGone(let reason, _)) where blame != .us:
             return .failed(reason: reason)
-        // The push fails only after one retry: a front end of the provider may have given this
-        // answer for a moment by mistake.
+        // The push fails only if a retry gets this answer: at the first attempt, a front end of
+        // the provider may have given it by mistake.
         case .failure(.deviceNotFound(let reason)) where blame == .device && self.attempts > 1:
             return .failed(reason: reason)
         case .failure(.credentialRefused(let reason)):
@@ -75,9 +74,9 @@ package struct DeliveryState: Sendable, Hashable {
     }
 
     /// The result to store for a look: a silent push that makes a device fetch changes.
-    /// `settlement` is the result that another push would have. A look is retried only a few
-    /// times, since the next change causes another look. A device that is not connected needs no
-    /// retry: it fetches changes when it connects.
+    /// `settlement` is the result that the push of a notification would have. A look is retried
+    /// only a few times, since the next change causes another look. A device that is not connected
+    /// needs no retry: it fetches changes when it connects.
     package func settlementOfLook(_ settlement: Settlement) -> Settlement {
         switch settlement {
         case .away: .expired

@@ -3,8 +3,9 @@ internal import Bytes
 /// A one-time code with which a device gets a token of its user: 25 letters and digits with 125
 /// random bits, in groups of five.
 ///
-/// People can read the code aloud and type it. It is Crockford's base32, which has no letters that
-/// look like digits. Upper and lower case are equal, and dashes and blanks are ignored.
+/// People can read the code aloud and type it. The code is in Crockford's base32, which has no
+/// letters that look like digits. Upper and lower case are equal, and dashes and blanks are
+/// ignored.
 package struct EnrolmentCode: Sendable {
     /// The shortest and the longest lifetime of a code.
     package static let lifetime = Duration.seconds(60)...Duration.seconds(86_400)

@@ -1,5 +1,5 @@
-/// Validates and parses the handles of the devices to which a push sender sends. That is done when
-/// a device registers, and for each push.
+/// Validates and parses the handles of the devices to which a push sender sends. The server does
+/// both when a device registers, and for each push.
 package protocol HandleRule: Sendable {
     /// The type of a parsed handle.
     associatedtype Address
@@ -11,7 +11,7 @@ package protocol HandleRule: Sendable {
     ///
     /// A handle that cannot be guessed belongs to the user who registers it. A handle that can be
     /// guessed is registered only after the user has returned a code that the server has pushed to
-    /// it. This property has no default, so that each sender must decide.
+    /// this handle. This property has no default, so that each sender must decide.
     var isGuessable: Bool { get }
 
     /// Parses a handle. Throws `HandleFlaw` if this sender cannot push to it.

@@ -1,8 +1,8 @@
 package import Foundation
 internal import Synchronization
 
-/// The time for all comparisons with an expiry. It is the time of the machine's clock, but does
-/// not follow this clock while it is too far ahead.
+/// The time for all comparisons with an expiry. It is the time of the machine's clock, except
+/// while the machine's clock is too far ahead.
 ///
 /// What was deleted as expired cannot be restored, and a wrong time server or a resumed virtual
 /// machine can move the machine's clock by months. Therefore this clock compares each reading of
@@ -49,16 +49,18 @@ package final class HeldClock: Sendable {
     /// A clock that shows a time before this date is wrong, because this program was written
     /// later.
     package static let programDate = Date(timeIntervalSince1970: 1_767_225_600)
-    /// The number of seconds after which the lowest trusted reading of that time becomes the new
+    /// A period in seconds. At its end, the lowest trusted reading in this period becomes the new
     /// reference.
     package static let referencePeriod: TimeInterval = 86_400
-    /// A machine without a clock of its own learns the time within this many seconds.
+    /// A machine without a battery for its clock learns the time within this many seconds after
+    /// its start.
     package static let settlingTime: TimeInterval = 3600
 
     private let boot: String
     private let wall: @Sendable () -> Date
     private let uptime: @Sendable () -> TimeInterval
-    // This is a mutex and not an actor, since each request reads the time.
+    // A mutex, and not an actor, protects the state, since each request reads the time and must
+    // not have to wait for a task.
     private let state: Mutex<State>
 
     /// Creates a clock that continues from `mark`. Without a mark, it trusts the first reading of
@@ -77,7 +79,7 @@ package final class HeldClock: Sendable {
         self.state = Mutex(State(after: mark, boot: boot, now.wall, now.uptime))
     }
 
-    /// The time. Any thread may call it.
+    /// The trusted time. Any thread may call this method.
     package func now() -> Date {
         self.read { state, wall, uptime in
             Date(timeIntervalSince1970: wall - max(0, state.error(wall, uptime)))
@@ -91,7 +93,7 @@ package final class HeldClock: Sendable {
         return error > 0 ? error : nil
     }
 
-    /// How many seconds the machine's clock is behind a trusted time; `nil` if it is not more than
+    /// How many seconds the machine's clock is behind a trusted time; `nil` for at most
     /// `longestStep`.
     ///
     /// Either the trusted time was wrong, or the clock is wrong now. Until `accept()` is called, a
@@ -129,9 +131,9 @@ extension HeldClock {
         private var offset: TimeInterval
         /// The difference between the time and the uptime at the last trusted reading.
         private var accepted: TimeInterval
-        /// The lowest difference since the reference was chosen. Without this value, a jump of the
-        /// clock just before that moment and another just after it could add up to more than the
-        /// limit.
+        /// The lowest difference between the time and the uptime since the reference was chosen.
+        /// Without this value, a jump of the clock just before the choice and another just after
+        /// it could add up to more than the limit.
         private var lowest: TimeInterval
         /// How far a reading may be ahead of the reference.
         private var limit = HeldClock.longestStep
@@ -152,7 +154,7 @@ extension HeldClock {
                 self.accepted = time - mark.uptime
                 self.offset = self.accepted - mark.step
                 self.lowest = self.accepted - mark.rise
-                // A server that restarts often gets a new reference once a day, too.
+                // If a server restarts often, it still gets a new reference once a day.
                 self.next = min(self.next, mark.next)
             } else {
                 self.offset = time - uptime

@@ -49,8 +49,8 @@ package struct Keyring: NumberedKeys, Equatable {
         self.derived(from: number, "sealpost check value", 16)?.withUnsafeBytes { Data($0) }
     }
 
-    /// The key for the keyed hash of a backup, which is derived from the key with that number;
-    /// `nil` if there is no such key.
+    /// Derives the key for the keyed hash of a backup from the key with that number; `nil` if the
+    /// keyring has no key with that number.
     package func backupKey(of number: UInt32) -> SymmetricKey? {
         self.derived(from: number, "sealpost backup", 32)
     }

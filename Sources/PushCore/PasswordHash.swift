@@ -18,7 +18,7 @@ package struct PasswordHash: Sendable, Hashable {
 
     package let phc: String
 
-    /// Stores a hash unchanged.
+    /// Makes a hash from its stored text, without a check of the text.
     package init(phc: String) {
         self.phc = phc
     }
@@ -41,8 +41,8 @@ package struct PasswordHash: Sendable, Hashable {
         self.phc = PHCString(parameters: parameters, salt: salt, digest: digest).description
     }
 
-    /// Hashes a password that a person has chosen; throws `PasswordError` also if the password is
-    /// common or is the user's name.
+    /// Hashes a password that a person has chosen for the user `name`. Throws `PasswordError` for
+    /// the same reasons as `init(of:parameters:)`, and if the password is common or equals `name`.
     package init(
         of password: String,
         chosenFor name: Username,

@@ -9,7 +9,8 @@ package struct Pause: Sendable, Hashable {
         case outage
         /// The provider has requested a delay.
         case overloaded
-        /// The provider reports too many pushes for devices of several users in a row.
+        /// The provider has answered "too many pushes" for the devices of several users, one after
+        /// the other.
         case throttled
         /// The provider refuses the server's credentials or configuration.
         case misconfigured
@@ -46,7 +47,7 @@ package enum HealthEvent: Sendable, Hashable {
     case paused(Pause)
     /// The pause has another cause or reason now.
     case changed(from: Pause, to: Pause)
-    /// A probe was refused for the same reason as the one before; the next probe is sent after
+    /// A probe was refused for the same reason as the previous probe; the next probe is sent after
     /// `delay`.
     case prolonged(Pause, delay: TimeInterval)
     case resumed(Pause)
@@ -60,7 +61,7 @@ package enum HealthEvent: Sendable, Hashable {
     /// The server keeps these devices until the provider accepts a push.
     case manyGone(reason: String)
 
-    /// The event between two states; `nil` if nothing has changed.
+    /// The event for a change of the pause from `old` to `new`; `nil` if nothing has changed.
     package init?(from old: Pause?, to new: Pause?, now: Date) {
         switch (old, new) {
         case (nil, nil): return nil

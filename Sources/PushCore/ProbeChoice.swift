@@ -4,8 +4,8 @@
 package struct ProbeChoice: Sendable, Hashable {
     /// The preferred kind of address.
     package enum Address: Sendable, Hashable {
-        /// An address that has got an accepted push before: if it refuses a push to this address
-        /// now, the fault is probably the server's and not the device's.
+        /// An address that has got an accepted push before: if the provider refuses a push to this
+        /// address now, the fault is probably the server's and not the device's.
         case known
         /// An address that has got no accepted push yet: it may have been registered under the
         /// present configuration of the server.

@@ -1,5 +1,5 @@
-/// An environment of Apple's push service. A device token belongs to one environment, and does not
-/// name it.
+/// An environment of Apple's push service. A device token belongs to one environment, but the
+/// token does not show this environment.
 package enum PushEnvironment: String, Sendable, CaseIterable {
     /// The environment of apps from the App Store and TestFlight.
     case production

@@ -38,7 +38,7 @@ package struct Scopes: OptionSet, Sendable, Hashable, CustomStringConvertible {
         self = description.split(separator: " ").reduce(into: []) { $0.formUnion(Scopes(named: $1) ?? []) }
     }
 
-    /// The names of these scopes, in a fixed order.
+    /// The names of the scopes in this set, in a fixed order.
     package var names: [String] { Self.named.filter { self.contains($0.scope) }.map(\.name) }
 
     /// The names of the scopes, separated by spaces as in OAuth (RFC 6749 section 3.3).

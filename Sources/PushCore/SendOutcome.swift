@@ -9,7 +9,8 @@ package typealias SendOutcome = Result<Acceptance, SendFailure>
 
 /// The provider has accepted the push.
 package struct Acceptance: Sendable, Hashable {
-    /// The id that the provider has given the push; its support can find the push by this id.
+    /// The id that the provider has given the push; the provider's support can find the push by
+    /// this id.
     package let providerID: String?
 
     package init(providerID: String? = nil) {
@@ -45,16 +46,16 @@ package enum SendFailure: Error, Sendable, Hashable {
     /// pushes to other devices can show which of these is the reason.
     case deviceUnknown(reason: String)
     /// The provider cannot find the device or the server's project, and does not say which of the
-    /// two. As for `deviceUnknown`, pushes to other devices show that; but here the device stays
-    /// registered in any case.
+    /// two. Only pushes to other devices show which of the two is missing. In contrast to
+    /// `deviceUnknown`, the device stays registered in any case.
     case deviceNotFound(reason: String)
     /// The provider will never accept this push; the device and the server are not at fault.
     case rejected(reason: String)
     /// The server's credentials or configuration are wrong: no push is accepted until an operator
     /// acts.
     case misconfigured(reason: String)
-    /// The server's configuration is wrong for all devices of this kind, or seems to be wrong
-    /// because of this device. This push waits; pushes to other devices continue.
+    /// The server's configuration is wrong for all devices of the same kind as this device, or
+    /// this device makes it seem wrong. This push waits; pushes to other devices continue.
     case kindRefused(reason: String)
     /// The server's access token has expired. The sender retries the push once with a new token; a
     /// second refusal is `misconfigured`.
@@ -94,8 +95,8 @@ package enum SendFailure: Error, Sendable, Hashable {
         }
     }
 
-    /// The date for the decision whether the device is retired: it is, unless it has registered
-    /// again after this date. `nil` if the device stays registered.
+    /// The device is retired, unless it has registered again after the returned date. `nil` if the
+    /// device stays registered in any case.
     ///
     /// - Parameters:
     ///   - sentAt: The time at which the sender received the push.

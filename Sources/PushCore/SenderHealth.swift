@@ -150,8 +150,8 @@ package struct SenderHealth: Sendable {
                 self.hasRefusedKind = true
                 return .kindRefused(reason: reason)
             }
-        // A push that is sent again does not count against the provider: otherwise retries could
-        // make a lane pause that has few other pushes.
+        // A push that is sent again does not count against the provider: otherwise a lane with few
+        // other pushes could pause because of retries.
         case .failure(.deviceUnknown) where isRepeated && !wasProbing,
             .failure(.deviceNotFound) where isRepeated && !wasProbing:
             self.recover()
@@ -230,7 +230,7 @@ package struct SenderHealth: Sendable {
         return .resumed(pause)
     }
 
-    /// Sends no probe before `date`, because another server sends it.
+    /// Sends no probe before `date`, because another server sends the next probe.
     package mutating func postpone(until date: Date) {
         self.pause = self.pause?.prolonged(until: date)
     }
@@ -257,8 +257,8 @@ package struct SenderHealth: Sendable {
 
     /// Whether refusals of the credential are more than the provider's occasional mistake.
     ///
-    /// They are more if the provider has accepted no push before, or no push between two attempts
-    /// of the same push. They also are more if it refuses many pushes in a row.
+    /// They are if the provider has accepted no push before, or no push between two attempts of
+    /// the same push. They also are if the provider refuses many pushes in a row.
     private func isCredentialWrong(afterRetry isRepeated: Bool) -> Bool {
         self.acceptedAt == nil || self.isProbing || (isRepeated && self.credentialRefusals > 1)
             || self.credentialRefusals >= Self.failuresInARow

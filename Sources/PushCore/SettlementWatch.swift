@@ -1,7 +1,7 @@
 internal import Synchronization
 
 /// Signals tasks that wait until the outcomes of a notification's pushes are stored. Any thread
-/// may use it.
+/// may use this object.
 package final class SettlementWatch: Sendable {
     /// The largest number of waiting tasks.
     private static let limit = 1000
@@ -11,7 +11,7 @@ package final class SettlementWatch: Sendable {
     package init() {}
 
     /// Runs `body` with a signal that is set at each outcome of the notification, and when the
-    /// task is cancelled; The signal is `nil` if too many tasks wait, or another task waits for
+    /// task is cancelled. The signal is `nil` if too many tasks wait, or another task waits for
     /// the same notification.
     package func watching<Result>(
         _ id: NotificationID,

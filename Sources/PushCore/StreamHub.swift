@@ -28,7 +28,7 @@ package final class StreamHub: Sendable {
 
     package init() {}
 
-    /// Opens a mailbox for the devices, which stays open until the subscription is released.
+    /// Opens a mailbox for the devices. The mailbox stays open until the subscription is released.
     /// Returns `nil` if the user already has `maximumPerUser` open streams.
     package func open(_ devices: [DeviceHandle], ofUser user: Int64) -> StreamSubscription? {
         let mailbox = StreamMailbox()
@@ -56,9 +56,9 @@ package final class StreamHub: Sendable {
     }
 
     /// Puts a push into all streams of a device, and returns when one of their sockets has
-    /// accepted it. If `isLook` is `true`, the push only makes the client fetch changes. It has no
-    /// event id, so that a client that reconnects resumes after the last event with the id of a
-    /// notification.
+    /// accepted it. If `isLook` is `true`, the push only makes the client fetch changes. Such a
+    /// push has no event id, so that a client that reconnects resumes after the last event with
+    /// the id of a notification.
     package func deliver(_ id: NotificationID, isLook: Bool = false, to device: DeviceHandle) async -> Delivery {
         let mailboxes = self.streams.withLock { $0.byDevice[device] ?? [] }
         guard !mailboxes.isEmpty else { return .nobodyThere }

@@ -29,7 +29,7 @@ package indirect enum TagExpression: Sendable, Hashable {
 }
 
 extension TagExpression: CustomStringConvertible {
-    /// A text whose parse is the same expression. Its parentheses are nested no deeper than in the
+    /// A text that parses to the same expression. Its parentheses are nested no deeper than in the
     /// text from which the expression was parsed.
     package var description: String {
         switch self {

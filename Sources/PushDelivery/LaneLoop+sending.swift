@@ -119,7 +119,7 @@ extension LaneLoop {
         let fields = self.metadata(of: delivery, ["milliseconds": "\(time.milliseconds)"])
         switch outcome {
         case .success: self.logger.log(level: level, "push accepted", metadata: fields)
-        // It is not a failure that a device is not connected.
+        // A push whose device is not connected has not failed, so no line is logged for it.
         case .failure(.offline): return
         case .failure(let failure):
             let more = await self.names(of: delivery, ["reason": "\(failure.reason)"])
@@ -172,7 +172,7 @@ extension SpanRecorder {
         let name = "push \(lane.platform)"
         let attributes = [Span.Attribute("sealpost.lane", .text(lane.description))]
         switch outcome {
-        // It is not a failure that a device is not connected.
+        // A push whose device is not connected has not failed, so its span has no error.
         case .success, .failure(.offline): self.end(span, name, .client, attributes)
         case .failure(let failure):
             self.end(span, name, .client, attributes + [.init("error.type", .text(failure.kind))], isFailed: true)

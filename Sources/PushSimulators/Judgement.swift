@@ -35,8 +35,8 @@ extension SimulatedResponse {
 }
 
 extension PushLog {
-    /// Answers a request, and records it. The answer is the one that the test has queued; without
-    /// such an answer, the fault of a rule decides; without a fault, `judge` does.
+    /// Answers a request, and records it. If the test has queued an answer, that is the answer.
+    /// Otherwise, the fault of a rule decides, or `judge` if no rule applies.
     func answer(_ request: SimulatedRequest, judge: (SimulatedRequest) -> Judgement) -> SimulatedResponse {
         let judgement: Judgement
         if let scripted = self.takeScripted() {

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Synchronization
 
-/// The requests that a simulator received, and the queued answers of the test.
+/// The requests that a simulator received, and the answers that the test has queued.
 package final class PushLog: Sendable {
     private struct Waiter {
         let number: Int
@@ -20,7 +20,7 @@ package final class PushLog: Sendable {
     }
 
     // A lock protects `state`: connections write on the simulator's loop, tests read from any
-    // thread, and each use is short.
+    // thread. The lock is held only briefly.
     private let state = Mutex(State())
     private let capacity: Int
     private let onPush: (@Sendable (ReceivedPush) -> Void)?

@@ -11,7 +11,8 @@ internal import Synchronization
 /// name, the device. Lines are buffered and written each second and at the end, so a process that
 /// is killed loses the lines of the last second.
 package final class PushLogFile: Sendable {
-    // A lock protects `buffer`: the simulators' threads append, and each use is short.
+    // A lock protects `buffer`: the simulators' threads append lines. The lock is held only
+    // briefly.
     private let buffer = Mutex<[UInt8]>([])
     private let descriptor: Int32
 

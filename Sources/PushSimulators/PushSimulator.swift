@@ -14,13 +14,14 @@ package protocol PushSimulator: Sendable {
     /// The port on 127.0.0.1; known, and open to clients, before the simulator runs.
     var port: UInt16 { get }
 
-    /// The received pushes, and the queued answers of the test.
+    /// The received pushes, and the answers that the test has queued.
     var pushes: PushLog { get }
 
     /// Serves until the task is cancelled.
     ///
-    /// Throws if no thread or descriptor is available. When it returns, its connections have
-    /// ended; the port stays open as long as the simulator lives, so it can run again.
+    /// Throws if no thread or descriptor is available. When `run` returns, the simulator's
+    /// connections have ended. The port stays open as long as the simulator lives, so the
+    /// simulator can run again.
     func run() async throws
 }
 
@@ -44,20 +45,21 @@ extension PushSimulator {
 package struct SimulatorOptions: Sendable {
     /// The port on 127.0.0.1; 0 takes a free one.
     package var port: UInt16 = 0
-    /// Additional names in its certificate, after `localhost` and `127.0.0.1`.
+    /// Additional names in the simulator's certificate, after `localhost` and `127.0.0.1`.
     package var names: [String] = []
     /// The largest number of concurrent requests on a connection.
     package var concurrentStreams = 500
-    /// The number of requests that are kept at least; older ones are dropped.
+    /// The log keeps at least this number of the newest requests; it drops older requests.
     package var keptPushes = 10_000
-    /// Whether pushes are only counted, by id and device, without keeping any request: for a
-    /// million of them.
+    /// Whether the log only counts pushes, by id and device, and keeps no request. A test with a
+    /// million pushes needs this.
     package var countsPushes = false
     /// The rules of faults, for requests and connections.
     package var faults: [FaultRule] = []
     /// The simulator's clock.
     package var now: @Sendable () -> Date = { Date() }
-    /// Called with each push on its arrival, on the simulator's thread: it must be quick.
+    /// The simulator calls this closure with each push that arrives, on its own thread, so the
+    /// closure must be quick.
     package var onPush: (@Sendable (ReceivedPush) -> Void)?
 
     /// The defaults.

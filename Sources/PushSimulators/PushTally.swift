@@ -39,8 +39,8 @@ package struct PushTotals: Sendable, Hashable {
 }
 
 extension PushTally {
-    /// Push and device as two hashes, sixteen bytes in all, so that a million of them are cheap.
-    /// Both hashes together practically never collide.
+    /// Push and device as two hashes, sixteen bytes in all, so that a million keys are cheap. Both
+    /// hashes together practically never collide.
     struct Key: Hashable {
         private let first: Int
         private let second: Int

@@ -10,7 +10,7 @@ final class RateLimit: Sendable {
     }
 
     private let window: TimeInterval
-    // A lock protects `state`; each use is short.
+    // A lock protects `state`. The lock is held only briefly.
     private let state = Mutex(State())
 
     init(window: TimeInterval) {

@@ -93,8 +93,8 @@ import Testing
     func aFolderOpenToOtherUsersIsRefused(mode: Int) throws {
         let open = try self.socket.listen()
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: self.folder.file("admin"))
-        // Client and server refuse a folder that other users may write to. Another user could
-        // listen there and receive passwords.
+        // Client and server refuse a folder that other users may write to. In such a folder,
+        // another user could listen and receive passwords.
         let attempts: [() throws -> Void] = [
             { _ = try self.socket.connect() }, { _ = try self.socket.listen() },
         ]

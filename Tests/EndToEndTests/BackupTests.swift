@@ -45,8 +45,8 @@ import Testing
         let made = try await self.shell(self.documented("Make one"))
         #expect(made.code == 0, "\(made.errors)")
         let after = try await client.send("after")
-        // The database's write-ahead log contains the second notification. Its pages do not fit
-        // the restored copy, so the restoration must remove the log.
+        // The database's write-ahead log contains the second notification. The log's pages do not
+        // belong to the restored copy, so the restoration must remove the log.
         daemon.process.signal(SIGKILL)
         _ = await daemon.process.end()
         #expect(FileManager.default.contents(atPath: folder.file("var/sealpost.db-wal"))?.isEmpty == false)
@@ -83,8 +83,8 @@ import Testing
         }
     }
 
-    /// Several clients post during the backup. For each client, the copy must contain its posts up
-    /// to some point, without a gap.
+    /// Several clients post during the backup. The copy must contain each client's posts up to
+    /// some point, without a gap.
     @Test func aBackupUnderLoadIsAConsistentSnapshot() async throws {
         _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: "correct horse\n")
         var daemon = try await Daemon(in: self.folder)
@@ -200,7 +200,7 @@ import Testing
         let daemon = try await Daemon(in: self.folder)
         let (copy, other) = (self.folder.file("copy.db"), self.folder.file("other.db"))
         // The progress appears after a quarter of a second. A fast disk would have finished the
-        // copy by then, so the fault delays it.
+        // copy by then, so an injected fault delays the copy.
         try await daemon.withFault("fsync:delay_enter=1500000", on: ["\(copy).partial", "\(other).partial"]) {
             let copied = try await Terminal.run(["backup", "copy.db"], in: self.folder, [("copying [", nil)])
             #expect(

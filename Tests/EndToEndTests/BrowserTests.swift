@@ -34,7 +34,7 @@ import Testing
             #expect(list.values("Strict-Transport-Security") == [])
 
             // By `Sec-Fetch-Site`, the browser states that the page belongs to the server. This
-            // counts even if a proxy has changed `Host`.
+            // statement counts even if a proxy has changed `Host`.
             let own = try await site.curl(
                 "/api/notifications",
                 "--data",

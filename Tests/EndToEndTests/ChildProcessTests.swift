@@ -12,8 +12,8 @@ import Testing
         #expect(ended.errors.utf8.count == 1_000_000)
     }
 
-    /// When a test exceeds its time limit, its task is cancelled. The command that it waits for
-    /// must end, too.
+    /// When a test exceeds its time limit, its task is cancelled. The command that the test waits
+    /// for must end, too.
     @Test(.timeLimit(.minutes(5))) func aCommandIsKilledWhenTheTaskThatWaitsForItIsCancelled() async throws {
         let folder = try TemporaryFolder()
         let process = try ChildProcess("/bin/sleep", ["600"], in: folder.path)

@@ -8,8 +8,8 @@ import Testing
 @testable import PushApplication
 @testable import sealpost
 
-/// The clock that the server holds back after a jump of the machine's clock, from the view of
-/// operators.
+/// The server's own clock does not follow a jump of the machine's clock. The tests check what
+/// operators then see, and how they accept the jump.
 @Suite(.timeLimit(.minutes(5))) struct ClockTests {
     private static let jump: TimeInterval = 100 * 86_400
 
@@ -127,7 +127,8 @@ import Testing
         ).end().output
     }
 
-    /// The operator accepted a wrong clock, and the clock is right again.
+    /// The operator had accepted a clock that was ahead. The clock is right again, so it is behind
+    /// the accepted time.
     @Test func aCommandAcceptsAClockThatIsBehind() async throws {
         try await Daemon.makeDatabase(in: self.folder)
         try self.jumpAhead(-Self.jump)

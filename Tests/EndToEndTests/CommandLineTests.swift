@@ -29,7 +29,8 @@ import Testing
         let ended = try await Daemon.run(["--version"], in: self.folder)
         #expect(ended.code == 0)
         let version = try #require(ended.output.prefixMatch(of: /\S+/)).output
-        // Only `make release` puts the commit into the executable, and it does not build this one.
+        // Only `make release` puts the commit into the executable, and this executable was built
+        // without it.
         #expect(ended.output == "\(version) (commit unknown: built without make release)\n")
         let changelog = try Repository.text(of: "CHANGELOG.md")
         let newest = changelog.firstMatch(of: /(?m)^## (\d\S+) - \d{4}-\d\d-\d\d$/)?.output.1
@@ -213,7 +214,7 @@ import Testing
                     credentials: .basic(username: "alice", password: password),
                     options: .init(testing: [])
                 )
-                // Only whether the server accepts the password matters here.
+                // The test needs to know only whether the server accepts the password.
                 let item = try? await client.send("hello")
                 #expect((item != nil) == isRight, "\(command): \(password)")
             }

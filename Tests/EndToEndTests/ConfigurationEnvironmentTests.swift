@@ -67,8 +67,8 @@ import Yams
         #expect(Self.text(of: configuration) == Self.text(of: example), sourceLocation: sourceLocation)
     }
 
-    /// Returns the settings as text. Leaves out the dictionaries, because their order in the text
-    /// may differ, and the original texts of the file.
+    /// Returns the settings as text, without the original texts of the file. Leaves out the
+    /// dictionaries, too, because their order in the text may differ.
     private static func text(of configuration: Configuration) -> String {
         var configuration = configuration
         (configuration.senders, configuration.quotas, configuration.values) = ([:], [:], [:])

@@ -41,7 +41,7 @@ import Testing
     }
 
     /// The message names the environment variable even for errors after the configuration was
-    /// read. The code that reports them knows only the key.
+    /// read. The code that reports these errors knows only the key.
     @Test(arguments: [
         (["SERVER_LISTEN": ""], "SEALPOST_SERVER_LISTEN: needs at least one address"),
         (["KEYS": ""], "SEALPOST_KEYS: must not be empty"), (["DATABASE": ""], "SEALPOST_DATABASE: must not be"),
@@ -60,8 +60,8 @@ import Testing
         #expect(ended.errors.contains("sealpost: configuration: environment variables, as"), "\(ended.errors)")
     }
 
-    /// The server reads the files that these keys name after the configuration, and before it
-    /// creates anything.
+    /// After the configuration, and before it creates anything, the server reads the files that
+    /// these keys name.
     @Test(arguments: [
         ("senders:\n  fcm:\n    serviceAccount: none.json", 3, "senders.fcm.serviceAccount"),
         (

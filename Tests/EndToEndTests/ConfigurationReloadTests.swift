@@ -98,7 +98,8 @@ import Testing
         let isOver = Mutex(false)
     }
 
-    /// Valid and invalid files in turn, while clients send requests without a pause.
+    /// The test writes valid and invalid files in turn, while clients send requests without a
+    /// pause.
     @Test func noRequestFailsWhileFilesAreExchanged() async throws {
         func file(_ number: Int) -> String {
             let quota = "quotas: {device: {requests: \(90_000_000 - number), window: 60}}"

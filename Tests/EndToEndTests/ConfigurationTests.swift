@@ -134,8 +134,8 @@ import Testing
         #expect(senders == [Platform("my-hook"): webhook, Platform("stream"): .stream])
     }
 
-    /// For two operators with apps on Apple's devices, only three keys have different values. For
-    /// two with apps on Android, only one has.
+    /// Two operators with apps for Apple's devices need different values for three keys only. Two
+    /// operators with apps for Android need different values for one key only.
     @Test func aSenderNeedsOnlyTheKeysThatDiffer() throws {
         let file = "/keys/AuthKey_ABC123DEFG.p8"
         let apns = SenderConfiguration.APNs(
@@ -688,8 +688,8 @@ import Testing
         defaults.senders = example.senders
         #expect(example.quotas == defaults.quotas)
         #expect(example.server.storage == defaults.server.storage)
-        // The comparison leaves out the dictionaries, because their order in the text may differ,
-        // and the original texts of the file.
+        // The comparison leaves out the original texts of the file. It leaves out the
+        // dictionaries, too, because their order in the text may differ.
         (defaults.quotas, defaults.values) = (example.quotas, example.values)
         defaults.server.storage = example.server.storage
         #expect("\(example)" == "\(defaults)")

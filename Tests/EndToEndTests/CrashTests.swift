@@ -16,7 +16,7 @@ import Testing
     private let handle = String(repeating: "cd", count: 32)
 
     /// Kills the daemon several times during a series of posts, and then fetches every
-    /// notification whose post it confirmed.
+    /// notification whose post the daemon had confirmed.
     @Test func afterKillsEachAcknowledgedNotificationIsThereAndIsPushed() async throws {
         let folder = try TemporaryFolder()
         let providers = try Providers(folder: folder.path)
@@ -58,8 +58,8 @@ import Testing
 
     // MARK: - Steps
 
-    /// Waits until each id has arrived at the provider at least once. The server sends a push
-    /// again after its lease if the provider's answer was lost.
+    /// Waits until each id has arrived at the provider at least once. If the provider's answer was
+    /// lost, the server sends the push again when the lease of the push has ended.
     private func expectPushes(of ids: Set<Int64>, at providers: Providers) async throws {
         var missing = ids
         var number = 0

@@ -38,13 +38,14 @@ import Testing
         #expect(made.withLock { $0 } == ["one", "two"])
     }
 
-    /// A new key of APNs has another id, as docs/operate/keys.md says.
+    /// A new APNs key has another key id, so the server uses it only after a restart, as
+    /// docs/operate/keys.md says.
     @Test(arguments: ["keyID", "keyFile", "teamID"]) func anotherKeyOfAPNsNeedsARestart(key: String) {
         #expect(!ConfigurationReload.isReloaded("senders.apns.\(key)"))
     }
 
-    /// When a provider refuses the credentials, the server pauses its pushes for a minute. A new
-    /// key ends this pause at once.
+    /// When a provider refuses the credentials, the server pauses the pushes to this provider for
+    /// a minute. A new key ends this pause at once.
     @Test func aReloadTakesAGoodKeyAndIgnoresABadOne() async throws {
         let stranger = try APNsSimulator(authority: TestAuthority()).credentials.privateKey
         let received = try await Stack.run { configuration in

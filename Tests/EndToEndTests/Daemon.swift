@@ -76,7 +76,7 @@ struct Daemon: Sendable {
     }
 
     /// Asks the daemon to end, and waits for its end. Returns the exit code, and what the daemon
-    /// has logged since it serves.
+    /// has logged since it began to serve.
     func terminated() async -> ChildProcess.Ended {
         self.process.signal(SIGTERM)
         return await self.process.end()

@@ -5,7 +5,7 @@ import PushTesting
 /// their documented output.
 ///
 /// A block of the language bash is run if the line before it is `<!-- run -->`. A following block
-/// of the language text has lines of its output, in which `…` stands for anything.
+/// of the language text has lines of the expected output, in which `…` stands for anything.
 struct Guide {
     struct Step {
         let script: Substring

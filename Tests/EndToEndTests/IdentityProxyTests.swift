@@ -2,7 +2,7 @@ import Foundation
 import PushTesting
 import Testing
 
-/// Callers whom a real nginx authenticates, configured by its file in `config/`.
+/// Callers whom a real nginx authenticates. nginx runs with its file in `config/`.
 @Suite(.timeLimit(.minutes(5))) struct IdentityProxyTests {
     private static let password = "of the proxy"
 
@@ -69,7 +69,7 @@ import Testing
                 )
                 #expect(answer.status == (name == "alice" ? 200 : 401), "\(name)")
             }
-            // The daemon knows alice by another password than the proxy.
+            // The daemon has another password for alice than the proxy.
             #expect(try await site.curl("/api/register").values("Content-Type") == ["text/html"])
         }
     }

@@ -34,7 +34,7 @@ import Testing
             credentials: .basic(username: "alice", password: password),
             options: .init(testing: [])
         )
-        // Only whether the server accepts the password matters here.
+        // The test needs to know only whether the server accepts the password.
         return (try? await client.send("hello")) != nil
     }
 
@@ -46,8 +46,8 @@ import Testing
         )
         #expect(try await self.mayFetch("correct horse", from: daemon))
         #expect(try await self.run("user disable alice") == "alice is disabled\n")
-        // The daemon had cached the right password. After the user is disabled, this entry must
-        // not count any more.
+        // The daemon had cached the right password. After the user is disabled, the cached
+        // password must not count any more.
         #expect(try await !self.mayFetch("correct horse", from: daemon))
         #expect(try await self.run("user enable alice") == "alice is enabled\n")
         #expect(
@@ -306,7 +306,7 @@ import Testing
     }
 
     /// The end of a pause, the number of overdue pushes, and the words about the next attempt.
-    /// After the end, the next due push is the next attempt.
+    /// After the end of the pause, the next due push is the next attempt.
     @Test(arguments: [
         ("2026-11-28T20:00:21Z", 0, "is at 2026-11-28T20:00:21Z"), ("2026-11-28T20:00:20Z", 4, "is due now"),
         ("2026-11-28T19:00:00Z", 0, "comes with the next push that is due"), ("B", 4, "is at B"),
@@ -359,8 +359,8 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
-    /// A suspended daemon still has locked the database. The command can therefore do no more than
-    /// report that.
+    /// A suspended daemon still has locked the database. The command can therefore only report
+    /// that the daemon does not answer.
     @Test func anUnresponsiveDaemonIsReported() async throws {
         let daemon = try await Daemon(in: self.folder)
         daemon.process.signal(SIGSTOP)
@@ -422,8 +422,8 @@ import Testing
         let lock = self.folder.file("var/sealpost.db.lock")
         try FileManager.default.removeItem(atPath: lock)
         try FileManager.default.createSymbolicLink(atPath: lock, withDestinationPath: file)
-        // The database still belongs to root, because a link to a database of root's would look
-        // the same.
+        // The server's user gets the folder, but the database still belongs to root. A link to one
+        // of root's own databases would look the same to the command.
         try #require(chown(self.folder.file("var"), 65_534, 65_534) == 0)
         let ended = try await Daemon.run(command.split(separator: " ").map(String.init), in: self.folder)
         #expect(ended.code == 78)
@@ -523,8 +523,8 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
-    /// A socket that the configuration names must be usable. If only the default socket is
-    /// unusable, the server still starts.
+    /// A socket that the configuration names must be usable. If the configuration names no socket,
+    /// the server starts even if the default socket is unusable.
     @Test func anOpenSocketFolderStopsTheStartOnlyIfConfigured() async throws {
         let folder = self.folder.file("open")
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

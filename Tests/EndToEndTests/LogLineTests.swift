@@ -5,7 +5,7 @@ import Testing
 
 @testable import PushApplication
 
-/// Lines with values that an attacker chooses to fake log lines.
+/// Log lines with values by which an attacker tries to fake further log lines.
 @Suite(.timeLimit(.minutes(5))) struct LogLineTests {
     private func line(_ value: String, name: String = "reason", message: String = "request failed") -> LogLine {
         LogLine(

@@ -38,7 +38,8 @@ import Testing
 
     // MARK: - Private
 
-    /// Root may inspect any process, so a command that tries it must drop this right first.
+    /// Root may inspect any process, so a command that tests the protection must drop this right
+    /// first.
     private static let unprivileged = geteuid() == 0 ? "setpriv --bounding-set=-sys_ptrace" : ""
 
     private static let start = #"ulimit -S -c $(ulimit -H -c); echo $$; exec "$0" "$@""#

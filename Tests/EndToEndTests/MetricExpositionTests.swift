@@ -10,9 +10,9 @@ import Testing
 
 /// A server that has sent a push shows every metric.
 @Suite(.timeLimit(.minutes(5))) struct MetricExpositionTests {
-    /// Metrics that these servers do not show, because they lack the feature. The features are a
-    /// receiver of events, an issuer, credentials that end, a revocation list, a proxy's header, a
-    /// collector of spans.
+    /// Metrics that the servers of these tests do not show, because each metric needs a feature
+    /// that these servers lack. The features are a receiver of events, an issuer, credentials that
+    /// end, a revocation list, a proxy's header, a collector of spans.
     private static let elsewhere: Set<MetricName> = [
         .eventsWaiting, .eventsOldest, .eventsDelivered, .eventFailures, .eventsDropped, .eventsPaused, .issuerKeys,
         .credentialExpiry, .credentialLifetime, .revocationListExpiry, .identityIgnored, .spansDropped,

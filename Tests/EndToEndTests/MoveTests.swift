@@ -40,8 +40,8 @@ import Testing
         #expect(refused.code == 1)
         #expect(refused.errors.contains("is in use by another process"), "\(refused.errors)")
         _ = await daemon.terminate()
-        // An operator can start a move again that was killed at any point. The test kills it after
-        // each of these lines of its output.
+        // If a move is killed at any point, an operator can start the move again. The test kills
+        // it after each of these lines of output.
         for line in ["account: 1", "notification: 1", "all rows are there"] {
             let process = try ChildProcess(Daemon.executable, ["move", "--to", self.address], in: self.folder.path)
             _ = await process.errors(until: line)

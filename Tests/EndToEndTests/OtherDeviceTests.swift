@@ -9,7 +9,7 @@ import Testing
 @testable import PushApplication
 @testable import sealpost_demo
 
-/// What a user does on one device, the user's other devices show.
+/// What a user does on one device also appears on the user's other devices.
 @Suite(.timeLimit(.minutes(5))) struct OtherDeviceTests {
     private static let token = String(repeating: "ab", count: 32)
 
@@ -149,7 +149,7 @@ import Testing
         let fields = push.request.headers.map { field in
             switch field.name.lowercased() {
             case "apns-id", "apns-collapse-id", "apns-expiration", "x-wns-ttl": "\(field.name) \(field.value.count)"
-            // Ids differ in their number of digits, so the id does not count.
+            // Ids differ in their number of digits, so this length does not include the id.
             case "content-length": "\(field.name) \((Int(field.value) ?? 0) - id.count)"
             default: "\(field.name): \(field.value)"
             }

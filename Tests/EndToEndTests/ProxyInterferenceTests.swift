@@ -27,7 +27,8 @@ import Testing
             try await visit.moveOn()
             if interferer.needsNoDaemon { try await interferer.sign.expectToBeSeenWithoutDaemon(visit) }
 
-            // The client returns the stored notification. The date says that it is not fresh.
+            // The client returns the stored notification. The returned date means that the
+            // notification is not fresh.
             if case .interference = interferer.findings(.notification, trust) {
                 let shown = try await phone.notification(visit.id)
                 #expect(shown.value == cached)
@@ -51,7 +52,7 @@ import Testing
     }
 
     /// All changes are tested with one daemon. A change ends with its proxy, so it does not affect
-    /// the next.
+    /// the test of the next change.
     @Test(arguments: Interferer.Trust.allCases)
     func eachChangeOfAnAnswersBytesIsNamed(trust: Interferer.Trust) async throws {
         try await Visit.run(trust) { visit in

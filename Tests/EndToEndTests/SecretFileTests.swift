@@ -65,7 +65,7 @@ import Testing
         #expect(errors.contains { $0.contains("server.tls.\(key): \(fifo) cannot be read: it is a pipe") }, "\(errors)")
     }
 
-    /// Kubernetes replaces the second link when a secret changes.
+    /// Kubernetes replaces the link `..data` when a secret changes.
     @Test func aSecretBehindLinksIsRead() throws {
         try FileManager.default.createDirectory(atPath: self.folder.file("..1"), withIntermediateDirectories: true)
         try self.folder.writeSecret("secret", to: "..1/key")

@@ -11,7 +11,7 @@ import Testing
 
 /// Event streams of a server that shares its database with another server.
 @Suite(.timeLimit(.minutes(5))) struct SharedStreamTests {
-    /// The change of the user that the other server makes.
+    /// The change that the other server makes to the user.
     enum Ending: CaseIterable, Sendable {
         case disabling, deleting, password
     }
@@ -21,7 +21,7 @@ import Testing
         try await Stack.run { configuration in
             configuration.database = database
             configuration.senders = Configuration().senders
-            // No stream ends because of a heartbeat.
+            // With an interval of an hour, no heartbeat is sent that could end a stream.
             configuration.server.streamHeartbeat = .seconds(3600)
         } _: { stack in
             let keyring = try KeyringFile(stack.folder.file("keyring")).load()

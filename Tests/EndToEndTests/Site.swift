@@ -195,7 +195,7 @@ struct Site: Sendable {
         try #require(ended.code == code, "\(ended.errors)")
         let heads = try String(contentsOfFile: self.folder.file(head), encoding: .utf8)
         try FileManager.default.removeItem(atPath: self.folder.file(head))
-        // An earlier head may belong to an answer 100 (Continue), so the last one counts.
+        // An earlier head may belong to an answer 100 (Continue), so only the last head counts.
         let last = try #require(heads.components(separatedBy: "\r\n\r\n").last { !$0.isEmpty })
         let status = last.split(separator: " ").dropFirst().first.flatMap { Int($0) }
         return Answer(status: try #require(status), head: last, body: ended.output)

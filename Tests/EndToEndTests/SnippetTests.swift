@@ -14,8 +14,8 @@ import Testing
         let mark: String
     }
 
-    /// For a page and a language, the file that tests the blocks in it, except for commands,
-    /// configurations (`GuideTests`) and the output of commands.
+    /// For a page and a language, the file that tests the page's blocks in this language. Other
+    /// tests run commands and configurations (`GuideTests`), and check the output of commands.
     private static let trials = [
         "README.md swift": "scripts/apple-snippets", "README.md kotlin": "scripts/android-snippets",
         "README.md js": Self.name, "docs/backends.md python": "Clients/python/tests/test_guide.py",

@@ -9,7 +9,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// Listening sockets that the daemon inherits from the process that starts it, as from systemd.
+/// Listening sockets that the daemon inherits from the process that starts it, such as systemd.
 @Suite(.timeLimit(.minutes(5))) struct SocketActivationTests {
     @Test func aClientThatConnectsBetweenDaemonsIsAnsweredByTheNext() async throws {
         let folder = try TemporaryFolder()
@@ -35,7 +35,7 @@ import Testing
         ).end()
         #expect(ended.code == 78)
         #expect(ended.errors.hasPrefix("sealpost: LISTEN_FDS: descriptor 3 is not a listening stream socket: "))
-        // The second line names the configuration.
+        // The first line is the error, and the second line names the configuration.
         #expect(ended.errors.filter(\.isNewline).count == 2)
     }
 

@@ -4,8 +4,8 @@ import Testing
 
 /// Rules of this repository that the compiler cannot check.
 @Suite(.timeLimit(.minutes(5))) struct SourceRuleTests {
-    /// Texts in the source that show the use of a regular expression. Their engine backtracks,
-    /// which can take minutes for 100 KB that an attacker has chosen.
+    /// Texts in the source that show the use of a regular expression. Swift's engine for regular
+    /// expressions backtracks, so a text of 100 KB that an attacker has chosen can take minutes.
     private static let expressions = [
         "#/", "= /", "(/", "(of: /", "(separator: /", "Regex(", "Regex<", "Regex {", "NSRegularExpression",
         ".regularExpression", "firstMatch(", "wholeMatch(", "prefixMatch(", ".matches(of:", "import RegexBuilder",
@@ -55,15 +55,15 @@ import Testing
         "HeldClock.swift", "Issuer.swift", "IssuerSetup.swift", "PushServer.swift", "ClosedServer.swift",
         // Only tests use this store's own clock; the program gives each store a clock.
         "Store.swift",
-        // In these files, nothing expires by the time that they read. They concern logs,
-        // certificates, a lock's timeout, a demonstration, keys and spans.
+        // These files read the time for logs, certificates, a lock's timeout, a demonstration,
+        // keys and spans. Nothing expires by this time.
         "LogWriter.swift", "LineLogHandler.swift", "ApplicationParts.swift", "TLSSetup.swift", "SQLiteReader.swift",
         "Story.swift", "PostgreSQLPlace.swift", "Doctor.swift", "SpanExport.swift", "SpanRecorder.swift",
     ]
 
     @Test func onlyFewSourcesReadTheMachinesClock() throws {
         // These modules must not read the machine's clock. Senders and simulators may: providers
-        // compare the time of a signature with their own clock. Clients run elsewhere.
+        // compare the time of a signature with their own clock. Clients run on other machines.
         let rooms = [
             "PushApplication", "PushCore", "PushStore", "PushSQLite", "PushPostgreSQL", "PushDelivery", "PushServer",
             "sealpost", "sealpost-demo",

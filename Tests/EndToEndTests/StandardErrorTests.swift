@@ -8,7 +8,7 @@ import Testing
 
 /// The real executable, with a standard error that accepts no bytes.
 @Suite(.timeLimit(.minutes(5))) struct StandardErrorTests {
-    /// Levels of the log. Each gives fewer lines than the one before.
+    /// Levels of the log. At each level, the daemon logs fewer lines than at the level before.
     private static let levels = ["trace", "info", "error"]
 
     private let folder: TemporaryFolder

@@ -69,7 +69,8 @@ import Testing
         try await Stack.run { configuration in
             configuration.senders = Configuration().senders
             configuration.server.streamHeartbeat = heartbeat
-            // With quotas, each answer would contain another number of remaining requests.
+            // Without quotas, answers contain no number of remaining requests, which would differ
+            // in each answer.
             configuration.quotas = [:]
         } _: { stack in
             let loop = try EventLoop(index: 0)

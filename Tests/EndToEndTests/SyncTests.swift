@@ -151,7 +151,7 @@ private struct SyncSite: Sendable {
         PushClient(server: server, credentials: credentials, options: self.options)
     }
 
-    /// Makes a client of the phone. All these clients use the same stored data.
+    /// Makes a client of the phone. All clients of the phone use the same stored data.
     func phone(of server: URL) -> PushClient {
         PushClient(
             server: server,

@@ -187,7 +187,7 @@ import Testing
             lastExports: .milliseconds(10)
         ) { _ in
             calls.withLock { $0 += 1 }
-            // Only cancellation ends it within the time limit of the suite.
+            // Only cancellation ends this sleep within the time limit of the suite.
             try? await Task.sleep(for: .seconds(3600))
             return .unavailable("no answer")
         }
@@ -226,8 +226,8 @@ import Testing
         #expect(!log.contains { $0.contains(message) })
     }
 
-    /// The shutdown ends a delay that the service has chosen, so it tries once more. It does not
-    /// shorten a delay that the collector requests.
+    /// The shutdown ends a delay that the service has chosen, and the service tries once more. The
+    /// shutdown does not shorten a delay that the collector requests.
     @Test(arguments: [
         (200, nil, 1, 0), (503, nil, 2, 5), (400, nil, 1, 5), (401, nil, 1, 5), (429, nil, 2, 5), (429, "0", 2, 5),
         (429, "60", 1, 5), (503, "60", 1, 5),
@@ -421,7 +421,8 @@ import Testing
         }
     }
 
-    /// The file belongs to the collector that the variables name, also while they switch it off.
+    /// The file belongs to the collector that the variables name, even while the variables switch
+    /// the export off.
     @Test func aFileOfHeadersMayBelongToTheCollectorOfAVariable() throws {
         var environment = ["SEALPOST_TRACING_HEADERSFILE": "a", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://a"]
         #expect(try Configuration.load(file: nil, environment: environment).tracing?.headersFile == "a")

@@ -100,7 +100,8 @@ import Testing
             let gone = try await stack.send(stack.request("PUT", "/api/register/\(id)", body: body))
             #expect(gone.status == 410)
             #expect(gone.text.contains("Unregistered"))
-            // After this answer, the Windows and the Android app register again under a new id.
+            // After the answer 410, the tutorial's apps for Windows and Android request a new id,
+            // and register the same handle under it.
             let newID = cutQuotes(try await stack.send(stack.request("POST", "/api/register?handle=\(handle)")).text)
             #expect(newID != id)
             #expect(try await stack.send(stack.request("PUT", "/api/register/\(newID)", body: body)).status == 200)

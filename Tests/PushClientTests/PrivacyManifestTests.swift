@@ -2,10 +2,10 @@ import Foundation
 import PushTesting
 import Testing
 
-/// Tests the privacy manifest that apps inherit. `PrivacyInfo.xcprivacy` gives the reason for each
-/// of Apple's interfaces that needs one.
+/// Tests `PrivacyInfo.xcprivacy`, the client library's privacy manifest. If the library uses an
+/// interface for which Apple requires a reason, the manifest must give this reason.
 struct PrivacyManifestTests {
-    /// Apple's categories, with the names of their interfaces.
+    /// Apple's categories of interfaces that need a reason, with the names of the interfaces.
     private static let categories = [
         "FileTimestamp": [
             "creationDate", "modificationDate", "ModificationDate", "fileCreationDate", "getattrlist", "stat(",

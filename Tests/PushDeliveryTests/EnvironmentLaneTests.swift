@@ -30,8 +30,8 @@ import Testing
         return (all[Self.production.description] ?? Tally(), all[Self.sandbox.description] ?? Tally())
     }
 
-    /// If nothing is due, advances the clock to the next due push or the end of a pause. Returns
-    /// whether it has advanced the clock.
+    /// Unless a push can be sent now, advances the clock to the time at which the next push is due
+    /// and its lane is not paused. Returns whether the clock was advanced.
     @discardableResult
     private func skip(_ status: SenderStatus) async throws -> Bool {
         var next: Date?

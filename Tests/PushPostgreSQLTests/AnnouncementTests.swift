@@ -9,8 +9,7 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// Messages that servers of one database send each other, to tell about rows that they have
-/// stored.
+/// Messages by which servers of one database tell each other about rows that they have stored.
 @Suite(.timeLimit(.minutes(5))) struct AnnouncementTests {
     @Test(
         arguments: [

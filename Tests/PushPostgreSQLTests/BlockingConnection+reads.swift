@@ -3,8 +3,9 @@ import PushTesting
 
 /// Functions that read PostgreSQL's statistics about connections and their reads.
 extension BlockingConnection {
-    /// Returns the number of entries of an index that connections have read. It includes this
-    /// connection, and those that have ended, because they report their counts at the end.
+    /// Returns the number of entries of an index that connections have read. The number includes
+    /// the reads of this connection, and of connections that have ended: a connection reports its
+    /// counts when it ends.
     func entriesRead(in index: String) throws -> Int64 {
         // PostgreSQL reports a session's reads at most once a second. Without this flush, the
         // reads of this connection would usually be missing.

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// Simultaneous fetches of many callers, for which the store makes one query.
+/// Simultaneous fetches of many callers. The store makes one query for several fetches.
 @Suite(.timeLimit(.minutes(5))) struct FetchGroupTests {
     private let fixture: StoreFixture
     private let store: PostgreSQLStore
@@ -79,7 +79,7 @@ import Testing
         #expect(self.store.fetches.waiting == 0)
     }
 
-    /// A damaged row fails only the caller that fetches it.
+    /// Only the fetch of a damaged row fails.
     @Test func aDamagedRowFailsOneCallerOnly() async throws {
         let sender = try await self.fixture.addUser("sender", role: .publisher)
         for number in Int64(1)...20 { _ = try await self.fixture.post(number, from: sender, to: "username:sender") }

@@ -52,8 +52,8 @@ import Testing
     @Test func callersAnsweredTogetherShareTheNextGroup() async throws {
         let sizes = try await self.groups(of: 20, rounds: 10)
         #expect(sizes.reduce(0, +) == 200)
-        // The first two groups and the last may be smaller, because the very first caller cannot
-        // wait for others.
+        // The first two groups and the last may be smaller: the very first caller starts a group
+        // at once, without the other callers.
         #expect(sizes.dropFirst(2).dropLast().allSatisfy { $0 >= 19 }, "\(sizes)")
     }
 

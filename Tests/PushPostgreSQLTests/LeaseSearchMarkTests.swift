@@ -4,15 +4,16 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// The mark for the search for due pushes: a search reads only pushes with this due time or a
-/// later one. Due times are in milliseconds, and the times of searches are instants of a clock.
+/// The mark for the search for due pushes: a search reads only pushes that are due at the mark or
+/// later. Due times are in milliseconds, and the times of searches are instants of a clock.
 @Suite struct LeaseSearchMarkTests {
     private let marks = SearchMarks()
     private let lane = Lane(Platform("apns"))
     private let begin = ContinuousClock.now
 
     /// Simulates a search for due pushes after `seconds`, which takes `time` and finds `first`.
-    /// Returns the due time at which it began, and whether it may also read earlier ones.
+    /// Returns the due time at which the search began, and whether the search may also read pushes
+    /// with earlier due times.
     @discardableResult
     private func lease(
         after seconds: Double,

@@ -6,7 +6,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// Delays and pauses of sending that servers tell each other through the database.
+/// Servers tell each other, through the database, about delays and pauses of sending.
 @Suite(.timeLimit(.minutes(5))) struct LimitStoreTests {
     private let servers: [StoreFixture]
 

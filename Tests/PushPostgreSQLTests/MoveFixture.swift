@@ -116,7 +116,7 @@ struct MoveFixture {
         return token
     }
 
-    /// The hashes of an idempotency key and of the request with it.
+    /// The hashes of an idempotency key and of the request with this key.
     static let request = IdempotentRequest(
         key: Data(repeating: 1, count: 16),
         request: Data(repeating: 2, count: 16)

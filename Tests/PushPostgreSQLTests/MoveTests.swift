@@ -76,7 +76,8 @@ import Testing
         let after = try self.fixture.target()
         let (alice, now) = (try await after.user("alice"), after.now)
         #expect(try await after.reader.user(withToken: token.fingerprint, now: now)?.user == alice)
-        // A post that a client repeats after the move does not create another notification.
+        // A post from before the move, repeated after the move, does not create another
+        // notification.
         let repeated = try await after.post(55, from: alice, to: "username:bob", once: MoveFixture.request)
         guard case .repeated(let first, _, _, _) = repeated else {
             Issue.record("\(repeated)")

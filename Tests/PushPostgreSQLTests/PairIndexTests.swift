@@ -4,8 +4,8 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// The index by which the store reads pages of pushes or tags. In such a table, nearly all rows
-/// may belong to one notification or one tag.
+/// The index by which the store reads pages of pushes or tags. In a table of pushes or tags,
+/// nearly all rows may belong to one notification or one tag.
 @Suite(.timeLimit(.minutes(5))) struct PairIndexTests {
     private let connection: BlockingConnection
 

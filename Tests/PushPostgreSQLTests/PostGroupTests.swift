@@ -71,7 +71,7 @@ import Testing
     }
 
     /// Makes the database run the statement at each commit that inserts notifications.
-    /// `nextval('commits')` counts the rows of all commits, also of failed ones.
+    /// `nextval('commits')` counts the inserted rows of all commits, even of commits that failed.
     private func onCommit(_ statement: String) throws {
         try BlockingConnection(self.store.address).execute(
             """

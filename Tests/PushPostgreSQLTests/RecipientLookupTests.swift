@@ -36,7 +36,7 @@ import Testing
         )
     }
 
-    /// Stores many notifications with one recipient each. The recipient of all is the user `user`.
+    /// Stores many notifications whose only recipient is `user`.
     private func fillNotifications(from first: Int, of user: String) throws {
         let now = self.fixture.now.milliseconds
         try self.fill(

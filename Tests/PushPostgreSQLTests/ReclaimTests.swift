@@ -6,8 +6,8 @@ import Testing
 @testable import PushPostgreSQL
 
 @Suite(.timeLimit(.minutes(5))) struct ReclaimTests {
-    /// A slow search for due pushes sets a mark at its time. For half a minute, later searches do
-    /// not read pushes with a due time below the mark.
+    /// A slow search for due pushes sets a mark at the time of this search. For half a minute,
+    /// later searches do not read pushes with a due time below the mark.
     @Test func reclaimedPushesAreFoundBelowTheMark() async throws {
         let fixture = try StoreFixture(.postgreSQL)
         let store = try #require(fixture.store as? PostgreSQLStore)

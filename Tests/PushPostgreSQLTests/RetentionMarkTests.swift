@@ -3,8 +3,8 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// The mark for cleanup: a search reads only rows with this expiry or a later one. Expiries are in
-/// milliseconds, and the times of searches are instants of a clock.
+/// The mark for cleanup: a search reads only rows that expire at the mark or later. Expiries are
+/// in milliseconds, and the times of searches are instants of a clock.
 @Suite struct RetentionMarkTests {
     private let marks = SearchMarks()
     private let begin = ContinuousClock.now

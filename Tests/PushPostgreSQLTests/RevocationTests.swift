@@ -122,8 +122,8 @@ import Testing
         )[0].integer(0)
     }
 
-    /// The server `silent` never confirms. If the revocation waited for it, the call would finally
-    /// fail with an unknown outcome.
+    /// The server `silent` never confirms the revocation. If the revocation waited for it, the
+    /// call would finally fail with an unknown outcome.
     @Test func aRevocationIgnoresServersWithAnExpiredLease() async throws {
         _ = try self.addNode(until: "-1")
         try await self.disable(try await self.fixture.addUser("alice"))

@@ -60,8 +60,7 @@ import Testing
 
     @Test func noStatementLeavesTheSubset() throws {
         let statements = try Self.statements()
-        // If there were fewer statements, the test would not have found all statements in the
-        // sources.
+        // A smaller number would mean that the test has not found all statements in the sources.
         #expect(statements.count > 200)
         for statement in statements {
             let faults = Self.faults(of: statement)

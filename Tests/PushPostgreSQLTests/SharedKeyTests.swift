@@ -84,7 +84,8 @@ import Testing
         )
     }
 
-    /// The expected report of a server that waits because another server lacks the new key.
+    /// The expected report of a server that does not use the new key yet, because another server
+    /// lacks it.
     private func wait() -> KeyWait { KeyWait(number: 2, sealing: 1, lacking: [ServerMembership.name]) }
 
     // MARK: In any order
@@ -276,7 +277,8 @@ import Testing
         try await self.a.fixture.addUser("alice")
     }
 
-    /// The stopped server has announced its keys, and renews its lease when it resumes.
+    /// Before it was stopped, the server told the others which keys it has. When it resumes, it
+    /// renews its lease.
     @Test func theSwitchWaitsForAStoppedServerUntilItIsFenced() async throws {
         for server in [self.a, self.b] { server.stop() }
         _ = try self.connection().query("update node set until = 0 where number = $1", self.a.store.membership.number)
@@ -393,7 +395,7 @@ import Testing
 }
 
 extension SharedKeyTests {
-    /// Selects the database connections that wait for locks of others.
+    /// Selects the database connections that wait for locks of other connections.
     private static let waiting = """
         select pid from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()
         """

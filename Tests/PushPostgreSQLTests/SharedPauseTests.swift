@@ -102,7 +102,7 @@ import Testing
         for round in 1...6 {
             #expect(self.servers.map(\.delayCount) == [round, round])
             try await self.passTheRest()
-            // In each round, another server asks first whether it may send the probe.
+            // The servers take turns in asking first whether they may send the probe.
             for server in round % 2 == 0 ? self.servers : self.servers.reversed() {
                 guard try await server.acquireProbe() else { continue }
                 probes += 1

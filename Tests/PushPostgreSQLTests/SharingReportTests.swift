@@ -6,7 +6,7 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// The report of a server about the database that it shares, for operators.
+/// A server's report, for operators, about the database that it shares with other servers.
 @Suite(.timeLimit(.minutes(5))) struct SharingReportTests {
     @Test func eachServerIsCountedUntilItEnds() async throws {
         let first = try StoreFixture(.postgreSQL)

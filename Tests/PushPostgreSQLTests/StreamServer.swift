@@ -11,7 +11,8 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// Two servers, and a device of a user. One inbox records the device's streams.
+/// Two servers, and a device of a user. `inbox` records the events that arrive over the device's
+/// streams.
 struct StreamPair: Sendable {
     let a: StreamServer
     let b: StreamServer
@@ -35,7 +36,7 @@ struct StreamPair: Sendable {
     }
 }
 
-/// A server, with its open event streams, that may share its database with other servers.
+/// A server with its open event streams. It may share its database with other servers.
 struct StreamServer: Sendable {
     let fixture: StoreFixture
     let hub: StreamHub
@@ -141,8 +142,8 @@ struct StreamServer: Sendable {
         try await self.run("update node set is_fenced = true where number = \(other.store.membership.number)")
     }
 
-    /// Blocks every renewal of another server's number, and every new number, until the test calls
-    /// `letRenew`.
+    /// Blocks the renewals of another server's lease, and every new server number, until the test
+    /// calls `letRenew`.
     func holdRenewals(of other: StreamServer) async throws {
         try await self.run(
             """

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// Event streams at two servers: a device gets the pushes that either server stored.
+/// A device with an event stream at one of two servers gets the pushes that either server stored.
 @Suite(.timeLimit(.minutes(5))) struct StreamServerTests {
     private let pair: StreamPair
 
@@ -17,7 +17,7 @@ import Testing
 
     private var arrived: [Int64] { self.pair.inbox[self.pair.device].sorted() }
 
-    /// Returns when each server next has work.
+    /// Returns, for each server, the time at which it next has work.
     private func nextDue() async throws -> [Date?] {
         [try await self.pair.a.fixture.nextDue("stream"), try await self.pair.b.fixture.nextDue("stream")]
     }

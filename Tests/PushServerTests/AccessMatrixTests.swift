@@ -9,11 +9,12 @@ import Testing
 
 @testable import PushServer
 
-/// Calls every route as each kind of caller, for resources of the caller, of another user and of
-/// nobody. The route table provides the routes.
+/// Calls every route of the server as each kind of caller, for resources of the caller, of another
+/// user and of nobody (missing resources).
 @Suite(.timeLimit(.minutes(5))) struct AccessMatrixTests {
     private enum Owner: CaseIterable {
-        // `caller` comes last, because the other requests may need the caller's own resource.
+        // `caller` comes last, because its requests may change or delete the caller's own
+        // resource, which the other requests may need.
         case nobody, another, caller
     }
 
@@ -50,8 +51,8 @@ import Testing
         }
     }
 
-    /// Every route must declare who may call it. The server answers a request to an undeclared
-    /// route as if the route did not exist.
+    /// Every route must declare who may call it. Without this declaration, the server answers as
+    /// if the route did not exist.
     @Test(arguments: AccessCaller.all)
     func anUndeclaredRouteDoesNotExist(caller: AccessCaller) async throws {
         let fixture = try await ServerFixture()
@@ -64,8 +65,8 @@ import Testing
 
     // MARK: - Private
 
-    /// One server per caller for requests that change nothing. All these requests together take
-    /// less time than starting one server.
+    /// For each caller, one server that gets all requests that change nothing. Starting a server
+    /// takes longer than all these requests together.
     private static let readServers = Dictionary(
         uniqueKeysWithValues: AccessCaller.all.map { caller in
             (caller.testDescription, Task.detached { try await ServerFixture(settings: Self.settings) })
@@ -79,7 +80,8 @@ import Testing
         return try await server.value
     }
 
-    /// Settings with a platform of each kind, because some routes need a platform of one kind.
+    /// Settings with a platform of each kind, because some routes work only with one kind of
+    /// platform.
     private static let settings = ServerSettings(
         platforms: [
             Platform("apns"): .init(SampleHandleRule()),

@@ -2,7 +2,7 @@ import PushCore
 import Testing
 
 /// The statuses of a route's answers to callers who may use the route. `AuthorisationTests.least`
-/// says who may use it.
+/// says who may use each route.
 struct AccessRow: Sendable {
     /// The kind of resource that `{id}` in the path names. For the event stream, it is the kind
     /// that the parameter `device` names.
@@ -19,9 +19,9 @@ struct AccessRow: Sendable {
     /// The status for another user's resource if the caller is an administrator with the needed
     /// scope, or a viewer who may see the resource. `nil` if other callers get the same status.
     var foreignToAdministrator: Int?
-    /// The status for a publisher's own resource; `nil` if other owners get the same status.
+    /// The status for a publisher's own resource; `nil` if it is the same as for other owners.
     var ownToPublisher: Int?
-    /// The status for a publisher; `nil` if other callers get the same status.
+    /// The status for a publisher; `nil` if it is the same as for other callers.
     var toPublisher: Int?
     var missing: Int?
     var body = ""
@@ -39,7 +39,8 @@ struct AccessRow: Sendable {
             body: #"{"Platform":"apns","Handle":"aabb"}"#
         ),
         "DELETE /api/register/{id}": AccessRow(resource: .registration, own: 200, foreign: 200, missing: 200),
-        // No registration here claims another user's handle; `HandleClaimTests` covers claims.
+        // In these tests, no registration claims another user's handle, so there is nothing to
+        // confirm. `HandleClaimTests` covers claims.
         "POST /api/register/{id}/confirmation": AccessRow(
             resource: .registration,
             own: 409,

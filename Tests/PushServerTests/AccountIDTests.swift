@@ -26,7 +26,8 @@ import Testing
         let fields = response.fields.lines.filter { $0.name.rawName == "Sealpost-Account" }.map(\.value)
         let caller: String? =
             switch sample {
-            // The request has no valid credentials, or its route is open and checks none.
+            // The request has no valid credentials, or its route is open to everybody and checks
+            // no credentials.
             case .unauthorized, .serviceUnavailable: nil
             case .forbidden: "alice"
             case .notModified: "paul"

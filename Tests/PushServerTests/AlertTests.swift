@@ -49,7 +49,8 @@ import Testing
 
     // MARK: Taken
 
-    /// The alert in a request, the member `Alert` of the answer, and the pushed alert.
+    /// Each row has the alert in a request, the member `Alert` of the answer, and the alert of the
+    /// push.
     @Test(arguments: [
         (
             #"{"titlekey":"TITLE","BodyKey":"BODY","Category":"LETTER","Thread":"letters","Sound":"ping.caf","#
@@ -107,8 +108,9 @@ import Testing
         #expect(try await fixture.storage.lease().count == 1)
     }
 
-    /// A critical alert by a value, by a template, and by a member that replaces the template's
-    /// value. Only a sender that the configuration lists may use them.
+    /// Three requests for a critical alert: by a value, by a template, and by a member that
+    /// replaces the template's value. Only senders that the configuration lists may send such
+    /// requests.
     @Test(arguments: [
         #"{"InterruptionLevel":"critical"}"#, #""alarm""#, #"{"Template":"visit","InterruptionLevel":"critical"}"#,
     ])
@@ -143,7 +145,8 @@ import Testing
         (#"{"Channel":"urgent "}"#, "alerts.allowed.channels"),
         (#"{"InterruptionLevel":"active"}"#, "alerts.allowed.interruptionLevels"),
         (#"{"InterruptionLevel":"critical"}"#, "alerts.allowed.interruptionLevels"),
-        // Only the template may use its values; a request may not use them directly.
+        // This value is in a template, but in no list of allowed values. A request may use it only
+        // through the template.
         (#"{"TitleKey":"VISIT_TITLE"}"#, "alerts.allowed.titleKeys"),
         (#"{"Badge":100}"#, "Alert.Badge is larger than alerts.allowed.badge"),
         (#""Visit""#, "alerts.templates"), (#"{"Template":"a secret"}"#, "alerts.templates"),

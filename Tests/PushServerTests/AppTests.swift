@@ -61,8 +61,8 @@ import Testing
         #expect(list.text.contains(#""App":"\#(words)","Platform":"apns""#), "\(list.text)")
     }
 
-    /// Only the database writes a platform's name with its app before it. The server refuses this
-    /// form from clients.
+    /// The form `bank:apns` of a platform's name, with the app before the colon, is for the
+    /// database, logs and metrics. The server refuses it from clients.
     @Test func aPlatformNameWithAnAppPrefixIsRefused() async throws {
         let id = try await self.fixture.requestRegistration(user: "bob")
         let body = #"{"Platform":"bank:apns","Handle":"aa"}"#
@@ -102,7 +102,8 @@ import Testing
         try response.expectProblem(code)
     }
 
-    /// For a caller who is no administrator, a user of another app does not exist.
+    /// To a caller who is no administrator, the server answers as if a user of another app did not
+    /// exist.
     @Test(arguments: [
         ("ada", "bank", "bob", "user bob does not belong to the app bank; the user's apps are default"),
         ("ada", "default", "tess", "user tess does not belong to the app default; the user's apps are bank"),

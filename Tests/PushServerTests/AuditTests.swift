@@ -51,8 +51,8 @@ import Testing
     @Test func everyRouteThatChangesSomethingIsInTheTableAbove() {
         let routes = ServerFixture.routes.filter { $0.method != .get }
         #expect(Set(routes.map { "\($0.method.rawValue) \($0.path)" }) == Set(Self.actions.keys))
-        // No route in the table has these actions. A GET leases a read-once payload; operators'
-        // commands change files and the clock.
+        // No route in the table has these actions. `take` belongs to a GET, which the table leaves
+        // out. The other actions are those of operators' commands.
         let others: [AuditRecord.Action] = [
             .take, .exportUser, .changeKeys, .rotateKeys, .removeKey, .backUp, .acceptClock,
         ]

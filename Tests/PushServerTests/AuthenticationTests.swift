@@ -109,9 +109,9 @@ import Testing
         }
         #expect(statuses[200] == 25)
         #expect(statuses.values.reduce(0, +) == 50)
-        // The limiter refuses the attempts with status 429 without checking their passwords. While
-        // the server checks a password, that attempt counts as failed. A correct password resets
-        // the number of failures.
+        // The limiter refuses the attempts beyond its limit with status 429, without checking
+        // their passwords. While the server checks a password, that attempt counts as failed. A
+        // correct password resets the number of failures.
         #expect((1...11).contains(statuses[401] ?? 0))
         #expect(Set(statuses.keys) == [200, 401, 429])
     }

@@ -48,8 +48,8 @@ import Testing
         "GET /metrics": (.admin, .manage), "GET /api/audit": (.admin, .manage),
     ]
 
-    /// The routes that viewers may use, too. For a token of a viewer or an administrator, the
-    /// given scope is enough.
+    /// The routes that viewers may use even if `least` names a higher role. For a token of a
+    /// viewer or an administrator, the given scope is enough.
     static let seeing: [String: Scopes] = [
         "GET /api/users": .view, "GET /api/users/{id}": .view, "GET /api/devices": .view, "GET /api/audit": .view,
         "GET /api/status": .view, "GET /api/events": .view, "GET /api/deliveries": .view,
@@ -118,8 +118,8 @@ import Testing
         }
     }
 
-    /// Apart from the metrics, the token may use only routes without a scope. They concern only
-    /// the token itself and its user.
+    /// Apart from the metrics, the token may use only routes that need no scope. Such routes
+    /// concern only the token itself and its user.
     @Test(arguments: ["vic", "ada"])
     func aTokenForMetricsReadsTheMetricsAndNothingElse(user: String) async throws {
         let token = try await self.fixture.storage.store.addToken(

@@ -87,7 +87,7 @@ import Testing
     }
 }
 
-/// Forwards to another store, except for posts that must fail.
+/// Forwards calls to `base`, except for the posts for which `failure` returns an error.
 private struct FailingStore: PostStore, KeyStore {
     let base: any Store
     let failure: @Sendable ([NewNotification]) -> StoreError?

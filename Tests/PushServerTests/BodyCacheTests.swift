@@ -9,7 +9,7 @@ import Testing
 @testable import PushServer
 @testable import PushStore
 
-/// The cache of decrypted bodies without a server.
+/// Tests the cache of decrypted bodies alone, without a server.
 @Suite(.timeLimit(.minutes(5))) struct BodyCacheTests {
     private let cache = BodyCache(loopCount: 2)
     private let id: NotificationID
@@ -127,7 +127,7 @@ import Testing
     }
 }
 
-/// The cache of decrypted bodies in a server, with each store.
+/// Tests the cache of decrypted bodies as a part of a server, with each kind of database reader.
 @Suite(.eachReader, .timeLimit(.minutes(5))) struct HerdFetchTests {
     private let fixture: ServerFixture
 

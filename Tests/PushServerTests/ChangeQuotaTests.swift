@@ -9,7 +9,7 @@ import Testing
 
 @testable import PushServer
 
-/// The quota of requests that may change stored data in a day.
+/// The quota that limits how many requests of a user may change stored data in a day.
 @Suite(.timeLimit(.minutes(5))) struct ChangeQuotaTests {
     private static func fixture(_ changes: Int) async throws -> ServerFixture {
         let quota = try #require(Quota(requests: 1000, window: 60, changes: changes))

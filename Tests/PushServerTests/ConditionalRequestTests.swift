@@ -115,7 +115,7 @@ import Testing
 
     // MARK: If-Modified-Since
 
-    /// The date of `If-Modified-Since` is these seconds after the notification's creation.
+    /// `seconds` is the time from the notification's creation to the date in `If-Modified-Since`.
     @Test(arguments: [-1000, -1, 0, 1, 1000], DateForm.allCases)
     func aDateAfterTheLastChangeGetsNotModified(seconds: Int, form: DateForm) async throws {
         let path = try await self.post()

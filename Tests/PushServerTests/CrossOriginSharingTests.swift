@@ -52,8 +52,8 @@ import Testing
         #expect(Self.values(.vary, response).count { $0 == "Origin" } == 1)
     }
 
-    /// A cache must not give one origin's answer to another. The server therefore sends `Vary` if
-    /// answers can depend on the origin, also to a request without one.
+    /// A cache must not give one origin's answer to another. If answers can depend on the origin,
+    /// the server therefore sends `Vary`, even in the answer to a request without `Origin`.
     @Test(arguments: EnvelopeTests.Sample.allCases)
     func aRequestWithoutAnOriginGetsOnlyVary(sample: EnvelopeTests.Sample) async throws {
         for (settings, vary) in [(CrossOriginTests.settings, 1), (.forTests, 0)] {

@@ -10,8 +10,8 @@ import Testing
 
 @testable import PushServer
 
-/// Browsers' requests that the server refuses because of their origin. They change nothing.
-/// `scripts/e2e run browsers` tests a real browser.
+/// Browsers' requests that the server refuses because of their origin. Refused requests change
+/// nothing. `scripts/e2e run browsers` tests a real browser.
 @Suite(.timeLimit(.minutes(5))) struct CrossOriginTests {
     /// The fields of a request to `sealpost.test`, and whether a foreign page sent the request.
     /// Pages of `app.example` are allowed.
@@ -179,8 +179,8 @@ import Testing
         Way(true, nil, "h:8443", "https://h:8443", true),
         Way(true, "http", "h", "https://h", true), Way(true, nil, "H:443", "https://h", true),
         Way(true, nil, "h:80", "https://h", false),
-        // The server has no TLS. A proxy that sends no `X-Forwarded-Proto` may have terminated
-        // TLS, so both schemes are possible.
+        // The server has no TLS. A proxy in front of it may have terminated TLS without sending
+        // `X-Forwarded-Proto`, so both schemes are possible.
         Way(false, nil, "h", "https://h", true), Way(false, nil, "h", "http://h", true),
         Way(false, nil, "h:80", "http://h", true),
         Way(false, nil, "h:443", "http://h", false), Way(false, nil, "h:8080", "http://h", false),

@@ -50,8 +50,8 @@ import Testing
         #expect(try self.count("accepted", before) == 1)
         #expect(try self.count("queued", before) == 2)
         #expect(try await self.fixture.send(.get, path, user: "alice").status == .ok)
-        // The server stores the receipt of a fetch after its answer. `writeReceipts` waits until
-        // all receipts are stored.
+        // The server stores the receipt of a fetch after it has answered the fetch.
+        // `writeReceipts` waits until all receipts are stored.
         try await self.fixture.storage.store.writeReceipts()
         let after = try await self.deliveries(path)
         for (state, count) in [
@@ -160,7 +160,7 @@ import Testing
     /// store.
     @Test func aTestIsAnsweredAsSoonAsItsPushIsSettled() async throws {
         let clock = ContinuousClock()
-        // The time that requests without a wait take on this machine at present.
+        // The time that requests take on this machine now if they need not wait for a push.
         let usual = try await clock.measure {
             for _ in 0..<3 { try await self.fixture.send(.get, Paths.devices) }
         }
@@ -182,8 +182,8 @@ import Testing
         #expect(answer["Reason"]?.text == "no event stream is open")
     }
 
-    /// No sender runs here. The request for a test therefore waits for the result of its push
-    /// until its deadline.
+    /// No sender runs here, so the request for a test waits until its deadline for the result of
+    /// the push.
     @Test(arguments: [
         (
             "apns", "ada",

@@ -2,7 +2,7 @@ import Bytes
 import Cryptography
 import Foundation
 
-/// Makes the text of a device key. A test may replace each part of the text.
+/// Makes the text of a device key. A test may replace any part of the text.
 struct DeviceKeyFixture {
     private static let pair = P256.Signing.PrivateKey()
     static let point = Base64.url.text(of: pair.publicKey.x963Representation)

@@ -63,8 +63,8 @@ import Testing
         #expect(marked["Payload"]?.text == Self.payload([7]))
     }
 
-    /// A cache compares only the entity tags of answers. It must not give a device the wrapped key
-    /// of another device.
+    /// A cache compares only the entity tags of answers. If two devices got the same tag, the
+    /// cache could give one device the wrapped key of the other.
     @Test func theEntityTagDiffersByDeviceKey() async throws {
         let fixture = try await ServerFixture()
         let path = try await fixture.post(Self.order(Self.payload(1...2)))
@@ -121,8 +121,8 @@ import Testing
         #expect(try await self.fetch("\(once)?key=\(Self.id(1))", fixture) == Self.payload([1]))
     }
 
-    /// A device without a wrapped key cannot read the payload. A lease to it would therefore lose
-    /// the payload, because the end of a lease deletes the payload.
+    /// A device without a wrapped key cannot read the payload. A lease to such a device would
+    /// therefore lose the payload, because the end of a lease deletes the payload.
     @Test func aDeviceWithoutAWrappedKeyLeasesNoReadOncePayload() async throws {
         let fixture = try await ServerFixture()
         let path = try await fixture.post(Self.order(Self.payload([1]), #","ReadOnce":true"#))

@@ -106,7 +106,7 @@ import Testing
         let late = try await self.events("?cursor=\(first)")
         #expect(try late.json["Truncated"] == .bool(true))
         #expect(try self.list(late).count == 1)
-        // A request without the number of its last event cannot have missed events.
+        // A client that does not send the number of its last event cannot have missed events.
         #expect(try await self.events().json["Truncated"] == .bool(false))
     }
 

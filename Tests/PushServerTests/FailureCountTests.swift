@@ -6,8 +6,8 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct FailureCountTests {
     private static let start = Date(timeIntervalSince1970: 1_800_000_000)
 
-    /// The rule, the number of failures at the same moment, and the delay in seconds that follows
-    /// them.
+    /// Each row has the rule, a number of failures at the same moment, and the delay in seconds
+    /// after these failures.
     @Test(arguments: [
         (FailureCount.Rule.pair, 1, 0.0), (.pair, 5, 0), (.pair, 6, 1), (.pair, 7, 2), (.pair, 15, 512),
         (.pair, 16, 900),
@@ -24,8 +24,8 @@ import Testing
         if wait > 0 { #expect(count.remaining(at: Self.start + wait - 0.25) == 0.25) }
     }
 
-    /// A number of failures, the seconds after them, and the number of failures that still count
-    /// then.
+    /// Each row has a number of failures, the seconds since the last failure, and the number of
+    /// failures that still count.
     @Test(arguments: [(0, 0.0, 0), (3, 0, 3), (3, 1, 3), (3, 1800, 2), (3, 5399, 1), (3, 5400, 0), (3, 1e9, 0)])
     func failuresExpireOneByOne(failures: Int, seconds: TimeInterval, left: Int) {
         var count = FailureCount(now: Self.start)

@@ -104,8 +104,8 @@ import Testing
         }
     }
 
-    /// The same rule holds for an item of a list. This request is unsigned, because all signed
-    /// answers are `no-store` anyway.
+    /// The answer for such a notification and its item in a list must have the same mark. The
+    /// requests are unsigned, because all signed answers are `no-store` anyway.
     @Test(
         arguments: [
             (#""Store":"never""#, #","Store":"never"}"#), (#""ReadOnce":true"#, #","ReadOnce":true}"#),

@@ -8,17 +8,17 @@ import Testing
 
 @testable import PushServer
 
-/// Every route that a publisher may call, with users outside of the publisher's apps. The answers
-/// are the same as for a name that does not exist.
+/// Every route that a publisher may call, for users outside of the publisher's apps. The answers
+/// are the same as for a user name that does not exist.
 @Suite(.timeLimit(.minutes(5))) struct ForeignUserTests {
-    /// A request that names a user. `NAME` stands for the user's name.
+    /// A request that names another user. `NAME` stands for the name of this user.
     private struct Naming: Sendable {
         var query = ""
         var body = ""
     }
 
-    /// Every route that a publisher may call, with its requests that name another user. Most
-    /// routes name no user.
+    /// Every route that a publisher may call, with its requests that name another user. Requests
+    /// of most routes name no user.
     private static let namings: [String: [Naming]] = {
         let orders = [
             #""To":["username:NAME"]"#, #""To":["username:paul","username:NAME"]"#,
@@ -112,8 +112,8 @@ import Testing
 
     private static let managing = namingRoutes.filter { $0.contains("/users/{id}/") }
 
-    /// By setting a user's tags or codes, a publisher could affect the user's other apps, or get
-    /// the rights of a higher role.
+    /// If a publisher could set the tags or codes of any user, the publisher could affect the
+    /// user's other apps, or get the rights of a higher role.
     @Test(arguments: managing, ["dual", "paul", "ada"])
     func aPublisherManagesOnlyDeviceUsersWithinItsApps(route: String, name: String) async throws {
         for naming in try #require(Self.namings[route]) {

@@ -106,8 +106,8 @@ import Testing
         #expect(retired.body == none.body)
     }
 
-    /// Bob's list of devices, a test push and a notification to himself do not reveal whether the
-    /// handle is taken.
+    /// Bob's list of devices, a test push and a notification to himself do not reveal whether
+    /// another account has the handle.
     @Test(arguments: ["free", "taken"])
     func anUnconfirmedClaimIsNotADevice(handle: String) async throws {
         let old = try await self.hold("hook", "taken", user: "alice")

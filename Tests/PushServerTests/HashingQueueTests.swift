@@ -107,8 +107,8 @@ import Testing
                             return true
                         }
                     } catch {
-                        // The gate opens when the first caller is refused, so the queue must
-                        // refuse at least one caller.
+                        // The jobs wait until the gate opens. Only a refusal opens it, so the
+                        // queue must refuse at least one caller.
                         gate.withLock {
                             isOpen.value = true
                             gate.broadcast()
@@ -137,6 +137,6 @@ import Testing
 }
 
 extension HashingRequester {
-    /// A requester that precedes all others and counts for no account and no address.
+    /// A requester whose jobs precede all others, and count for no account and no address.
     fileprivate static let server = HashingRequester(account: nil, address: nil, rank: 0)
 }

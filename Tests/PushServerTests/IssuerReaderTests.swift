@@ -2,8 +2,8 @@ import PushServer
 import PushTesting
 import Testing
 
-/// The reader must be fast even for the largest documents of the worst shapes that an issuer, or
-/// an attacker in its place, may send.
+/// The reader of an issuer's documents must be fast even for the largest documents of the worst
+/// shapes that an issuer, or an attacker in its place, may send.
 @Suite(.timeLimit(.minutes(5))) struct IssuerReaderTests {
     private static let frames = [
         ("", ""), (#"{"issuer":""#, #""}"#), (#"{"issuer":"https://id.example","jwks_uri":""#, #""}"#),

@@ -227,7 +227,7 @@ import Testing
     }
 
     /// The server takes the audience from the configured claim only if the token has no `aud`. It
-    /// refuses a token whose `aud` names another service, whatever that claim contains.
+    /// refuses a token whose `aud` names another service, whatever the configured claim contains.
     @Test(arguments: ["client_id", "azp"])
     func audienceClaimStandsForAMissingAudience(claim: String) async throws {
         var rules = TestIssuer.rules

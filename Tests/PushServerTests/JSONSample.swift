@@ -1,7 +1,7 @@
 import Testing
 
-/// A document as in JSONTestSuite: the parser must accept `y`, must refuse `n`, and may do either
-/// with `i`.
+/// A document as in JSONTestSuite. The parser must accept documents of the kind `y` and refuse
+/// those of the kind `n`. It may accept or refuse those of the kind `i`.
 struct JSONSample: Sendable, CustomTestStringConvertible {
     enum Kind: Sendable, Hashable {
         case y, n, i
@@ -10,8 +10,8 @@ struct JSONSample: Sendable, CustomTestStringConvertible {
     let name: String
     let kind: Kind
     let bytes: [UInt8]
-    /// The text that the server returns for an accepted document, if it differs from the input;
-    /// `nil` if the server refuses it.
+    /// The text that the server returns for an accepted document; `nil` if the server refuses the
+    /// document.
     let given: String?
     /// Whether CPython and the server disagree on accepting the document. The document's name says
     /// why.

@@ -9,8 +9,8 @@ import Testing
 
 /// Fetches whose reads share one SQL statement while the server's lease of the database ends.
 @Suite(.timeLimit(.minutes(5))) struct LeaseEndFetchTests {
-    /// One fetch reads for all fetches that wait. It must do this even if the server already
-    /// refuses the fetch itself.
+    /// One fetch reads the rows for all fetches that wait. It must read them even if the server
+    /// already refuses this fetch itself.
     @Test func aRefusedFetchStillReadsForOthers() async throws {
         let storage = try StoreFixture(.postgreSQL)
         let fixture = try await ServerFixture(storage: storage)
@@ -31,7 +31,7 @@ import Testing
             return try await fixture.send(.get, "\(Paths.notifications)/1", user: nil, headers: [field]).status
         }
         #expect(try await fetch() == .ok)
-        // In each round, those fetches may fail whose reads have begun before the lease ends.
+        // In each round, a fetch may fail if its read began before the end of the lease.
         for _ in 0..<2 {
             let lock = try storage.lock("recipient")
             try await withThrowingTaskGroup { group in
@@ -39,8 +39,8 @@ import Testing
                 try await eventually { try lock.isAwaited() }
                 storage.store.lease?.end(isFinal: false)
                 try lock.release()
-                // A fetch that begins after the lease's end answers with what the database
-                // contains then.
+                // A fetch that begins after the end of the lease gets what the database contains
+                // at that time.
                 for try await status in group { #expect([.serviceUnavailable, .ok].contains(status)) }
             }
             try await eventually { try await fetch() == .ok }

@@ -24,7 +24,7 @@ import Testing
             self.cursor = try page.listed.cursor
         }
 
-        /// Returns the items that a client shows: it removes expired notifications itself.
+        /// Returns the items that a client shows. The client itself removes expired notifications.
         func shown(at now: Date) -> [Int: JSONValue] {
             self.items.filter { item in
                 item.value["ExpiresAt"]?.text.flatMap { Date(rfc3339: $0) }.map { $0 > now } ?? false
@@ -69,7 +69,8 @@ import Testing
     @Test(arguments: 0..<6) func theEntityTagChangesExactlyWithTheBytes(seed: Int) async throws {
         var history = History(self.fixture, seed: UInt64(seed))
         var cursors: [String] = []
-        // For each list, its bodies by entity tag, and its entity tags by body.
+        // For each query, the bodies of the list by their entity tags, and the entity tags by
+        // their bodies.
         var bodies: [String: [String: String]] = [:]
         var tags: [String: [String: String]] = [:]
         for step in 0..<40 {

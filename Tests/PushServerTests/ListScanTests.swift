@@ -33,8 +33,7 @@ import Testing
         try #require(try AuditFilter(Query(query))).scan(before: before, limit: limit)
     }
 
-    /// Runs one request's scan over `audit`. Returns the number of entries that each of its reads
-    /// got.
+    /// Runs one request's scan over `audit`. Returns the number of entries that each read got.
     private func run(_ scan: inout Scan, _ audit: [AuditEntry]) async throws -> [Int] {
         var reads: [Int] = []
         try await scan.run { last, count in

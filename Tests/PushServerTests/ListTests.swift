@@ -98,8 +98,8 @@ import Testing
             try await self.fixture.storage.settle(delivery, as: .accepted(providerID: nil))
         }
         func fetched(_ path: String) async throws -> Int? {
-            // The server stores the receipt of a fetch after its answer. `writeReceipts` waits
-            // until all receipts are stored.
+            // The server stores the receipt of a fetch after it has answered the fetch.
+            // `writeReceipts` waits until all receipts are stored.
             try await self.fixture.storage.store.writeReceipts()
             let report = try await self.fixture.send(.get, "\(path)/deliveries", user: "paul")
             return try report.json["Counts"]?["fetched"]?.integer
@@ -336,7 +336,7 @@ import Testing
     }
 }
 
-/// The content of a list of notifications. Of each item, it has only the id.
+/// The content of a list of notifications, with only the id of each item.
 struct Listed: Hashable {
     var items: [Int] = []
     var deleted: [Int] = []

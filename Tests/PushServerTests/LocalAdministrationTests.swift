@@ -66,8 +66,8 @@ import Testing
         #expect(self.fixture.log.lines.contains { $0.contains("local request refused") })
     }
 
-    /// A proxy that runs as root may forward requests to the socket by mistake. It must not make
-    /// its clients administrators.
+    /// A proxy that runs as root may forward requests to the socket by mistake. Such a proxy must
+    /// not give its clients the rights of an administrator.
     @Test(arguments: [
         "X-Forwarded-For: 192.0.2.1", "X-Forwarded-Host: push.example", "X-Forwarded-Proto: https",
         "X-Real-IP: 192.0.2.1", "Forwarded: for=192.0.2.1", "Via: 1.1 proxy", "Origin: http://sealpost.local",
@@ -176,7 +176,8 @@ import Testing
         let alice = try await self.fixture.storage.user("alice")
         try await self.fixture.storage.addDevice(of: alice, handle: "a1")
         let response = try await self.send("GET", Paths.why(subject))
-        // A viewer gets the same explanation over the public interface.
+        // Over the public interface, a viewer gets the same explanation as the operator at the
+        // socket.
         let seen = try await self.fixture.send(.get, Paths.why(subject), user: "vic")
         guard let kind else {
             try seen.expectProblem(.notFound, "there is no user")
@@ -252,15 +253,15 @@ import Testing
         return sentences.compactMap { $0["Cause"]?.text }
     }
 
-    /// If the server reused an early count after it has found the last devices, the report could
-    /// say that all pushes have ended.
+    /// If the server reused a count from the fan-out after the fan-out has found the last devices,
+    /// the report could wrongly say that all pushes have ended.
     @Test func aCountMadeDuringFanOutIsNotReusedAfterIt() async throws {
         let storage = self.fixture.storage
         let (paul, alice) = (try await storage.user("paul"), try await storage.user("alice"))
         for number in 0..<4 { try await storage.addDevice(of: alice, handle: "a-\(number)", tags: ["news"]) }
         try await storage.post(1, from: paul, to: "news", page: 2)
-        // The handler caches counts of more pushes than its limit. With a limit of one push, it
-        // caches a count of two.
+        // The handler caches a count only if there are more pushes than its limit. With a limit of
+        // one push, it caches the count of these two pushes.
         let handler = LocalDeliveryHandler(reports: self.fixture.reports, limit: 1)
         let growing = try await self.counts(by: handler)
         #expect(growing["FanningOut"] == .bool(true) && growing["Counts"]?["queued"]?.integer == 2)
@@ -297,7 +298,7 @@ import Testing
         #expect(try await self.send("DELETE", "\(LocalPaths.keyring)/\(text)").status == .notFound)
     }
 
-    /// The operator at the machine is not a user: it has no devices and no notifications.
+    /// The operator at the machine is not a user, and has no devices and no notifications.
     @Test(arguments: [
         ("POST", Paths.notifications), ("GET", Paths.notifications), ("POST", Paths.sessions), ("POST", Paths.register),
         ("GET", Paths.stream), ("PUT", Paths.ownPassword), ("GET", "/console/"), ("POST", Paths.setup),

@@ -11,7 +11,8 @@ import Testing
 
 /// A pool of threads makes the long lists, because they would block an event loop.
 @Suite(.timeLimit(.minutes(5))) struct LongListTests {
-    /// Why the pool makes the list: because of its rows, its compression, its ids or its bytes.
+    /// Why the pool makes the list: the list has many rows, is compressed, is requested by many
+    /// ids, or has many bytes.
     enum Reason: Sendable, CaseIterable {
         case rows, gzip, ids, bytes
     }
@@ -32,7 +33,8 @@ import Testing
         return try await self.fixture.send(.get, "/api/notifications\(query)", headers: headers)
     }
 
-    /// Returns the items of all pages. The pages are so short that the event loop makes them.
+    /// Returns the items of all pages. The pages are so short that the event loop makes them
+    /// itself, instead of the pool.
     private func items(inPagesOf limit: Int) async throws -> [JSONValue] {
         var (items, query) = ([JSONValue](), "?limit=\(limit)")
         while true {

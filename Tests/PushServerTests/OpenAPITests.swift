@@ -35,7 +35,8 @@ import Testing
             #expect(operation["security"] == .array([]))
             #expect(description.hasSuffix("For anybody, without credentials."))
         case .atLeast(let role, let scopes, let seeing):
-            // Without `security`, the document's default applies: a password or a token.
+            // An operation without `security` has the document's default: it needs a password or a
+            // token.
             #expect(operation["security"] == nil)
             #expect(description.contains(role == .device ? "For every user" : "`\(role.rawValue)`"))
             #expect(description.contains("a token needs the scope `\(scopes)`") == !scopes.isEmpty)

@@ -8,8 +8,8 @@ import Testing
 
 @testable import PushServer
 
-/// Sessions of the console's web page. Each needs a cookie and the field `Page-Token`, which a
-/// page of another site cannot send.
+/// Sessions of the console's web page. Each request needs a cookie and the field `Page-Token`,
+/// which a page of another site cannot send.
 @Suite(.timeLimit(.minutes(5))) struct PageSessionTests {
     private let fixture: ServerFixture
 

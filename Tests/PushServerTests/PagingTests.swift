@@ -9,7 +9,8 @@ import Testing
 
 @testable import PushServer
 
-/// All lists use the same paging: `limit` and `cursor`, `Cursor` and `More`.
+/// All lists have the same paging: the parameters `limit` and `cursor`, and the members `Cursor`
+/// and `More` of the answer.
 @Suite(.timeLimit(.minutes(5))) struct PagingTests {
     struct List: Sendable, CustomTestStringConvertible {
         let path: String
@@ -64,8 +65,8 @@ import Testing
             try await fixture.storage.settle(delivery, as: .accepted(providerID: nil))
         }
         // This request puts ada's password into the server's cache, which already has the other
-        // users' passwords. Without it, many tests would sign in for the first time at once, and
-        // the server would refuse some.
+        // users' passwords. Without this request, many tests would sign in for the first time at
+        // once, and the server would refuse some of them.
         #expect(try await fixture.send(.get, Paths.users, user: "ada").status == .ok)
         // The first fetch appears in the lists of devices and deliveries; later fetches do not
         // change these lists.
@@ -123,7 +124,8 @@ import Testing
 
     @Test(arguments: Self.lists, ["", "%20", "a%20b", "%C3%A4", "-1", "1.", "1.0", "x.1", "9223372036854775808"])
     func anInvalidCursorIsRefused(list: List, cursor: String) async throws {
-        // For the list of users, the cursor is a user name, and this text may be one.
+        // For the list of users, the cursor is a user name, and this text may be a valid user
+        // name.
         if list.path == Paths.users, !cursor.contains("%"), !cursor.isEmpty { return }
         // For the audit, the cursor is the number of an entry, and this text is a valid number.
         if list.path == Paths.audit, Int64(cursor) ?? 0 > 0 { return }

@@ -70,8 +70,8 @@ import Testing
         let (authenticator, reader) = (fixture.authenticator, fixture.storage.reader)
         let names = try (0..<400).map { try #require(Username("nobody\($0)")) }
         let costs = try await Self.costs(of: names, authenticator, reader)
-        // About as many users have the strong parameters as the weak ones. Both costs therefore
-        // occur about equally often for unknown names.
+        // About as many users have the strong parameters as the weak ones. For unknown names, the
+        // server therefore uses both parameters about equally often.
         #expect((120...280).contains(costs.count { $0 == Self.strong }))
         #expect(costs.allSatisfy { $0 == Self.strong || $0 == Self.weak })
         #expect(try await Self.costs(of: names, authenticator, reader) == costs)
@@ -98,8 +98,8 @@ import Testing
         let hash = PasswordHash.decoy(try #require(Self.strong))
         try await first.storage.addUser("strong", role: .device, hash)
         let second = try await ServerFixture(storage: first.storage, parameters: Self.strong)
-        // By default, all fixtures have copies of one database, with the same keyring. This one
-        // has a keyring of its own.
+        // By default, all fixtures have copies of one database, with the same keyring. This
+        // fixture has a keyring of its own.
         let other = try await ServerFixture(keyring: Keyring.generateText(), parameters: Self.strong)
         try await other.storage.addUser("strong", role: .device, hash)
         let names = try (0..<400).map { try #require(Username("nobody\($0)")) }

@@ -13,7 +13,7 @@ import Testing
 
         let fields: [String]
         let get: Expected
-        /// The result of DELETE. HEAD has the result of GET.
+        /// The expected result of a DELETE. For a HEAD, the same result is expected as for a GET.
         let delete: Expected
 
         init(_ fields: String..., get: Expected, delete: Expected) {

@@ -10,7 +10,7 @@ import Testing
 @testable import PushServer
 
 /// Read-once payloads: the first fetch leases the payload for a minute. A POST to the path `taken`
-/// confirms it and ends the lease at once.
+/// confirms the fetch and ends the lease at once.
 @Suite(.eachReader, .timeLimit(.minutes(5))) struct ReadOnceTests {
     private let fixture: ServerFixture
 

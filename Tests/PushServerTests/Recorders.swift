@@ -15,8 +15,8 @@ final class Counter: Sendable {
     }
 }
 
-/// A stand-in for the delivery with two lanes, which are queues of pushes to one provider each. It
-/// records the lanes that were retried.
+/// A stand-in for the delivery. It has two lanes (a lane is the queue of pushes to one provider),
+/// and records which lanes were retried.
 final class LaneRecorder: Sendable {
     private let lanes = Mutex<[Lane]>([])
     /// The time when the pause of the lane to APNs ends.

@@ -46,8 +46,8 @@ import Testing
         #expect(response.status.code == 200, "the clients want exactly this")
         #expect(response.fields[.contentType] == "application/json; charset=utf-8")
         #expect(response.fields[.cacheControl] == "no-store")
-        // The clients put the id into a path without encoding it, so it has only unreserved
-        // characters.
+        // The clients put the id into a path without encoding it, so the id must have only
+        // unreserved characters.
         #expect(response.text.wholeMatch(of: /"[A-Za-z0-9_-]{16,128}"/) != nil, "\(response.text)")
     }
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushServer
 
-/// Lists for administrators, which a separate thread makes.
+/// The lists for administrators. A separate thread makes them.
 @Suite(.timeLimit(.minutes(5))) struct ReportTests {
     @Test(arguments: [Paths.users, Paths.tokens, "/api/audit"])
     func aReportWaitsForItsThreadOrIsRefused(path: String) async throws {
@@ -20,8 +20,8 @@ import Testing
         let gate = DispatchSemaphore(value: 0)
         try await withThrowingTaskGroup(of: Bool.self) { group in
             defer { gate.signal() }
-            // The test sends one request more than may wait. The first answer is the refusal of
-            // one of them.
+            // The test sends one request more than the number that may wait. The first answer is
+            // therefore a refusal.
             for _ in 0..<101 {
                 group.addTask {
                     do {

@@ -30,8 +30,8 @@ import Testing
             .expectProblem(.payloadTooLarge)
     }
 
-    /// The memory limit is enough for four enrolment bodies. Each counts twice, because an array
-    /// may reserve twice its size when it grows.
+    /// The memory limit is enough for four enrolment bodies. Each body counts with twice its size,
+    /// because an array may reserve twice its size when it grows.
     @Test func stalledUnauthenticatedBodiesDoNotBlockKnownCallers() async throws {
         let fixture = try await ServerFixture(settings: .forTests(\.strangersBodies, 4 * 2 * 1024))
         try await Self.serving(fixture) { address in

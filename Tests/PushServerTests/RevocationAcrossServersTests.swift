@@ -10,8 +10,8 @@ import Testing
 
 @testable import PushServer
 
-/// Two servers share one database. The first ends credentials or changes their rights. The tests
-/// check what the second accepts afterwards.
+/// Two servers share one database. The first server ends credentials or changes their rights. The
+/// tests check which credentials the second server accepts afterwards.
 @Suite(.timeLimit(.minutes(5))) struct RevocationAcrossServersTests {
     /// An operation that ends credentials or changes their rights.
     enum Ending: CaseIterable, Sendable {
@@ -24,8 +24,8 @@ import Testing
 
     private let here: ServerFixture
     private let there: ServerFixture
-    /// Whether the second server exchanges data with the first one. If not, it acts as if it were
-    /// stopped.
+    /// Whether the second server exchanges data with the first one. If not, the second server acts
+    /// as if it were stopped.
     private let gate = Gate()
 
     private final class Gate: Sendable {

@@ -10,7 +10,7 @@ import Testing
 @testable import PushServer
 
 /// The answer 201 to a post contains the notification's options, and the number of users and
-/// devices that it reaches.
+/// devices that the notification reaches.
 @Suite(.timeLimit(.minutes(5))) struct SentNotificationTests {
     private let fixture: ServerFixture
 

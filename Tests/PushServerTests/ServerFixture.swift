@@ -49,7 +49,7 @@ struct ServerFixture: Sendable {
     let setup = SetupCode()
     let traces: RequestTraces
 
-    /// With `storage`, the fixture is a second server on the same store, without new users. If
+    /// With `storage`, the fixture is a second server on that store, and adds no users. If
     /// `parameters` is `nil`, passwords are hashed with the usual parameters.
     init(
         settings: ServerSettings = .forTests,
@@ -92,8 +92,8 @@ struct ServerFixture: Sendable {
         let (lanes, history, setup) = (self.lanes, self.history, self.setup)
         let logger = Logger(label: "test") { _ in log }
         self.storage = storage
-        // All readers share one connection to the database. If each had its own, the connections
-        // would take most of a fixture's start.
+        // All readers share one connection to the database. If each reader had a connection of its
+        // own, opening the connections would take most of the time to start a fixture.
         let reader = storage.reader
         self.reports = ReportReader(reader)
         self.lists = ListPool([reader])
@@ -284,7 +284,7 @@ extension ServerSettings {
         events: .listed
     )
 
-    /// The settings for tests with one change.
+    /// A copy of `forTests` in which `member` has the value `value`.
     static func forTests<Value>(_ member: WritableKeyPath<Self, Value>, _ value: Value) -> Self {
         var settings = Self.forTests
         settings[keyPath: member] = value

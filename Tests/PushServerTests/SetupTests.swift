@@ -39,8 +39,8 @@ import Testing
         #expect(entries.map(\.detail) == ["admin, by the link"])
     }
 
-    /// The requests must not overlap: each would find no user and create one before the other user
-    /// is stored.
+    /// If the requests overlapped, each would find no user, and would create one before the other
+    /// request's user is stored.
     @Test func concurrentSetupRequestsCreateOneAdministrator() async throws {
         let fixture = try await self.fixture()
         let code = fixture.setup.make().exposed
@@ -64,8 +64,8 @@ import Testing
         #expect(try await !fixture.reports.run { try await $0.hasUsers() })
     }
 
-    /// If the code stayed valid, anybody who reads an old line of the terminal could become an
-    /// administrator.
+    /// If the setup code stayed valid after a user was created, anybody who reads an old line of
+    /// the terminal could become an administrator.
     @Test func theSetupCodeIsRefusedIfThereAreUsers() async throws {
         let fixture = try await ServerFixture()
         try await self.setUp(fixture, fixture.setup.make().exposed, name: "eve").expectProblem(.forbidden)

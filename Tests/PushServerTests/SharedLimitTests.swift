@@ -72,7 +72,7 @@ import Testing
     }
 
     /// The servers do not know of each other's failed attempts. Each server therefore counts an
-    /// attempt as if every server had got one.
+    /// attempt as if every other server had got one, too.
     @Test(arguments: [1, 2, 3, 10]) func guessesAtAllServersAreFewMoreInADayThanAtOne(count: Int) {
         self.servers.record(count)
         let limiter = SignInLimiter(servers: self.servers)

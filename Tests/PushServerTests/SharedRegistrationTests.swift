@@ -51,7 +51,7 @@ import Testing
     }
 
     /// The id of a registration is the secret key of the account hints in its pushes. An id that a
-    /// client chose can be guessed, so it is refused.
+    /// client chose can be guessed, so the server demands a new id before it shares the device.
     @Test func aGuessableIDMustBeReplacedFirst() async throws {
         try await self.fixture.issue("my-phone", to: "alice")
         let body = #"{"Platform":"apns","Handle":"aabb","Shared":true}"#

@@ -9,7 +9,7 @@ import Testing
     private var failures = SignInFailures()
     private var now = Self.start
 
-    /// Makes an attempt; a wrong password has the number 0.
+    /// Makes an attempt. `password` is 0 for a wrong password.
     private static func attempt(_ account: UInt64, _ address: UInt64?, password: UInt64 = 0) -> SignInAttempt {
         .init(
             account: account,
@@ -47,8 +47,8 @@ import Testing
         return count
     }
 
-    /// Fails on the account from so many unknown addresses that the limiter takes this for an
-    /// attack.
+    /// Makes failed attempts on the account from so many unknown addresses that the limiter takes
+    /// them for an attack.
     private mutating func attack(_ account: UInt64) {
         for address in 0..<UInt64(SignInFailures.attack) { #expect(self.fail(account, 1000 + address) == nil) }
     }
@@ -356,8 +356,8 @@ import Testing
     mutating func knownAndStrangeAddressesAreRankedAndCountedDifferently(row: Row) throws {
         if row.isKnown { #expect(self.signIn(1, 7) == nil) }
         for _ in 0..<row.failures { #expect(self.fail(1, 7) == nil) }
-        // The account has one failure from unknown addresses fewer than the limiter takes for an
-        // attack.
+        // The number of the account's failures from unknown addresses is one less than the number
+        // that the limiter takes for an attack.
         let strangers = SignInFailures.attack - 1 - (row.isKnown ? 0 : row.failures)
         for address in 0..<UInt64(strangers) { #expect(self.fail(1, 1000 + address) == nil) }
         let before = try self.probe(2, 7).rank

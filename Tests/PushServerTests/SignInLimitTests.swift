@@ -10,7 +10,7 @@ import Testing
 
 /// The limiter of failed sign-ins, tested with HTTP requests.
 @Suite(.timeLimit(.minutes(5))) struct SignInLimitTests {
-    /// The kinds of wrong credentials. The number makes the credentials of each attempt different.
+    /// The kinds of wrong credentials. `number` makes the credentials of each attempt different.
     enum Kind: String, CaseIterable, Sendable {
         case password, nobodysPassword, malformed, token, almostToken, certificate
 
@@ -84,7 +84,8 @@ import Testing
 
     // MARK: Everywhere
 
-    /// Every closed route, a missing path, and a method that a route does not support.
+    /// Every route that needs credentials, a path without a route, and methods that a path does
+    /// not support.
     static let targets: [String] =
         ServerFixture.routes.filter { $0.access != .anybody }.map { "\($0.method.rawValue) \($0.path)" }
         + ["GET /api/nothing", "GET /api", "DELETE /api/notifications", "OPTIONS /api/register", "PUT /metrics"]
@@ -179,7 +180,7 @@ import Testing
     func manySubnetsOfOneNetworkAreThrottledTogether(form: String, free: Int) async throws {
         var statuses: [Int] = []
         for number in 0..<45 {
-            // With the first form of address, each attempt comes from a different /56 network.
+            // With the first value of `form`, each attempt comes from a different /56 network.
             let address = String(format: form, form.contains("%02x") ? number : number << 8)
             let client = PeerAddress.ip(try #require(IPAddress(address))).origin
             statuses.append(try await self.send(.password, number, from: client).status.code)

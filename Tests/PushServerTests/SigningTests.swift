@@ -181,7 +181,8 @@ import Testing
     }
 
     /// A proxy drops a registration and returns the answer to another request. A client that
-    /// requests few signed components accepts this answer; with all components, it does not.
+    /// requests few signed components accepts this answer. A client that requests all components
+    /// refuses it.
     @Test func anAnswerToAnotherRequestDoesNotPassForARegistration() async throws {
         let fixture = try await ServerFixture()
         let path = Paths.registration(try await fixture.requestRegistration())
@@ -210,7 +211,7 @@ import Testing
     }
 
     /// A proxy repeats the request with its own credentials. Apart from the account, all signed
-    /// values are equal.
+    /// values are those of the right answer.
     @Test func anAnswerForAnotherAccountDoesNotPassWithTheOwnAccount() async throws {
         let fixture = try await ServerFixture()
         let path = "\(Paths.notifications)/4711"

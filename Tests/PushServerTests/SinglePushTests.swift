@@ -12,7 +12,7 @@ import Testing
 @Suite(.eachReader, .timeLimit(.minutes(5))) struct SinglePushTests {
     private let fixture: ServerFixture
     private let devices: [RegistrationID]
-    /// The path of the deliveries of a notification from paul to both devices.
+    /// The path that lists the pushes of a notification from paul to both devices.
     private let path: String
 
     init() async throws {
@@ -58,7 +58,7 @@ import Testing
             for device in self.devices { #expect(try await self.ask(.post, device).status == .noContent) }
         }
         #expect(try await self.fixture.storage.lease(limit: 3).count == 2)
-        // The audit has one entry, because the other push was due anyway.
+        // The audit has one entry, because the retry of a push that is due anyway changes nothing.
         let audit = try await self.fixture.send(.get, Paths.audit, user: "ada").text
         #expect(audit.matches(of: #/"Action":"notification.retry"/#).count == 1)
     }

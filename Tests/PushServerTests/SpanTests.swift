@@ -51,7 +51,8 @@ import Testing
         #expect(commit.parent == request.context.span && commit.kind == .client)
         let database = StoreKind.current.name == StoreKind.sqlite.name ? "sqlite" : "postgresql"
         #expect(commit.attributes == [.init("db.system.name", .text(database))])
-        // The delivery makes the spans of the notification's pushes as children of this span.
+        // The delivery makes the spans of the notification's pushes as children of the request's
+        // span.
         let id = try #require(response.fields[.location]?.split(separator: "/").last.flatMap { Int64($0) })
         let context = fixture.traces.trace(of: try #require(NotificationID(rawValue: id)))
         #expect(context == request.context)
@@ -66,7 +67,7 @@ import Testing
         #expect(self.recorder.take().isEmpty)
     }
 
-    /// All texts in a span come from the server, and none comes from the request.
+    /// All texts in a span come from the server itself, and none is copied from the request.
     @Test func noSpanHasAnythingOfTheRequest() async throws {
         let fixture = try await self.makeFixture()
         let fields = [

@@ -67,8 +67,8 @@ import Testing
         #expect(senders.contains([.string("fcm"), .bool(true)]), "\(senders)")
     }
 
-    /// Pushes can wait in a queue that the platform no longer has. For example, its host is no
-    /// longer in `allowedHosts`.
+    /// Pushes can wait in a queue that the platform no longer has. For example, the host of the
+    /// queue may no longer be in `allowedHosts`.
     @Test func aLaneThatItsPlatformHasNoLongerHasNoSender() async throws {
         let fixture = try await ServerFixture()
         let alice = try await fixture.storage.user("alice")

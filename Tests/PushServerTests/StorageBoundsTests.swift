@@ -28,7 +28,7 @@ import Testing
             "a user may have at most 1 notifications stored; recall some, or send with a shorter ExpiresIn"
         )
         // Each user has the limits of its role. A user whose role has no configured limits may
-        // store any number.
+        // store any number of notifications.
         #expect(try await self.post(fixture, as: "bob").status == .created)
         #expect(try await self.post(fixture, as: "paul").status == .created)
         try await self.post(fixture, as: "paul", String(repeating: "x", count: 100))

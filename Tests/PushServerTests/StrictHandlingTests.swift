@@ -97,7 +97,7 @@ import Testing
     private static let document = (try? JSONValue(reading: OpenAPIDocument.bytes)) ?? .null
 
     /// A route must declare each parameter and member that it reads. Otherwise the server would
-    /// refuse it from strict clients.
+    /// refuse this name from strict clients.
     @Test(arguments: Self.routes)
     func aRouteDeclaresTheNamesOfTheDocument(name: String) throws {
         let route = try #require(ServerFixture.routes.first { "\($0.method.rawValue) \($0.path)" == name })

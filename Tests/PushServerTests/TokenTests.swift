@@ -36,7 +36,8 @@ import Testing
         return try await self.fixture.send(method, target, user: nil, headers: headers, body: body, loop: loop)
     }
 
-    /// Uses the token on each loop, so that each loop caches it, and checks whether it is valid.
+    /// Uses the token on each event loop, so that each loop caches it, and checks whether the
+    /// token is valid.
     private func expect(_ token: String, isGood: Bool, sourceLocation: SourceLocation = #_sourceLocation) async throws {
         for loop in 0..<ServerFixture.loops {
             let response = try await self.send(bearer: token, loop: loop)

@@ -105,8 +105,8 @@ import Testing
     }
 
     @Test func aPasswordMayHaveColonsAndEmojiButNoControlCharacters() async throws {
-        // The passwords have a colon, a letter outside ASCII, or control characters, which no
-        // client can send.
+        // Passwords may contain a colon and characters outside ASCII, but no control characters,
+        // because no client can send those.
         #expect(try await self.add(#"{"Name":"carol","Password":"p:ß:🔐:pass"}"#).status == .created)
         #expect(try await self.signIn("carol", password: "p:ß:🔐:pass") == .ok)
         try await self.add(#"{"Name":"dave","Password":"pass\u0000word"}"#).expectProblem(.invalidMember, "Password")

@@ -134,8 +134,7 @@ import Testing
         #expect(about.contains("No device of cara is visible to you") && !about.contains("was sent"), "\(about)")
     }
 
-    /// A viewer of some apps reads what an administrator reads, about the notifications of these
-    /// apps.
+    /// About the notifications of its apps, a viewer reads the same as an administrator.
     @Test(arguments: StoreKind.all, ["expired at", "was recalled at"])
     func aViewerReadsTheTrueStateOfANotification(kind: StoreKind, state: String) async throws {
         let (fixture, notifications) = try await self.makeFixture(kind)
@@ -150,7 +149,7 @@ import Testing
         #expect(seen.contains(state) && seen == whole, "\(seen), \(whole)")
     }
 
-    /// A page may end at an entry of another app.
+    /// A page may end at an entry of an app that the viewer does not see.
     @Test(
         arguments: StoreKind.all,
         [

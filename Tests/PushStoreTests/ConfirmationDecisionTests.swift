@@ -61,7 +61,7 @@ import Testing
 
     @Test(arguments: [
         // The seconds since the push of the code, the number of wrong attempts, whether the code
-        // was used, and whether it still registers the handle.
+        // was used before, and whether the code still registers the handle.
         (0.0, Int64(0), false, true), (3599, 4, false, true), (3600, 0, false, false), (0, 5, false, false),
         (0, 0, true, false),
     ])

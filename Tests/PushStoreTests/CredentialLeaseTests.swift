@@ -23,8 +23,8 @@ import Testing
     private let clock = Clock()
 
     /// The lease lasts until second 4. The arguments are the lease's changes with their times, and
-    /// the time of the check. Then: whether a term that began with the lease is still valid, and
-    /// whether a new term can begin.
+    /// the time of the check. The last two arguments say whether a term that began with the lease
+    /// is still valid, and whether a new term can begin.
     @Test(
         arguments: [
             ([], 3.9, true, true), ([], 4, false, false),

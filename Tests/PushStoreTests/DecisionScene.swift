@@ -4,7 +4,8 @@ import Testing
 
 @testable import PushStore
 
-/// The user alice, who registers the handle `x`, and the facts that a store would read for this.
+/// The user alice, who registers the handle `x`, and the facts that a store would read for this
+/// registration.
 struct DecisionScene {
     struct Unexpected: Error, CustomStringConvertible {
         let description: String
@@ -124,7 +125,7 @@ struct DecisionScene {
     }
 
     /// Repeats a decision, and gives it each fact that it asks for, as a store does. Returns the
-    /// decision's result and its questions.
+    /// decision's result, and the questions that it asked.
     func follow<Outcome>(
         _ all: RegistrationFacts,
         _ decide: (RegistrationFacts) throws -> RegistrationStep<Outcome>

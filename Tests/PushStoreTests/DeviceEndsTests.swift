@@ -4,7 +4,8 @@ import Testing
 
 @testable import PushStore
 
-/// Decisions about which devices end with a session or an app, tested without a database.
+/// Tests, without a database, the decisions which devices are unregistered when a session ends or
+/// a user leaves an app.
 @Suite(.timeLimit(.minutes(5))) struct DeviceEndsTests {
     private func device(_ number: Int64, app: AppName? = nil, isClaim: Bool = false) -> EndingDevice {
         EndingDevice(number: number, id: "d-\(number)", app: app, isClaim: isClaim)

@@ -34,8 +34,8 @@ import Testing
         #expect(entry.pushedAt == nil)
     }
 
-    /// The time of the last fetch is the same for all devices of a user. The store reads it only
-    /// from the latest notifications, because a user may have very many.
+    /// The time of the last fetch is the same for all devices of a user. The store reads this time
+    /// only from the user's latest notifications, because a user may have very many notifications.
     @Test func theUsersLastFetchIsThatOfTheLatestNotifications() async throws {
         let alice = try await self.fixture.addUser("alice")
         for handle in ["a1", "a2"] { try await self.fixture.addDevice(of: alice, handle: handle) }

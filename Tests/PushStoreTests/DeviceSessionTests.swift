@@ -133,7 +133,7 @@ import Testing
         let hash = PasswordHash(phc: "new")
         if isByAdministrator {
             // The same change gives a higher role, which also ends the sessions. The new password
-            // must end their devices nevertheless.
+            // must nevertheless unregister the devices of these sessions.
             let outcome = try await self.store.changeUser(
                 self.alice.name,
                 role: .admin,
@@ -153,7 +153,7 @@ import Testing
     }
 
     /// When a session expires, nobody has decided to remove the device. Its user will probably
-    /// sign in there again.
+    /// sign in on this device again.
     @Test func deviceStaysIfItsSessionEndsWithoutASignOut() async throws {
         let short = try await self.addSession(lifetime: 10)
         #expect(try await self.register("phone", handle: "a", with: short) == .registered(moved: 0))

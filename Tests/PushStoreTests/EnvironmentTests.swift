@@ -4,7 +4,8 @@ import PushStore
 import PushTesting
 import Testing
 
-/// Devices that are moved to the other environment of their platform, with their queued pushes.
+/// The store moves devices, with their queued pushes, to the other environment of their platform
+/// (production or sandbox).
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct EnvironmentTests {
     private static let platform = Platform("apns")
     private static let production = Lane(platform, in: .production)

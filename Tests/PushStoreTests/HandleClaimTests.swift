@@ -333,8 +333,8 @@ import Testing
             #expect(try await self.register("b", "x\(number)", of: self.bob) == .unconfirmed(hasWork: true))
         }
         #expect(try await self.register("b", "more", of: self.bob) == .tooManyClaims(until: start + 3600))
-        // At the limit, the user may repeat an existing claim (unconfirmed registration), and
-        // other users may still claim handles.
+        // A user who has as many claims (unconfirmed registrations) as allowed may repeat one of
+        // them. Other users may still claim handles.
         #expect(try await self.register("b", "x7", of: self.bob) == .unconfirmed(hasWork: true))
         #expect(try await self.register("a", "more", of: self.alice) == .unconfirmed(hasWork: true))
         self.fixture.clock.advance(by: 3600)

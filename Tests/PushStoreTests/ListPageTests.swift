@@ -139,7 +139,8 @@ import Testing
 
     // MARK: Recall
 
-    /// The store records a recall in each recipient's row, or once for all recipients.
+    /// With a page of 1000, the store records a recall in each recipient's row; with a page of 0,
+    /// once for all recipients.
     @Test(arguments: [1000, 0]) func aRecallReachesEachRecipientOverPages(recallPage: Int) async throws {
         let bob = try await self.fixture.addUser("bob")
         for number in Int64(1)...5 {

@@ -37,7 +37,7 @@ import Testing
     }
 
     /// Marking a notification as read gives it a higher change number. The search for parked
-    /// pushes begins at a lower number and must still find its push.
+    /// pushes begins at a lower number, and must still find the push of the notification.
     @Test func parkedPushOfAReadNotificationIsFound() async throws {
         for number: Int64 in 1...2 { try await self.fixture.post(number, from: self.alice, to: "username:alice") }
         let id = try #require(NotificationID(rawValue: 1))
@@ -46,7 +46,7 @@ import Testing
     }
 
     /// The search begins at the change that the device has seen. The user may have become a
-    /// recipient before this, when a page of the fan-out for another device was stored.
+    /// recipient before that change, when a page of the fan-out for another device was stored.
     @Test func parkedPushToADeviceOfALaterPageIsFound() async throws {
         let other = try await self.fixture.addDevice(of: self.alice, platform: "stream", handle: "two")
         try await self.fixture.post(1, from: self.alice, to: "username:alice", page: 1)

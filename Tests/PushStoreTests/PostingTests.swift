@@ -8,8 +8,8 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct PostingTests {
     private static let now = Date(timeIntervalSince1970: 1_000_000)
 
-    /// The facts about stored data that a decision may read. They record which of them it has
-    /// read.
+    /// The facts about stored data that a decision may read. `questions` records which facts the
+    /// decision has read.
     private struct Facts: PostFacts {
         var requests: [Data: StoredRequest] = [:]
         var usage = Usage()
@@ -76,7 +76,8 @@ import Testing
         StoredRequest(request, of: post, Reach(recipients: 1, pushes: 1))
     }
 
-    /// Plans all posts, as a store that could store every post except those in `taken`.
+    /// Plans all posts, as a store that could store every post except those whose ids are in
+    /// `taken`.
     private func decide(
         _ posting: inout Posting,
         _ facts: inout Facts,

@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// Probes: a single push that the store leases to find out whether a provider accepts pushes
+/// A probe is a single push that the store leases to find out whether a provider accepts pushes
 /// again.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct ProbeTests {
     private let fixture: StoreFixture
@@ -83,7 +83,8 @@ import Testing
         }
         var handles: [String] = []
         while let probe = try await self.probe(avoiding: known, suspect) { handles.append(probe.push.handle) }
-        // If the search must take a push that it would rather avoid, it takes the oldest one.
+        // If there are only pushes that the search would rather avoid, it takes the oldest of
+        // them.
         #expect(handles == ["n", "s", "k"])
     }
 

@@ -149,7 +149,7 @@ import Testing
 
     @Test(arguments: [
         // Whether the handle and the lane are new, whether the store forgets the accepted pushes,
-        // and whether it moves the queued ones.
+        // and whether it moves the queued pushes.
         (false, false, false, false), (true, false, true, false), (false, true, true, true), (true, true, true, true),
     ])
     func newAddressForgetsAcceptedPushes(isNewHandle: Bool, isNewLane: Bool, forgets: Bool, moves: Bool) throws {
@@ -216,7 +216,8 @@ import Testing
         #expect(plan.record?.action == .claimDevice)
     }
 
-    /// A code that can no longer register the handle is replaced at once, or after a minute.
+    /// A code that can no longer register the handle is replaced at once or, if it was pushed
+    /// within the last minute, after that minute.
     @Test func spentCodeIsReplaced() throws {
         let spent = [
             self.scene.code(pushedAt: self.scene.now, isUsed: true),

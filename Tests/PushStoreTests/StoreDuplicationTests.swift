@@ -32,7 +32,7 @@ import Testing
 
     private static func inBoth(_ find: (String) -> [String]) throws -> [String] {
         let found = try ["Sources/PushSQLite", "Sources/PushPostgreSQL"].map { folder in
-            // If there were fewer files, the test would probably not have found the sources.
+            // A smaller number would mean that the test has probably not found the sources.
             let files = try Repository.files(under: folder, ending: ".swift")
             #expect(files.count > 50)
             return Set(files.flatMap { find($0.text.replacing(/(?m)^\s*\/\/.*$/, with: "")) })

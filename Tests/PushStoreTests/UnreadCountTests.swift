@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// The number of a user's unread notifications, which pushes of some platforms contain.
+/// The number of a user's unread notifications. Pushes of some platforms contain this number.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct UnreadCountTests {
     private let fixture: StoreFixture
     private let alice: User

@@ -1,8 +1,8 @@
 internal import Glibc
 package import Reactor
 
-/// Runs `body` on its own loop with the two ends of a connection, the server's first. `body` need
-/// not close the ends.
+/// Runs `body` on an event loop of its own, with the two ends of a connection: first the server's
+/// end. `body` need not close the ends.
 package func withConnection<Result: Sendable>(
     _ body: @Sendable @escaping (EventLoop, SocketStream, SocketStream) async throws -> Result
 ) async throws -> Result {

@@ -3,14 +3,14 @@ package import PushCore
 internal import PushStore
 internal import Synchronization
 
-/// The keeper of the day keys, in memory instead of in a server's file.
+/// Keeps the day keys in memory, in place of the file that a server uses.
 package final class MemoryDayChain: DayChainKeeper {
     private static let folders = Mutex<[String: MemoryDayChain]>([:])
 
     package let place: String
     private let chain: Mutex<DayChain?>
 
-    /// Makes a keeper of these day keys. `nil` stands for missing ones.
+    /// Makes a keeper of these day keys. `nil` means that there are no day keys.
     package init(_ chain: DayChain?, place: String = "memory") {
         self.place = place
         self.chain = Mutex(chain)

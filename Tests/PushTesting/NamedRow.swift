@@ -2,7 +2,7 @@ internal import CSQLite
 package import Foundation
 package import SQLite
 
-/// A copy of a row of SQLite, whose columns are read by name.
+/// A copy of a row of an SQLite database. Its columns are read by name.
 ///
 /// A read throws `RowDecodingError` if the column is missing or has a value of another type, as in
 /// a damaged row.

@@ -59,9 +59,9 @@ package final class PostgreSQLCluster: Sendable {
         }
     }
 
-    /// Returns a copy of the files about a database that a thief of the server's disk would find.
-    /// These are the files of its tables and indexes, with deleted rows, and the write-ahead log
-    /// of all databases.
+    /// Returns copies of the files that a thief of the server's disk would find about a database.
+    /// They are the files of its tables and indexes, with deleted rows, and the write-ahead log of
+    /// all databases.
     package func copyFiles(of address: DatabaseAddress) throws -> [(name: String, bytes: Data)] {
         let connection = try BlockingConnection(address)
         try connection.execute("checkpoint")

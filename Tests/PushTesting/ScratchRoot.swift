@@ -40,8 +40,8 @@ package final class ScratchRoot: Sendable {
 
     // MARK: - Private
 
-    /// Removes the folder again and again, because processes that end with this one may still
-    /// write into it.
+    /// Removes the folder again and again, because processes that end together with this process
+    /// may still write into the folder.
     private static let removal = """
         trap '' INT TERM HUP
         read -r nothing <&3

@@ -2,8 +2,8 @@ package import Foundation
 package import PushCore
 package import PushStore
 
-// Shorter forms of the stores' methods for tests: without an audit record, an expected state, or a
-// budget.
+// Shorter forms of the stores' methods for tests: they write no audit record, or need no expected
+// state or budget.
 
 extension StorePlace {
     /// Opens the store with the default options.
@@ -25,19 +25,19 @@ extension KeyStore {
 }
 
 extension AccountStore {
-    /// Deletes a user without a record in the audit.
+    /// Deletes a user, and writes no record to the audit.
     package func deleteUser(_ name: Username) async throws -> UserChange {
         try await self.deleteUser(name, by: nil)
     }
 
-    /// Changes a password without a record in the audit.
+    /// Changes a password, and writes no record to the audit.
     package func changePassword(of user: User, to password: PasswordHash) async throws -> Bool {
         try await self.changePassword(of: user, to: password, by: nil, now: Date())
     }
 }
 
 extension TokenStore {
-    /// Makes a token without a record in the audit.
+    /// Makes a token, and writes no record to the audit.
     package func addToken(
         for name: Username,
         scopes: Scopes,
@@ -47,7 +47,7 @@ extension TokenStore {
         try await self.addToken(for: name, scopes: scopes, expiresAt: expiresAt, by: nil, now: now)
     }
 
-    /// Makes a session without a record in the audit.
+    /// Makes a session, and writes no record to the audit.
     package func addSession(
         for user: User,
         scopes: Scopes,
@@ -65,7 +65,7 @@ extension TokenStore {
         )
     }
 
-    /// Ends a token without a record in the audit.
+    /// Ends a token, and writes no record to the audit.
     package func revokeToken(_ prefix: TokenPrefix) async throws -> Fingerprint? {
         try await self.revokeToken(prefix, by: nil, now: Date())
     }
@@ -93,7 +93,7 @@ extension DeviceStore {
         try await self.requestRegistration(ofUser: user, handle: handle, as: .random(), now: now)
     }
 
-    /// Removes a registration without a record in the audit.
+    /// Removes a registration, and writes no record to the audit.
     package func unregister(_ id: RegistrationID, ofUser user: Int64) async throws -> Bool {
         try await self.unregister(id, ofUser: user, by: nil)
     }
@@ -154,12 +154,13 @@ extension NotificationStore {
         self.recordFetches(of: [id], by: user, now: now)
     }
 
-    /// Sets or removes a recipient's read mark, whatever the notification's state is.
+    /// Marks a notification as read or unread for a recipient, whatever the notification's state
+    /// is.
     package func mark(_ id: NotificationID, as mark: ReadMark, by user: Int64, now: Date) async throws -> MarkOutcome {
         try await self.mark(id, as: mark, by: user, ifStill: nil, now: now)
     }
 
-    /// Dismisses a notification, whether or not it is marked as read, without a record in the
+    /// Dismisses a notification, whether or not it is marked as read. Writes no record to the
     /// audit.
     package func dismiss(_ id: NotificationID, by user: Int64, now: Date) async throws -> Bool {
         try await self.dismiss(id, by: user, ifStill: nil, recording: nil, now: now)

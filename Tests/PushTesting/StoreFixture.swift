@@ -260,7 +260,7 @@ package struct StoreFixture: Sendable {
         return leased
     }
 
-    /// Returns when the next push of a platform's default lane is due.
+    /// Returns the time at which the next push of a platform's default lane is due.
     package func nextDue(_ platform: String = "apns") async throws -> Date? {
         var due: [Date] = []
         for queue in Queue.allCases {

@@ -50,7 +50,7 @@ package enum FolderDatabases {
 
     private static let state = Mutex(State())
 
-    /// Makes the folder's store use this database, of any cluster.
+    /// Makes the folder's store use this database, which may be in any cluster.
     package static func use(_ database: DatabaseAddress, for folder: TemporaryFolder) {
         self.state.withLock { $0.databases[folder.path] = database }
     }

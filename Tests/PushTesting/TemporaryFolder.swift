@@ -1,6 +1,7 @@
 package import Foundation
 
-/// A folder for one test. It is deleted with its last reference, or with the process.
+/// A folder for one test. The folder is deleted when its last reference is gone, or when the
+/// process ends.
 package final class TemporaryFolder: Sendable {
     package let path: String
 
@@ -25,8 +26,8 @@ package final class TemporaryFolder: Sendable {
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: self.file(name))
     }
 
-    /// Returns all bytes of all files in the folder and its subfolders, in which a test searches
-    /// for data that must be absent. Sockets have no bytes.
+    /// Returns all bytes of all files in the folder and its subfolders. A test searches them for
+    /// data that must be absent. Sockets have no bytes.
     package func contents() throws -> Data {
         try FileManager.default.subpathsOfDirectory(atPath: self.path).reduce(into: Data()) { bytes, name in
             let file = self.file(name)

@@ -17,7 +17,8 @@ package final class RequestTraces: Sendable {
         var next = 0
     }
 
-    /// Of so many requests, the server logs one at `info`; 0 if it logs no request at `info`.
+    /// The server logs one of this number of requests at `info`; 0 if it logs no request at
+    /// `info`.
     private let every: Atomic<Int>
     private let requests = Atomic(0)
     /// Whether any trace was recorded. Most servers never record a trace; their pushes then take

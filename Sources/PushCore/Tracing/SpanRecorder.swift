@@ -12,8 +12,8 @@ package final class SpanRecorder: Sendable {
 
     /// Is set when enough spans wait for a full batch.
     package let signal = Signal()
-    /// Of so many requests without a `traceparent`, one begins a trace; 0 if none of these
-    /// requests does.
+    /// The server begins a trace for one of this number of requests without a `traceparent`; with
+    /// 0, for no such request.
     private let every: Int
     private let requests = Atomic(0)
     private let spans = Mutex<[Span]>([])
@@ -36,8 +36,8 @@ package final class SpanRecorder: Sendable {
     // MARK: Recording
 
     /// Begins the span of a request; returns `nil` if the request gets no span. If the request
-    /// names a trace, the trace's sampled flag decides whether it gets a span; otherwise this
-    /// server's sampling decides.
+    /// names a trace, the trace's sampled flag decides whether the request gets a span; otherwise
+    /// this server's sampling decides.
     package func begin(under caller: TraceContext?) -> OpenSpan? {
         if let caller { return self.begin(within: caller) }
         guard self.every > 0, self.requests.wrappingAdd(1, ordering: .relaxed).oldValue % self.every == 0 else {
@@ -93,7 +93,8 @@ package final class SpanRecorder: Sendable {
 }
 
 extension SpanRecorder {
-    /// Begins the span of a write's commit, for the request that the current task answers.
+    /// Begins the span of a commit to the database. Its parent is the span of the request that the
+    /// current task answers.
     package func beginCommit() -> OpenSpan? { self.begin(within: TraceContext.current) }
 
     /// Ends the span of a commit. `database` is the name of the database system, as OpenTelemetry

@@ -6,7 +6,7 @@ package enum APNsEnvironment: Sendable {
 }
 
 /// The devices that Apple knows: the environment and the app of each token. The simulators of both
-/// environments share them.
+/// environments share this object.
 ///
 /// A token for which `issue` was not called is valid in every environment and for every app, so
 /// that tests may invent tokens.
@@ -18,7 +18,8 @@ package final class APNsDevices: Sendable {
 
     private struct State {
         var origins: [String: Origin] = [:]
-        /// The prefixes of tokens that have an origin; the first match counts.
+        /// Prefixes of tokens, each with the origin of these tokens; the first prefix that matches
+        /// counts.
         var beginnings: [(text: String, origin: Origin)] = []
 
         func origin(of token: String) -> Origin? {
@@ -26,7 +27,7 @@ package final class APNsDevices: Sendable {
         }
     }
 
-    // A lock protects `state`: devices are issued from any thread, and each use is short.
+    // A lock protects `state`: devices are issued from any thread. The lock is held only briefly.
     private let state = Mutex(State())
 
     package init() {}

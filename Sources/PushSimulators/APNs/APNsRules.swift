@@ -4,10 +4,10 @@ package import Foundation
 /// The rules by which APNs accepts or refuses a request, apart from those that depend on the
 /// connection.
 ///
-/// They are stricter than Apple's in four ways, so that tests find mistakes. The push type is
-/// required; the payload must be a JSON object; an alert or a background push must have the
-/// payload of its type; the members of `aps` must have their types. Apple may silently drop
-/// members with other types.
+/// These rules are stricter than Apple's in four ways, so that tests find mistakes. The push type
+/// is required; the payload must be a JSON object; an alert or a background push must have the
+/// payload of its type; the members of `aps` must have the types that Apple documents. Apple may
+/// silently drop members with other types.
 package struct APNsRules: Sendable {
     /// Returns the time at which a provider token was issued. Throws if the token is not signed by
     /// the provider that the simulator knows.
@@ -54,7 +54,8 @@ package struct APNsRules: Sendable {
             throw APNsRefusal(.badCollapseID)
         }
         try Self.checkPayload(request.body, of: type)
-        // For calls, an app has other tokens than for alerts, because PushKit issues them.
+        // For calls, an app has other tokens than for alerts, because PushKit issues the tokens
+        // for calls.
         try self.devices.check(device, in: self.environment, topic: self.topic + (type.topicSuffix ?? ""))
         if let date = self.expired[device] { throw APNsRefusal(.expiredToken, retiredAt: date) }
         if let date = self.retired[device] { throw APNsRefusal(.unregistered, retiredAt: date) }
@@ -70,7 +71,8 @@ package struct APNsRules: Sendable {
     private func checkProvider(_ authorization: String?, now: Date) throws(APNsRefusal) {
         guard let token = authorization.flatMap(Self.bearerToken) else { throw APNsRefusal(.missingProviderToken) }
         let issued = try self.tokenCheck(token)
-        // Apple's limit is an hour; the simulator allows a minute for a clock that is ahead.
+        // Apple accepts a provider token for an hour. The simulator also accepts a token whose
+        // time is a minute ahead.
         guard (-60...3600).contains(now.timeIntervalSince(issued)) else { throw APNsRefusal(.expiredProviderToken) }
         guard self.keyEnvironments.contains(self.environment) else { throw APNsRefusal(.badEnvironmentKeyIDInToken) }
     }

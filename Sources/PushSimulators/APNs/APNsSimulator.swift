@@ -8,8 +8,8 @@ internal import Synchronization
 /// apns.retire("abcd", at: Date())       // answers 410 Unregistered from now on
 /// apns.pushes.answerNext(status: 503, body: #"{"reason":"ServiceUnavailable"}"#)
 /// ```
-/// As Apple does, it allows a connection one request at a time until a request had a good provider
-/// token. A connection may use a new token every twenty minutes.
+/// As Apple does, the simulator allows a connection only one request at a time until a request had
+/// a valid provider token. A connection may use a new token every twenty minutes.
 package final class APNsSimulator: PushSimulator {
     /// The credentials of the sender.
     package struct Credentials: Sendable {
@@ -27,12 +27,12 @@ package final class APNsSimulator: PushSimulator {
     package let credentials: Credentials
     /// The devices that Apple knows, in both environments.
     package let devices: APNsDevices
-    /// The received pushes, and the queued answers of the test.
+    /// The received pushes, and the answers that the test has queued.
     package let pushes: PushLog
 
-    /// The key of the credentials.
+    /// The private key in `credentials`.
     package let key: SigningKey
-    // A lock protects the rules: any thread may call `retire`, and each read is short.
+    // A lock protects the rules: any thread may call `retire`. The lock is held only briefly.
     private let rules: Mutex<APNsRules>
     private let tokenUpdates = ProviderTokenUpdates()
     private let pace = RateLimit(window: 1)

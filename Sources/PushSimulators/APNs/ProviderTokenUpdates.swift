@@ -14,7 +14,7 @@ final class ProviderTokenUpdates: Sendable {
     /// The largest number of connections; if there is one more, all are evicted.
     private static let limit = 10_000
 
-    // A lock protects `uses`; each use is short.
+    // A lock protects `uses`. The lock is held only briefly.
     private let uses = Mutex<[Int: Use]>([:])
 
     /// Throws `TooManyProviderTokenUpdates` if the connection has used another token for less than

@@ -1,7 +1,7 @@
 package import Foundation
 internal import Synchronization
 
-/// Checks that the known key has signed a provider token, for the known team.
+/// Checks that a provider token is for the simulator's team, and is signed by the simulator's key.
 package final class ProviderTokenVerifier: Sendable {
     private struct Claims: Decodable {
         let iss: String
@@ -23,7 +23,7 @@ package final class ProviderTokenVerifier: Sendable {
         self.teamID = teamID
     }
 
-    /// Returns the time at which the token was issued, even if that is too long ago.
+    /// Returns the time at which the token was issued, even if the token is too old.
     ///
     /// Throws `InvalidProviderToken` if the token is malformed, names another key or team, or is
     /// not signed by the key.

@@ -114,8 +114,8 @@ package struct FCMRules: Sendable {
         }
     }
 
-    /// Checks the part that FCM passes on to APNs. Google documents the names of its members.
-    /// Apple documents their values; FCM itself refuses wrong values late or never.
+    /// Checks the part of a message that FCM passes on to APNs. Google documents the names of its
+    /// members, and Apple their values. FCM itself refuses wrong values late or never.
     private static func checkApple(_ apple: Any) throws(FCMRefusal) {
         guard let apple = apple as? [String: Any] else { throw .invalidValue("message.apns") }
         try Self.checkNames(of: apple, in: "message.apns.", against: Self.appleFields)

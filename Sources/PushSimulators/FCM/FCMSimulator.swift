@@ -3,33 +3,35 @@ internal import Foundation
 internal import Reactor
 internal import Synchronization
 
-/// Firebase Cloud Messaging over HTTP v1, with the endpoints for access tokens: for the keys of
-/// service accounts, for workload identity federation, and the metadata server.
+/// Firebase Cloud Messaging over HTTP v1, with the endpoints that give access tokens for a service
+/// account's key and for workload identity federation, and with the metadata server.
 ///
 /// ```swift
 /// let fcm = try FCMSimulator(authority: authority)
 /// try fcm.serviceAccount.write(toFile: path, atomically: true, encoding: .utf8)
 /// fcm.retire("device-token")            // answers 404 UNREGISTERED from now on
 /// ```
-/// `POST /token` stands for `https://oauth2.googleapis.com/token`, `POST /v1/token` for that of
-/// `sts.googleapis.com`, and `POST /v1/projects/-/serviceAccounts/…:generateAccessToken` for
-/// `iamcredentials.googleapis.com`. Their requests, and those to the metadata server, are in
-/// `tokenRequests`, not in `pushes`.
+/// `POST /token` stands for `https://oauth2.googleapis.com/token`, `POST /v1/token` for the token
+/// endpoint of `sts.googleapis.com`, and `POST
+/// /v1/projects/-/serviceAccounts/…:generateAccessToken` for `iamcredentials.googleapis.com`. The
+/// requests to these endpoints and to the metadata server are in `tokenRequests`, not in `pushes`.
 package final class FCMSimulator: PushSimulator {
-    /// The service account's JSON file; its `token_uri` is the simulator's.
+    /// The text of the service account's JSON file, whose `token_uri` is the simulator's token
+    /// endpoint.
     package let serviceAccount: String
     /// The project whose messages are accepted.
     package let projectID: String
-    /// The received pushes, and the queued answers of the test.
+    /// The received pushes, and the answers that the test has queued.
     package let pushes: PushLog
-    /// The requests to the endpoints for tokens, and the test's queued answers to them.
+    /// The requests to the endpoints for tokens, and the answers to them that the test has queued.
     package let tokenRequests: PushLog
 
     /// Verifies assertions; holds the service account's key.
     package let verifier: AssertionVerifier
-    /// The pool whose subject tokens are exchanged.
+    /// The workload identity pool. The simulator exchanges its subject tokens for access tokens.
     package let pool: WorkloadIdentityPool
-    // A lock protects `rules`: `retire` may be called from any thread, and each read is short.
+    // A lock protects `rules`: `retire` may be called from any thread. The lock is held only
+    // briefly.
     private let rules: Mutex<FCMRules>
     private let accessTokens = AccessTokens()
     private let federated = FederatedTokens()
@@ -142,7 +144,7 @@ package final class FCMSimulator: PushSimulator {
         self.accessTokens.revokeAll()
     }
 
-    /// The number of access tokens that were fetched too early: when the token before had more
+    /// The number of access tokens that were fetched too early: when the previous token had more
     /// than half of its lifetime left. A sender that works correctly causes 0.
     package var needlessTokenCount: Int { self.accessTokens.needlessCount }
 

@@ -10,7 +10,7 @@ package enum Fault: Sendable, Hashable {
     /// Sends a GOAWAY that excludes this request and all later ones, and handles no excluded
     /// request.
     case goAwayBefore(reason: String? = nil)
-    /// Resets the stream as not processed, RFC 9113 section 8.7.
+    /// Resets the stream, and says that the request was not processed: RFC 9113 section 8.7.
     case refuseStream
     /// Never answers; the connection stays open.
     case noAnswer

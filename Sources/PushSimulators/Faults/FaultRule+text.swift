@@ -1,6 +1,6 @@
 /// The reason why a text is not a rule for faults.
 package struct FaultSyntaxError: Error, Hashable, CustomStringConvertible {
-    /// One line for the author of the rule.
+    /// One line that describes the error to the author of the rule.
     package let description: String
 
     init(_ description: String) {
@@ -27,7 +27,7 @@ extension FaultRule {
     }
 }
 
-/// The words of one side of a rule, taken from the left.
+/// The words of a rule on one side of the colon. Each read removes words from the left.
 private struct FaultWords {
     private var rest: Substring
 
@@ -96,7 +96,7 @@ private struct FaultWords {
             }
         }
         guard self.takes("body") else { return .answer(status: status, retryAfter: retryAfter) }
-        // The body of the answer is the rest of the line, including spaces.
+        // The rest of the rule is the body of the answer, so this body may contain spaces.
         defer { self.rest = "" }
         return .answer(status: status, retryAfter: retryAfter, body: String(self.rest.drop { $0 == " " }))
     }

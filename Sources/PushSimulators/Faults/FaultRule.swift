@@ -10,14 +10,14 @@
 package struct FaultRule: Sendable, Hashable {
     /// A condition of a rule.
     package enum Condition: Sendable, Hashable {
-        /// The rule applies to every n-th request or connection that meets its conditions on
-        /// device and time.
+        /// The rule applies to every n-th request or connection that meets the rule's conditions
+        /// on device and time.
         case every(Int)
         /// The rule applies with this probability, from 0 to 1. The same seed gives the same
         /// choices.
         case chance(Double, seed: UInt64 = 1)
-        /// The rule applies to the first n requests or connections that meet its other conditions,
-        /// and then no more.
+        /// The rule applies to the first n requests or connections that meet the rule's other
+        /// conditions, and then no more.
         case next(Int)
         /// The rule applies to requests for this device. The text is a part of the device's token
         /// or of the path of its channel.
@@ -32,7 +32,7 @@ package struct FaultRule: Sendable, Hashable {
     /// The conditions; all must hold.
     package var conditions: [Condition]
 
-    /// A rule with a fault and its conditions.
+    /// Makes a rule from a fault and the conditions of the rule.
     package init(_ fault: Fault, when conditions: [Condition] = []) {
         self.fault = fault
         self.conditions = conditions

@@ -1,15 +1,15 @@
 internal import Foundation
 internal import Synchronization
 
-/// The active rules of a simulator. It counts requests and connections, draws random numbers, and
-/// chooses the fault.
+/// The active rules of a simulator. This object counts requests and connections, draws random
+/// numbers, and chooses the fault of each request and connection.
 final class FaultScript: Sendable {
     private struct State {
         var rules: [RunningRule] = []
         var setAt: Date
     }
 
-    // A lock protects `state`: rules may be set from any thread, and each use is short.
+    // A lock protects `state`: rules may be set from any thread. The lock is held only briefly.
     private let state: Mutex<State>
     private let now: @Sendable () -> Date
 
@@ -18,7 +18,7 @@ final class FaultScript: Sendable {
         self.now = now
     }
 
-    /// Replaces all rules; counts and times start again.
+    /// Replaces all rules; their counts and times start again.
     func set(_ rules: [FaultRule]) {
         self.state.withLock { $0 = State(rules: rules.map(RunningRule.init), setAt: self.now()) }
     }
@@ -77,8 +77,8 @@ private struct RunningRule {
             return false
         }
         for case .chance(let probability, _) in self.rule.conditions {
-            // A number is drawn for each candidate, so that the sequence depends on the seed
-            // alone.
+            // A number is drawn for each candidate, so that the sequence of numbers depends on the
+            // seed alone.
             if Double.random(in: 0..<1, using: &self.random) >= probability { return false }
         }
         for case .next(let number) in self.rule.conditions where self.hits >= number { return false }

@@ -50,8 +50,9 @@ func serveHTTP1(
 private enum HTTP1 {
     struct Head {
         let request: SimulatedRequest
-        /// `nil` if the head does not state the body's length: no simulated provider accepts
-        /// chunks.
+        /// The length of the request's body; 0 without `Content-Length`. `nil` if the body comes
+        /// in chunks, which no simulated provider accepts, or if `Content-Length` is invalid or
+        /// too large.
         let bodyLength: Int?
     }
 

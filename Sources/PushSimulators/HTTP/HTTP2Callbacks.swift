@@ -1,6 +1,7 @@
 internal import CNghttp2
 
-/// The callbacks that nghttp2 calls. Each calls a method of the session, which is its user data.
+/// The callbacks that nghttp2 calls. Each callback calls a method of the session, which nghttp2
+/// passes to it as user data.
 enum HTTP2Callbacks {
     static func set(on callbacks: OpaquePointer?) {
         nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { _, frame, context in

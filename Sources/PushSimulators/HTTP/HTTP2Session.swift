@@ -104,7 +104,7 @@ final class HTTP2Session {
         }
     }
 
-    /// Resets a stream as not processed.
+    /// Resets a stream, and says that its request was not processed.
     func refuse(_ stream: Int32) {
         self.streams[stream] = nil
         let flags = UInt8(NGHTTP2_FLAG_NONE.rawValue)

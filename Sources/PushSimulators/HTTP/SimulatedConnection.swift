@@ -37,7 +37,7 @@ final class SimulatedConnection: @unchecked Sendable {
         self.descriptor.close()
     }
 
-    /// Closes the connection after the bytes sent so far, without closing TLS.
+    /// Closes the TCP connection after the bytes sent so far, without ending TLS first.
     func cut() {
         self.descriptor.close()
     }

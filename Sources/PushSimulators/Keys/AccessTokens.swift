@@ -9,14 +9,15 @@ final class AccessTokens: Sendable {
         var needlessCount = 0
     }
 
-    // A lock protects `state`: tests may revoke from any thread, and each use is short.
+    // A lock protects `state`: tests may revoke tokens from any thread. The lock is held only
+    // briefly.
     private let state = Mutex(State())
-    /// When so many tokens are stored, all are deleted. That seldom happens, because a sender uses
-    /// a token for a long time.
+    /// The number of stored tokens at which all are deleted. Such a deletion is rare, because a
+    /// sender uses a token for a long time.
     private static let limit = 10_000
 
-    /// The number of tokens that were issued too early: the token before was not revoked and had
-    /// more than half of its lifetime left.
+    /// The number of tokens that were issued too early: the previous token was not revoked, and
+    /// had more than half of its lifetime left.
     var needlessCount: Int { self.state.withLock { $0.needlessCount } }
 
     /// Issues a token that is valid until `end`.

@@ -32,7 +32,8 @@ final class P256PublicKey: @unchecked Sendable {
         EVP_PKEY_free(self.pointer)
     }
 
-    /// Whether `signature`, the 64 bytes of RFC 7518 section 3.4, is this key's for `message`.
+    /// Whether `signature`, the 64 bytes of RFC 7518 section 3.4, is this key's signature of
+    /// `message`.
     func isES256(_ signature: [UInt8], of message: [UInt8]) -> Bool {
         SignatureCheck.isES256(signature, of: message, by: self.pointer)
     }

@@ -23,7 +23,8 @@ enum SignatureCheck {
     /// Whether `signature`, in OpenSSL's own form, with SHA-256, is the signature of `message` by
     /// that key.
     static func isSignature(_ signature: [UInt8], of message: [UInt8], by key: OpaquePointer) -> Bool {
-        // A wrong signature leaves an error in OpenSSL's error queue.
+        // A wrong signature leaves an error in OpenSSL's error queue, so the queue is cleared at
+        // the end.
         defer { ERR_clear_error() }
         guard let context = EVP_MD_CTX_new() else { return false }
         defer { EVP_MD_CTX_free(context) }

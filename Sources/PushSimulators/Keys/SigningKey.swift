@@ -32,13 +32,14 @@ package final class SigningKey: @unchecked Sendable {
         try SigningKey(copenssl_make_rsa2048_key())
     }
 
-    /// Whether `signature`, the 64 bytes of RFC 7518 section 3.4, is this P-256 key's for
+    /// Whether `signature`, the 64 bytes of RFC 7518 section 3.4, is this P-256 key's signature of
     /// `message`.
     package func isES256(_ signature: [UInt8], of message: [UInt8]) -> Bool {
         SignatureCheck.isES256(signature, of: message, by: self.pointer)
     }
 
-    /// Whether `signature`, PKCS#1 version 1.5 with SHA-256, is this RSA key's for `message`.
+    /// Whether `signature`, PKCS#1 version 1.5 with SHA-256, is this RSA key's signature of
+    /// `message`.
     package func isRS256(_ signature: [UInt8], of message: [UInt8]) -> Bool {
         SignatureCheck.isSignature(signature, of: message, by: self.pointer)
     }

@@ -76,7 +76,7 @@ package struct WNSRules: Sendable {
         }
     }
 
-    /// Whether the text is a badge with a number; the server sends no glyphs.
+    /// Whether the text is a badge with a number; the server sends no badges with glyphs.
     private static func isBadge(_ body: [UInt8]) -> Bool {
         var text = String(decoding: body, as: UTF8.self)[...]
         guard text.skip("<badge value=\"") else { return false }

@@ -23,12 +23,13 @@ package final class WNSSimulator: PushSimulator {
 
     /// The credentials that a sender exchanges for access tokens; each simulator makes new ones.
     package let credentials: Credentials
-    /// The received pushes, and the queued answers of the test.
+    /// The received pushes, and the answers that the test has queued.
     package let pushes: PushLog
-    /// The requests to the token endpoint, and the test's queued answers to them.
+    /// The requests to the token endpoint, and the answers to them that the test has queued.
     package let tokenRequests: PushLog
 
-    // A lock protects `rules`: channels may be made from any thread, and each read is short.
+    // A lock protects `rules`: channels may be made from any thread. The lock is held only
+    // briefly.
     private let rules = Mutex(WNSRules())
     private let accessTokens = AccessTokens()
     private let now: @Sendable () -> Date
@@ -95,7 +96,7 @@ package final class WNSSimulator: PushSimulator {
         self.accessTokens.revokeAll()
     }
 
-    /// The number of access tokens that were fetched too early: when the token before had more
+    /// The number of access tokens that were fetched too early: when the previous token had more
     /// than half of its lifetime left. A sender that works correctly causes 0.
     package var needlessTokenCount: Int { self.accessTokens.needlessCount }
 

@@ -39,7 +39,8 @@ struct EncryptedMessage {
     }
 
     private func decrypt(_ key: [UInt8], _ nonce: [UInt8]) -> [UInt8]? {
-        // A wrong tag leaves an error in OpenSSL's error queue.
+        // A wrong tag leaves an error in OpenSSL's error queue, so the queue is cleared at the
+        // end.
         defer { ERR_clear_error() }
         guard let context = EVP_CIPHER_CTX_new() else { return nil }
         defer { EVP_CIPHER_CTX_free(context) }

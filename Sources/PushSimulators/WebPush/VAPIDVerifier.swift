@@ -18,8 +18,8 @@ package struct VAPIDVerifier: Sendable {
         self.audience = audience
     }
 
-    /// The public key that signed the token in `Authorization`, in base64url. Throws the refusal
-    /// with which a push service answers.
+    /// The public key whose owner signed the token in `Authorization`, in base64url. Throws the
+    /// refusal with which a push service answers.
     package func signer(of authorization: String?, now: Date) throws(WebPushRefusal) -> String {
         guard let authorization else { throw WebPushRefusal(401, "MissingVapid") }
         let parameters = Self.parameters(of: authorization)
@@ -33,7 +33,7 @@ package struct VAPIDVerifier: Sendable {
         let end = Date(timeIntervalSince1970: claims.exp)
         guard
             claims.aud == self.audience, end > now, end <= now + Self.longestLife,
-            // Apple refuses a contact at localhost as well.
+            // Like Apple's service, the simulator refuses a contact at localhost.
             claims.sub.hasPrefix("mailto:") && claims.sub.contains("@") || claims.sub.hasPrefix("https://"),
             !claims.sub.hasSuffix("localhost")
         else { throw WebPushRefusal(403, "BadJwtToken") }

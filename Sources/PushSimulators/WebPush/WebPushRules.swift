@@ -21,8 +21,8 @@ package struct WebPushRules: Sendable {
         let key: SigningKey
         let point: [UInt8]
         let secret: [UInt8]
-        /// The sender's key with which it subscribed, in base64url; `nil` if the service accepts
-        /// pushes with any key.
+        /// The sender's key with which the browser subscribed, in base64url; `nil` if the service
+        /// accepts pushes with any key.
         let serverKey: String?
         var isRetired = false
 
@@ -35,7 +35,7 @@ package struct WebPushRules: Sendable {
     var subscribers: [String: Subscriber] = [:]
     private let verifier: VAPIDVerifier
 
-    /// The size that every service accepts, RFC 8030 section 7.2.
+    /// The size of a body that every push service accepts, RFC 8030 section 7.2.
     private static let bodyLimit = 4096
 
     package init(audience: String) {
@@ -69,7 +69,7 @@ package struct WebPushRules: Sendable {
             throw WebPushRefusal(400, "BadTopic")
         }
         let codings = request.headers.filter { $0.isNamed("content-encoding") }.map(\.value)
-        // The other two header fields belong to an obsolete draft.
+        // The fields `Encryption` and `Crypto-Key` belong to an obsolete draft.
         guard
             codings == ["aes128gcm"], request.header("encryption") == nil, request.header("crypto-key") == nil
         else { throw WebPushRefusal(400, "BadEncoding") }

@@ -24,10 +24,11 @@ package final class WebPushSimulator: PushSimulator {
         fileprivate let path: String
     }
 
-    /// The received pushes, and the queued answers of the test.
+    /// The received pushes, and the answers that the test has queued.
     package let pushes: PushLog
 
-    // A lock protects `rules`: subscriptions may be made from any thread, and each read is short.
+    // A lock protects `rules`: subscriptions may be made from any thread. The lock is held only
+    // briefly.
     private let rules: Mutex<WebPushRules>
     private let now: @Sendable () -> Date
     private let server: SimulatorServer

@@ -4,14 +4,15 @@ internal import Synchronization
 
 /// A receiver of webhooks that verifies requests by the rules of Standard Webhooks.
 package final class WebhookSimulator: PushSimulator {
-    /// The received pushes, and the queued answers of the test.
+    /// The received pushes, and the answers that the test has queued.
     package let pushes: PushLog
     /// The secret with which the sender must sign, `whsec_` and base64; each simulator makes a new
     /// one.
     package let secret: String
 
     private let key: [UInt8]
-    // A lock protects `retired`: devices may be retired from any thread, and each read is short.
+    // A lock protects `retired`: devices may be retired from any thread. The lock is held only
+    // briefly.
     private let retired = Mutex<Set<String>>([])
     private let now: @Sendable () -> Date
     private let server: SimulatorServer

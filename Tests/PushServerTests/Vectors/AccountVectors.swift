@@ -31,8 +31,9 @@ enum AccountVectors {
 
     // MARK: - Getting to know the account
 
-    /// An answer to a client that signs in as `asked`, and the client's verdict on it. `kind`
-    /// names a kind of interference; `nil` means that the client accepts the answer.
+    /// An answer to a client that signs in with the name `asked`, and the client's verdict on the
+    /// answer. `kind` names a kind of interference; `nil` means that the client accepts the
+    /// answer.
     private struct SignIn: Sendable {
         let name: String
         let kind: String?
@@ -83,8 +84,8 @@ enum AccountVectors {
     private static func signIns(_ server: VectorServer) async throws -> [JSONValue] {
         var vectors: [JSONValue] = []
         for (method, path) in [(HTTPRequest.Method.post, "/api/sessions"), (.get, "/api/sessions/current")] {
-            // A client sends the GET only to learn its account, so these cases have no known
-            // account.
+            // A client sends the GET only to learn its account, so the cases with a known account
+            // are only for the POST.
             for item in Self.cases where method == .post || item.known == nil {
                 var exchange = try await server.ask(method, path, user: item.user)
                 try self.hideToken(of: &exchange)

@@ -5,8 +5,8 @@ import Testing
 
 @testable import PushServer
 
-/// `late.json`: answers to requests that a client sent before its inbox changed, and that arrive
-/// after the change.
+/// `late.json`: answers that arrive after a change of the client's inbox, to requests that the
+/// client sent before the change.
 enum LateAnswerVectors {
     fileprivate enum Call: String {
         /// A request for the notification, for a list with only its id (to update the screen), or

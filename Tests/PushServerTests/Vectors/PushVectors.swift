@@ -5,8 +5,8 @@ import Testing
 /// `pushes.json`: the contents of pushes with the id of the notification that each names, and
 /// contents that are no pushes of this server.
 enum PushVectors {
-    /// The greatest id is 2^53 − 1. JavaScript's numbers are doubles, and hold all integers up to
-    /// it exactly.
+    /// The greatest id is 2^53 − 1. JavaScript's numbers are doubles, and represent all integers
+    /// up to this id exactly.
     private static let ids: [Int64] = [
         1, 9, 4711, 2_147_483_647, 2_147_483_648, 999_999_999_999_999, 9_007_199_254_740_991,
     ]

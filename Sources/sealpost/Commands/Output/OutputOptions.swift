@@ -39,8 +39,8 @@ struct ListPrinter {
         case json
     }
 
-    /// The number of rows whose columns have the same widths. A longer list is printed page by
-    /// page.
+    /// The number of rows that a table collects before it prints them as one page. All rows of a
+    /// page have the same column widths.
     private static let pageSize = 500
 
     private let form: Form
