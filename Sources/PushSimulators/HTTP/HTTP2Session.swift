@@ -53,8 +53,8 @@ final class HTTP2Session {
         var option: OpaquePointer?
         nghttp2_option_new(&option)
         defer { nghttp2_option_del(option) }
-        // libcurl 7.88 resets each stream after its answer. nghttp2 would treat that as an attack
-        // (CVE-2023-44487).
+        // libcurl 7.88 resets each stream after its answer. Without this option, nghttp2 would
+        // treat the resets as an attack (CVE-2023-44487).
         nghttp2_option_set_stream_reset_rate_limit(option, .max, .max)
         // The pointer need not retain the session: nghttp2 runs callbacks only during calls of
         // this session.
