@@ -255,10 +255,11 @@ package struct SenderHealth: Sendable {
         self.recover()
     }
 
-    /// Whether refusals of the credential are more than the provider's occasional mistake.
+    /// Whether refusals of the credential mean that it is wrong, and are not the provider's
+    /// occasional mistake.
     ///
-    /// They are if the provider has accepted no push before, or no push between two attempts of
-    /// the same push. They also are if the provider refuses many pushes in a row.
+    /// The credential is wrong if the provider has accepted no push before, or no push between two
+    /// attempts of the same push. It is also wrong if the provider refuses many pushes in a row.
     private func isCredentialWrong(afterRetry isRepeated: Bool) -> Bool {
         self.acceptedAt == nil || self.isProbing || (isRepeated && self.credentialRefusals > 1)
             || self.credentialRefusals >= Self.failuresInARow

@@ -165,8 +165,8 @@ final class HTTP2Session {
     func completed(_ stream: Int32) {
         guard let request = self.streams[stream]?.request else { return }
         self.arrivals.append(Arrival(stream: stream, request: request))
-        // The handler has the request now; a second copy here would make its first change copy the
-        // request.
+        // The handler has the request now. If this object kept a second reference to it, the
+        // handler's first change would copy the request.
         self.streams[stream]?.request = SimulatedRequest(method: "", path: "")
     }
 
