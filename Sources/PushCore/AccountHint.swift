@@ -5,9 +5,9 @@ internal import Foundation
 /// A hint in a push to a device that several accounts share: the device can find out which account
 /// the push is for. The hint reveals nothing to anybody else.
 ///
-/// It is an HMAC of the notification's id. Its key is the registration id, which only the server
-/// and the account's app know. Nobody else can find out whether two pushes are for the same
-/// account, or whether a push is for a guessed account.
+/// The hint is an HMAC of the notification's id. The key of the HMAC is the registration id, which
+/// only the server and the account's app know. Nobody else can find out whether two pushes are for
+/// the same account, or whether a push is for a guessed account.
 package struct AccountHint: Sendable, Hashable, CustomStringConvertible {
     /// The length of the text.
     package static let length = 11

@@ -68,7 +68,8 @@ package struct DeliveryState: Sendable, Hashable {
         case .failure(.deviceBusy(let reason, let retryAfter)):
             return self.retry(reason, atLeast: Self.spread(retryAfter, jitter), now: now, jitter: jitter)
         case .failure(.overloaded(let reason, let retryAfter)):
-            // The lane pauses for the same time, and then sends only one push at first.
+            // The lane pauses for the delay that the provider has requested, and then sends only
+            // one push at first.
             return self.retry(reason, atLeast: retryAfter, now: now, jitter: jitter)
         }
     }

@@ -7,10 +7,10 @@ internal import Synchronization
 /// What was deleted as expired cannot be restored, and a wrong time server or a resumed virtual
 /// machine can move the machine's clock by months. Therefore this clock compares each reading of
 /// the machine's clock with a reference, which is at most two days old, and with `uptime`, which
-/// nobody can set. It rejects a reading that is too far ahead: the time then continues from the
-/// last trusted reading, until the machine's clock is right again or `accept()` is called. A
-/// machine's clock that is behind is always trusted, since nothing is deleted too early because of
-/// it.
+/// nobody can set. This clock rejects a reading that is too far ahead: the time then continues
+/// from the last trusted reading, until the machine's clock is right again or `accept()` is
+/// called. A machine's clock that is behind is always trusted, since nothing is deleted too early
+/// because of it.
 package final class HeldClock: Sendable {
     /// A moment at which the machine's clock was right, with the value of `uptime` at that moment.
     /// A file keeps the mark for the next process.

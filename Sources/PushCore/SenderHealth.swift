@@ -111,8 +111,8 @@ package struct SenderHealth: Sendable {
     /// after the call of `record`.
     ///
     /// The server is at fault if the provider calls the devices of many users in a row gone. A
-    /// network that redirects or blocks requests can cause such answers; all devices must not be
-    /// retired because of it.
+    /// network that redirects or blocks requests can cause such answers; such answers must not
+    /// retire all devices.
     package var blameForGone: Blame { self.goneUsers.count < Self.goneUsersInARow ? .device : .us }
 
     /// Records the outcome of a call for a device of `user`; returns an event if an operator must
@@ -191,8 +191,8 @@ package struct SenderHealth: Sendable {
         self.isProbing = false
     }
 
-    /// Begins or prolongs a pause until `date`, since the provider has requested that from another
-    /// server. Returns an event if the pause of this server has changed.
+    /// Begins or prolongs a pause until `date`, since the provider has requested this delay from
+    /// another server. Returns an event if the pause of this server has changed.
     package mutating func beginPause(until date: Date, reason: String, now: Date) -> HealthEvent? {
         let old = self.pause
         guard date > now, date > old?.until ?? .distantPast else { return nil }
@@ -255,10 +255,11 @@ package struct SenderHealth: Sendable {
         self.recover()
     }
 
-    /// Whether refusals of the credential are more than the provider's occasional mistake.
+    /// Whether refusals of the credential mean that it is wrong, and are not the provider's
+    /// occasional mistake.
     ///
-    /// They are if the provider has accepted no push before, or no push between two attempts of
-    /// the same push. They also are if the provider refuses many pushes in a row.
+    /// The credential is wrong if the provider has accepted no push before, or no push between two
+    /// attempts of the same push. It is also wrong if the provider refuses many pushes in a row.
     private func isCredentialWrong(afterRetry isRepeated: Bool) -> Bool {
         self.acceptedAt == nil || self.isProbing || (isRepeated && self.credentialRefusals > 1)
             || self.credentialRefusals >= Self.failuresInARow

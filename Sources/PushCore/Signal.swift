@@ -37,8 +37,9 @@ package final class Signal: Sendable {
     package func wait(atMost timeout: Duration) async {
         await withTaskGroup { group in
             group.addTask {
-                // This task is cancelled when the signal was set first, or together with the whole
-                // task. In the second case the cancellation handler sets the signal.
+                // This task is cancelled when the signal was set before the timeout, or together
+                // with the waiting task. In the second case the cancellation handler sets the
+                // signal.
                 guard (try? await Task.sleep(for: timeout)) != nil else { return }
                 self.set()
             }

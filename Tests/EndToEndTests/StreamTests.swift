@@ -45,8 +45,8 @@ import Testing
             )
         }
 
-        /// Opens a stream and waits for its greeting, so that it gets every event that the server
-        /// sends from now on.
+        /// Opens a stream and waits for its greeting, so that the stream gets every event that the
+        /// server sends from now on.
         func listen(_ query: String = "", as user: String = "alice", _ lines: [String] = []) async throws
             -> StreamClient
         {

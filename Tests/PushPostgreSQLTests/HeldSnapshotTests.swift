@@ -50,8 +50,8 @@ import Testing
         await store.close()
         // The connection with the snapshot stays.
         try await other.awaitEnd(ofOthersBut: 1)
-        // The cleanup reads each row twice, to choose it and to delete it. If it also read all
-        // deleted rows, it would read 15 times as many.
+        // The cleanup reads each row twice, to choose it and to delete it. If the cleanup also
+        // read the entries of all deleted rows, it would read 15 times as many entries.
         let most = Int64(Self.devices * 3)
         #expect(try other.entriesRead(in: "push_end_pkey") - before.0 < most)
         #expect(try other.entriesRead(in: "recipient_pkey") - before.1 < most)

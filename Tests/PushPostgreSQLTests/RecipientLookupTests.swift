@@ -9,7 +9,7 @@ import Testing
 /// notification very many recipients. The cost must be the same even before PostgreSQL has
 /// statistics of the rows.
 @Suite(.timeLimit(.minutes(5))) struct RecipientLookupTests {
-    /// The rows of which PostgreSQL has statistics.
+    /// The rows that PostgreSQL's statistics describe.
     enum Counted: CaseIterable {
         case withOneRecipientEach, asTheyAre
     }

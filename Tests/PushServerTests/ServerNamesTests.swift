@@ -6,8 +6,8 @@ import Testing
 
 @testable import PushServer
 
-/// Requests whose host name is not one of the server's. A hostile page can send such requests if
-/// its own host name resolves to the server's address.
+/// Requests whose host name is not one of the server's names. A hostile page can send such
+/// requests if its own host name resolves to the server's address.
 @Suite(.timeLimit(.minutes(5))) struct ServerNamesTests {
     private static let names: Set = ["push.example.com", "[2001:db8::1]", "192.0.2.1"]
 

@@ -23,8 +23,8 @@ import Testing
 
     // MARK: Quotas
 
-    /// Sends a server two requests a second for an hour. Returns the number of requests that it
-    /// admits.
+    /// Sends a server two requests a second for an hour. Returns the number of requests that the
+    /// server admits.
     private func admitted(_ quota: Quota, _ kind: Quota.Kind) throws -> Int {
         let quotas = Quotas([.device: quota], kind: kind, servers: self.servers)
         let caller = try #require(quotas.quota(ofUser: 7, as: .device, now: Self.start))

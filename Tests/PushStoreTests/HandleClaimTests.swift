@@ -109,7 +109,8 @@ import Testing
         #expect(try await self.handles(of: self.alice) == ["taken"])
     }
 
-    /// Only the claims in the app that the user leaves end. The user's rows in the other app stay.
+    /// When a user leaves an app, only the user's claims (unconfirmed registrations) in this app
+    /// end. The user's rows in the other app stay.
     @Test(arguments: ["a", "b"])
     func userWhoLeavesAnAppLosesItsClaimsThere(id: String) async throws {
         let (bank, now) = (try #require(AppName("bank")), self.fixture.now)

@@ -49,7 +49,7 @@ final class FaultScript: Sendable {
     }
 }
 
-/// A rule, with the counts of the requests or connections that it has seen.
+/// A rule, with its counts of requests or connections.
 private struct RunningRule {
     let rule: FaultRule
     /// The number of requests or connections that met the conditions on device and time.

@@ -53,8 +53,8 @@ final class HTTP2Session {
         var option: OpaquePointer?
         nghttp2_option_new(&option)
         defer { nghttp2_option_del(option) }
-        // libcurl 7.88 resets each stream after its answer. nghttp2 would treat that as an attack
-        // (CVE-2023-44487).
+        // libcurl 7.88 resets each stream after its answer. Without this option, nghttp2 would
+        // treat the resets as an attack (CVE-2023-44487).
         nghttp2_option_set_stream_reset_rate_limit(option, .max, .max)
         // The pointer need not retain the session: nghttp2 runs callbacks only during calls of
         // this session.
@@ -165,8 +165,8 @@ final class HTTP2Session {
     func completed(_ stream: Int32) {
         guard let request = self.streams[stream]?.request else { return }
         self.arrivals.append(Arrival(stream: stream, request: request))
-        // The handler has the request now; a second copy here would make its first change copy the
-        // request.
+        // The handler has the request now. If this object kept a second reference to it, the
+        // handler's first change would copy the request.
         self.streams[stream]?.request = SimulatedRequest(method: "", path: "")
     }
 

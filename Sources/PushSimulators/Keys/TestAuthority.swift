@@ -30,7 +30,7 @@ package final class TestAuthority: Sendable {
         self.certificate = try own.signed(subjectKey: self.key, issuer: name, issuerKey: self.key)
     }
 
-    /// Makes a server's certificate for `localhost`, `127.0.0.1` and the other names.
+    /// Makes a server's certificate for `localhost`, `127.0.0.1` and `names`.
     package func makeServerIdentity(names: [String] = []) throws -> Identity {
         let list = (["localhost"] + names).map { "DNS:\($0)" } + ["IP:127.0.0.1"]
         return try self.makeIdentity(
