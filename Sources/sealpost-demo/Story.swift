@@ -127,7 +127,8 @@ struct Story {
         }
     }
 
-    /// Sends one request without `PushClient`, to show the numbers.
+    /// Sends one request without `PushClient`, to show the number that the client sends as
+    /// `MyToken` and the number that the server answers.
     private func showEcho(_ server: URL) async throws {
         var request = URLRequest(url: server.appending(path: "/healthz"))
         request.setValue("1000", forHTTPHeaderField: MyToken.fieldName)

@@ -8,7 +8,8 @@ import Testing
 
 @testable import PushSQLite
 
-/// The counts of users and pushes that the row of a request with an idempotency key contains.
+/// The row of a request with an idempotency key stores how many users and pushes the request
+/// reached. Tests these two counts.
 @Suite(.timeLimit(.minutes(5))) struct IdempotencyRowTests {
     private let fixture: StoreFixture
     private let alice: User

@@ -6,7 +6,8 @@ extension Writer {
     /// Keeps the writer busy until `count` jobs wait, so that they are committed together. `body`
     /// adds the jobs, or makes others add them.
     ///
-    /// Stops after a minute, so that a test with too few jobs fails at its count.
+    /// Gives up after a minute: a test that adds too few jobs then does not hang, but fails where
+    /// it checks the number of jobs.
     func holding(until count: Int, _ body: () async throws -> Void) async throws {
         let (begun, signal) = AsyncStream<Void>.makeStream()
         async let held: Void = self.write(.delivery) { _ in

@@ -51,7 +51,8 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
     @Test func longestTurnIsReportedForAMinuteAtLeast() async throws {
         try await withLoop { loop in
             usleep(50_000)
-            // The long turn of the loop ends with the job that takes it.
+            // The loop's long turn ends only when this job has returned to the loop, so the test
+            // yields before it reads `longestTurn`.
             await loop.yield()
             await loop.yield()
             #expect(loop.longestTurn >= .milliseconds(50))

@@ -138,7 +138,8 @@ final class Writer: Sendable {
     /// The number of jobs that wait for a transaction.
     var waitingCount: Int { self.state.withLock { $0.waiting.count } }
 
-    /// Starts the work on waiting jobs and receipts, unless this work is already running.
+    /// Starts the work on waiting jobs and on receipts (the times of first fetches), unless this
+    /// work is already running.
     func start() {
         let mustStart = self.state.withLock { state in
             defer { state.isRunning = true }

@@ -25,7 +25,8 @@ struct ExternalAccount: Sendable {
         let lifetime: Int
     }
 
-    /// The pool's identity provider, which issues the subject token.
+    /// The resource name of the identity provider in Google's workload identity pool. This
+    /// provider issues the subject token.
     let audience: String
     let subjectTokenType: String
     let tokenURL: OutboundURL

@@ -98,8 +98,9 @@ private final class Shard: Sendable {
     let state = Mutex(ShardState())
 }
 
-/// The entries of a shard, and the tokens and users that were evicted. The evicted tokens and
-/// users are remembered for as long as entries from before the eviction may exist.
+/// The entries of a shard, and the tokens and users that were evicted. An evicted token or user is
+/// remembered until no caller that was read from the database before the eviction can still be
+/// put into the cache.
 private struct ShardState {
     enum Forgotten: Hashable {
         case user(Username)

@@ -19,8 +19,8 @@ package enum RegistrationQuestion: Sendable, Hashable {
     /// The claim to a handle with this number, if the claim belongs to the device.
     case claim(Int64, device: Int64)
     case confirmation(claimKey: Data)
-    /// The time of the newest code that was pushed for the user after `since`. The newest
-    /// `skipping` codes are not considered.
+    /// Of the confirmation codes that were pushed for the user after `since`, the time of the
+    /// newest one, after the `skipping` most recent codes are left out.
     case pushAtLimit(since: Date, skipping: Int)
     /// The number of devices that the user has registered; counting stops at `limit`.
     case deviceCount(butFor: Int64?, limit: Int)

@@ -83,7 +83,8 @@ package struct RunningBroadcast: Sendable {
         var sql: String { "t.\(self.columnName)" }
     }
 
-    /// The columns for a `select`, which names the tables as for `StoredTarget`.
+    /// The columns to select. The query must give its tables the same aliases as a query for
+    /// `StoredTarget`.
     package static let columns = "\(StoredTarget.Column.list), \(Self.Column.list)"
 
     /// The notification with its audience, as its pushes need it. Throws if the row is damaged.
