@@ -137,7 +137,7 @@ import Testing
         try response.expectProblem(.unauthorized)
     }
 
-    @Test(arguments: [("/healthz", 200), ("/readyz", 200), ("/nothing", 404), ("/", 404), ("/healthz/x", 404)])
+    @Test(arguments: [("/healthz", 200), ("/readyz", 200), ("/nothing", 404), ("/", 308), ("/healthz/x", 404)])
     func openPathsIgnoreCredentials(target: String, status: Int) async throws {
         for headers in [[], [("Authorization", "Basic !")]] {
             let response = try await self.fixture.send(.get, target, user: nil, headers: headers)

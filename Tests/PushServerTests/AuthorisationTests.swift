@@ -295,7 +295,7 @@ import Testing
     }
 
     @Test(arguments: [
-        "/", "/api", "/api/", "/api/register/", "/api/notifications/", "/api/notifications/1/", "/apis/register",
+        "/api", "/api/", "/api/register/", "/api/notifications/", "/api/notifications/1/", "/apis/register",
         "//api/register", "/api//register", "/api/register/a/b", "/api/notification/1", "/%61pi/nothing",
         "/api/devices/x/topics", "/api/devices/x/topics/", "/api/devices//topics/y", "/api/devices/x/topics/y/",
         "/api/devices/x/topics/y/z", "/api/devices/x/y/topics/z", "/api/devices/x/topicsy", "/api/devices/topics/y",

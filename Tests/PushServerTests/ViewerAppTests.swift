@@ -140,7 +140,7 @@ import Testing
         let (fixture, notifications) = try await self.makeFixture(kind)
         let path = try #require(notifications["B"])
         if state == "expired at" {
-            fixture.clock.advance(by: 1e6)
+            fixture.clock.advance(by: 1e7)
         } else {
             #expect(try await fixture.send(.delete, path, user: "tess").status == .noContent)
         }

@@ -170,7 +170,7 @@ def tour(caller, hook):
     send, name = caller.send, caller.name
     for route in ("GET /api/register", "GET /api/tokens", "GET /api/users", "GET /api/audit", "GET /api/events", "GET /api/webpush/key",
         "GET /healthz", "GET /readyz", "GET /metrics", "GET /.well-known/sealpost-keys", "GET /openapi.json",
-        "GET /api/sessions/current", "GET /api/status", "GET /console", "GET /console/"):
+        "GET /api/sessions/current", "GET /api/status", "GET /", "GET /console", "GET /console/"):
         send(route)
     send("GET /console/{id}", "console.js")
     send("POST /api/lanes/retry", body={"Lane": "fcm"})
