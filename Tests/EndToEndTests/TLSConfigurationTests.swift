@@ -104,7 +104,10 @@ import Testing
     static let badFiles = [
         ("{certificate: none.pem, privateKey: key.pem}", "server.tls.certificate: none.pem cannot be read"),
         ("{certificate: cert.pem, privateKey: none.pem}", "server.tls.privateKey: none.pem cannot be read"),
-        ("{certificate: binary, privateKey: key.pem}", "server.tls.certificate: binary contains no readable PEM certificate"),
+        (
+            "{certificate: binary, privateKey: key.pem}",
+            "server.tls.certificate: binary contains no readable PEM certificate"
+        ),
         ("{certificate: ., privateKey: key.pem}", "server.tls.certificate: . cannot be read"),
         (
             "{certificate: empty, privateKey: key.pem}",
