@@ -123,7 +123,7 @@ class Tourist(canaries.Caller):
         method, path = canaries.fill(route, parts)
         body = body.encode() if isinstance(body, str) else body
         # Browsers send no credentials for the console's files.
-        user = authorization or ("root" if not path.startswith("/console") else None)
+        user = authorization or (None if path == "/" or path.startswith("/console") else "root")
         return None, self.site.ask(None, path + query, method, user, body, route, **dict(fields)) or {}
 
 
