@@ -427,6 +427,15 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
         #expect(throws: SystemError.self) { try Listener(address) }
         #expect(second.address == address)
     }
+
+    /// The file may be the keyring or the configuration.
+    @Test func aFileThatIsNoSocketIsNotReplaced() throws {
+        let path = "/tmp/sealpost-\(UInt64.random(in: 0 ... .max)).txt"
+        defer { unlink(path) }
+        try "kept".write(toFile: path, atomically: true, encoding: .utf8)
+        #expect(throws: SystemError.self) { try Listener(.unix(path: path)) }
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == "kept")
+    }
 }
 
 @Suite(.timeLimit(.minutes(5))) struct ListenerTests {

@@ -217,7 +217,11 @@ class Client:
     def _authorization(self) -> str:
         if self._user:
             return "Basic " + base64.b64encode(":".join(self._user).encode()).decode()
-        return f"Bearer {self._token() if callable(self._token) else self._token}"
+        token = self._token() if callable(self._token) else self._token
+        # The error of `http.client` would print the token.
+        if not token.isascii() or not token.isprintable() or " " in token:
+            raise ValueError("the token has a line break, a space or a character that is not ASCII")
+        return f"Bearer {token}"
 
 
 class _Unfinished(SealpostError):

@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature, encode_dss_signature
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from .errors import SealpostError
 from .values import encoded
 
 MAXIMUM_DEVICES = 1000
@@ -227,7 +228,7 @@ class Pins:
         return [Recipient(user, key) for key in keys if known.get(key.id, {}).get("state") == "trusted"], changes
 
 
-class NoTrustedDevice(Exception):
+class NoTrustedDevice(SealpostError):
     """Raised if no device of the recipients is trusted; nothing was sent. `changes` say why."""
 
     def __init__(self, changes: Sequence[Change]):

@@ -235,6 +235,12 @@ class NotificationTests(unittest.TestCase):
         with self.assertRaises(ValueError):
             Client("http://127.0.0.1:1", "t").send(Notification("x"), key="")
 
+    def test_the_error_about_a_token_with_a_line_break_does_not_print_it(self):
+        for token in ("spt_secret\n", "spt_secret spt_other", lambda: "spt_secret\n"):
+            with self.assertRaises(ValueError) as error:
+                Client("http://127.0.0.1:1", token).send(Notification("x"))
+            self.assertNotIn("secret", str(error.exception))
+
     def test_a_name_cannot_change_a_tag_expression(self):
         self.assertEqual(user("alice@example.com"), "username:alice@example.com")
         for name in ("", "a || news", "a)", "!a", "a:b", "é", "a" * 101, "a\n"):
