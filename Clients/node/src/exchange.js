@@ -5,6 +5,9 @@ import {randomInt} from 'node:crypto';
 import {InterferenceError, ProblemError, UnavailableError} from './errors.js';
 import {acceptSignature, importKey, signatureFailure} from './signature.js';
 
+// The error of `fetch` about such a token would print it.
+const UNSENDABLE = /[^!-~]/, WRONG_TOKEN = 'the token has a line break, a space or a character that is not ASCII';
+
 /** The greatest `MyToken`: its echo fits a signed 32-bit integer. */
 const GREATEST_TOKEN = 126_322_567;
 /** The codes of failures before any byte of the request was sent. */
@@ -25,6 +28,7 @@ export class Exchange {
       throw new TypeError('server: http sends the token in clear; use https, or set isInsecureAllowed in a network of your own');
     }
     if (keys?.length === 0) throw new TypeError('keys: the list is empty; give the keys that sign answers, or leave it out');
+    if (typeof token === 'string' && UNSENDABLE.test(token)) throw new TypeError(`token: ${WRONG_TOKEN}`);
     // If the server's URL has a path, a proxy removes that path, so the server does not sign it.
     this.base = base.origin + base.pathname.replace(/\/+$/, '');
     this.keys = (keys ?? []).map(importKey);
@@ -73,11 +77,14 @@ export class Exchange {
   }
 
   async #credential(signal) {
+    let token = this.token;
     try {
-      return typeof this.token === 'function' ? await this.token(signal) : this.token;
+      if (typeof token === 'function') token = await token(signal);
     } catch (cause) {
       throw new UnavailableError(`the function token has failed: ${cause?.message}`, {wasSent: false, cause});
     }
+    if (UNSENDABLE.test(token)) throw new UnavailableError(`the function token: ${WRONG_TOKEN}`, {wasSent: false});
+    return token;
   }
 
   /**

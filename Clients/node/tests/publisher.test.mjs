@@ -133,6 +133,7 @@ test('refusals have the code of the problem', async t => {
   }
   const stranger = new Publisher({server: server.url, token: () => 'spt_none'});
   await assert.rejects(stranger.send({payload: 'x'}), {code: 'invalid-token', status: 401});
+  assert.throws(() => new Publisher({server: server.url, token: 'spt_secret\n'}), error => !error.message.includes('secret'));
   const key = randomUUID();
   assert.equal((await publisher.send({payload: 'x'}, {idempotencyKey: key})).id, (await publisher.send({payload: 'x'}, {idempotencyKey: key})).id);
   await assert.rejects(publisher.send({payload: 'y'}, {idempotencyKey: key}), {code: 'idempotency-key-reused', idempotencyKey: key});

@@ -270,8 +270,16 @@ public final class Client {
 
         /** A function that returns the current token. */
         public Builder token(Supplier<String> token) {
-            authorization = () -> "Bearer " + token.get();
+            authorization = () -> "Bearer " + visible(token.get());
             return this;
+        }
+
+        /** The token, if it can stand in a header line. The error of the HTTP client would print the token. */
+        private static String visible(String token) {
+            if (!token.chars().allMatch(letter -> letter > ' ' && letter <= '~')) {
+                throw new IllegalArgumentException("the token has a line break, a space or a character that is not ASCII");
+            }
+            return token;
         }
 
         /** A name and a password in place of a token. */
