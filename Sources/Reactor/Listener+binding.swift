@@ -9,16 +9,16 @@ extension Listener {
             setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
             self.sendAtOnce(socket)
         case .unix(let path):
-            if self.isSocket(path), self.isAbandoned(address) { unlink(path) }
+            if !self.isOtherFile(path), self.isAbandoned(address) { unlink(path) }
         }
         try SystemError.check("bind to \(address)") { address.withName { Glibc.bind(socket, $0, $1) } }
     }
 
-    /// Whether the path leads to a socket. A connection to any other file is refused, too, and
-    /// that file must not be removed.
-    private static func isSocket(_ path: String) -> Bool {
+    /// Whether the path has a file that is not a socket. A connection to such a file is refused,
+    /// too, but the file must not be removed.
+    package static func isOtherFile(_ path: String) -> Bool {
         var status = stat()
-        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK
+        return lstat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFSOCK
     }
 
     /// Whether the address is a unix socket that refuses connections, because a killed process has

@@ -30,8 +30,7 @@ struct AdminSocket: Sendable, Hashable {
         if self.isUsual { self.closeFolder() }
         try self.checkFolder()
         let lock = try AdminSocketLock(self.path + ".lock")
-        var status = stat()
-        if lstat(self.path, &status) == 0, status.st_mode & S_IFMT != S_IFSOCK {
+        if Listener.isOtherFile(self.path) {
             throw AdminSocketError("\(self.path) is not a socket; remove it, or set admin.socket to another path")
         }
         guard let address = SocketAddress("unix:\(self.path)") else {
