@@ -16,13 +16,17 @@ package struct SQLiteDatabase: StorePlace {
     package var description: String { self.path }
 
     package var fault: String? {
-        var status = stat()
-        if stat(self.path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
-            return "\(self.path) is not a regular file; name a file"
-        }
+        if Self.isOtherThanFile(self.path) { return "\(self.path) is not a regular file; name a file" }
         guard let system = NetworkFileSystem(of: self.path) else { return nil }
         return "\(self.path) is on a network file system (\(system.type)), where two servers could destroy it; "
             + "move it to a local disk, or use PostgreSQL"
+    }
+
+    /// Whether the path has something other than a regular file. At a FIFO, SQLite would wait
+    /// until another process opens it.
+    fileprivate static func isOtherThanFile(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
     }
 
     package func isMade() -> Bool {
@@ -122,9 +126,7 @@ package struct SQLiteDatabase: StorePlace {
 extension Connection {
     /// Opens a connection that changes nothing. A server may run meanwhile.
     static func readOnly(path: String) throws -> Connection {
-        var status = stat()
-        // At a FIFO, SQLite would wait until another process opens it.
-        guard stat(path, &status) != 0 || status.st_mode & S_IFMT == S_IFREG else {
+        guard !SQLiteDatabase.isOtherThanFile(path) else {
             throw DatabaseError(resultCode: .cannotOpen, message: "it is not a regular file")
         }
         return try Connection(
