@@ -27,8 +27,7 @@ extension SQLiteStore {
         try await self.writer.write { [changes] db in
             var marks: [Int64: ReadMark] = [:]
             // One statement for all ids, since other users' posts wait for this transaction.
-            let list = "[" + ids.map(\.description).joined(separator: ",") + "]"
-            try db.each(prepared: Self.marks, values: [list, user.id, now.milliseconds]) { row in
+            try db.each(prepared: Self.marks, values: [ids.map(\.rawValue).json, user.id, now.milliseconds]) { row in
                 guard user.mayUse(AppName(stored: row.optionalText(2))) else { return }
                 marks[row.integer(0)] = row.isNull(1) ? .unread : .read
             }

@@ -10,7 +10,6 @@ extension SQLiteReader {
         let (lane, now) = (lane.description, now.milliseconds)
         return try self.read { db in
             for wish in choice.wishes {
-                let avoided = "[\(wish.avoided.map(String.init).joined(separator: ","))]"
                 for queue in Queue.allCases {
                     let push = try db.first(
                         prepared: ProbeSearch.search,
@@ -18,7 +17,7 @@ extension SQLiteReader {
                         queue.rawValue,
                         now,
                         wish.isKnown,
-                        avoided
+                        wish.avoided.json
                     ) { DuePush(notification: $0.integer(0), device: $0.integer(1)) }
                     if let push { return push }
                 }
@@ -26,6 +25,11 @@ extension SQLiteReader {
             return nil
         }
     }
+}
+
+extension Sequence<Int64> {
+    /// The numbers as a JSON array, for SQLite's `json_each`.
+    var json: String { "[\(self.map(String.init).joined(separator: ","))]" }
 }
 
 /// The search for the due push that suits a probe best.
