@@ -39,18 +39,15 @@ extension PostgreSQLStore {
         _ tx: WriteTransaction,
         now: Date
     ) async throws -> RecipientState? {
-        try await tx.query(
-            """
-            select \(RecipientState.Column.list)
-            from notification n join recipient r on r.notification_id = n.id and r.user_id = $2
-            left join untaken w on w.notification_id = n.id and w.user_id = $2
-            where n.id = $1 and n.expires_at > $3
-            """,
-            id.rawValue,
-            user,
-            now.milliseconds
-        ).first.map(RecipientState.init)
+        try await tx.query(Self.state, id.rawValue, user, now.milliseconds).first.map(RecipientState.init)
     }
+
+    private static let state = """
+        select \(RecipientState.Column.list)
+        from notification n join recipient r on r.notification_id = n.id and r.user_id = $2
+        left join untaken w on w.notification_id = n.id and w.user_id = $2
+        where n.id = $1 and n.expires_at > $3
+        """
 
     /// Dismisses notifications for recipients, and cancels their pushes. If a mark (read or
     /// unread) is given, dismisses a notification only for a recipient who sees it with this mark.
