@@ -47,7 +47,7 @@ import Testing
         )
     }
 
-    // MARK: Taken
+    // MARK: Accepted
 
     /// Each row has the alert in a request, the member `Alert` of the answer, and the alert of the
     /// push.

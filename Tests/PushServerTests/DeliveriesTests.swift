@@ -120,8 +120,7 @@ import Testing
 
     // MARK: Testing a device
 
-    /// Tests alice's first device. The push of the test ends with the settlement that `end`
-    /// returns.
+    /// Sends a test push to alice's first device, and settles the push as `end` returns.
     private func test(
         by user: String = "alice",
         _ end: @escaping @Sendable (Date) -> Settlement

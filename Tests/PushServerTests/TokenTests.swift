@@ -219,7 +219,7 @@ import Testing
         for secret in [token, other] { #expect(!log.contains(secret.dropFirst(12))) }
     }
 
-    // MARK: The end
+    // MARK: The end of a session
 
     @Test func anEndedSessionIsRefusedAtOnceOnEveryLoop() async throws {
         for loop in 0..<ServerFixture.loops {
