@@ -93,8 +93,8 @@ package final class HeldClock: Sendable {
         return error > 0 ? error : nil
     }
 
-    /// How many seconds the machine's clock is behind a trusted time; `nil` for at most
-    /// `longestStep`.
+    /// How many seconds the machine's clock is behind a trusted time; `nil` if the difference is
+    /// at most `longestStep`.
     ///
     /// Either the trusted time was wrong, or the clock is wrong now. Until `accept()` is called, a
     /// jump of the machine's clock up to the trusted time is not rejected.

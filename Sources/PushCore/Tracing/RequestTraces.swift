@@ -17,8 +17,7 @@ package final class RequestTraces: Sendable {
         var next = 0
     }
 
-    /// The server logs one of this number of requests at `info`; 0 if it logs no request at
-    /// `info`.
+    /// The server logs about one in this many requests at `info`; with 0, it logs none at `info`.
     private let every: Atomic<Int>
     private let requests = Atomic(0)
     /// Whether any trace was recorded. Most servers never record a trace; their pushes then take

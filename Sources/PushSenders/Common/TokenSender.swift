@@ -40,8 +40,8 @@ struct TokenSender: Sendable {
         }
     }
 
-    /// The smallest age of a token, in seconds, at which the sender believes a host that matches
-    /// only a wildcard if the host calls the token invalid.
+    /// If a host that matches only a wildcard calls a token invalid, the sender believes the host
+    /// only if the token is at least this many seconds old.
     private static let youngestAtNamedHosts: TimeInterval = 60
 
     private func attempt(
