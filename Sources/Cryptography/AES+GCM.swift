@@ -6,12 +6,11 @@ extension AES {
     package enum GCM {
         static let nonceByteCount = 12
         static let tagByteCount = 16
-        /// The length of nonce and tag together: so many bytes longer is an encrypted text than
-        /// its plaintext.
+        /// How many bytes longer an encrypted text is than its plaintext: the nonce and the tag.
         package static let overhead = nonceByteCount + tagByteCount
 
-        /// Encrypts a text. The nonce must never be used twice with the same key; by default, it
-        /// is new and random.
+        /// Encrypts a text, and authenticates `place` with it. The nonce must never be used twice
+        /// with the same key; by default, it is new and random.
         ///
         /// Throws for a key whose size AES does not have, and for a text of 2 GiB or more.
         package static func seal(

@@ -79,7 +79,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     /// yielded.
     ///
     /// Use it in a task that could run for long. After `Task.yield()`, in contrast, a task waits
-    /// only for those that have just become ready. Call it on the loop only.
+    /// only for the tasks that are already ready. Call it on the loop only.
     package func yield() async {
         _ = await withUnsafeContinuation { self.afterOthers(resume: $0) }
     }

@@ -23,8 +23,8 @@ struct RequestParts: Sendable {
     /// The value of the field `Host`, which occurs at most once.
     var host: ByteRange?
 
-    // This struct has the properties below: in the class `RequestHead`, each call would retain the
-    // array of bytes.
+    // The properties below are in this struct, because in the class `RequestHead` each call would
+    // retain the array of bytes.
 
     /// Whether a field's name begins with `If-`, as the names of all conditional fields do.
     var isConditional: Bool {

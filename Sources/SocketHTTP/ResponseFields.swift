@@ -62,7 +62,7 @@ package struct ResponseFields: Sendable, Hashable, ExpressibleByDictionaryLitera
         self.bytes.append(lines)
     }
 
-    /// Appends the lines of `fields`. So a caller can encode lines that seldom change only once.
+    /// Appends the lines of `fields`, which a caller may have encoded once for many responses.
     package mutating func append(contentsOf fields: ResponseFields) {
         self.bytes.append(contentsOf: fields.bytes)
         self.hasDate = self.hasDate || fields.hasDate
