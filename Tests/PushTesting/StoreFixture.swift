@@ -50,7 +50,7 @@ package struct StoreFixture: Sendable {
 
     package var now: Date { self.clock.now }
 
-    /// The place of the store, from which commands inspect the store without opening it.
+    /// The `StorePlace` of the store, with which commands inspect the store without opening it.
     package var place: any StorePlace {
         get throws { try self.kind.place(self.folder) }
     }
