@@ -84,8 +84,8 @@ import PushClient
 }
 
 extension ClientProgram {
-    /// Lets the helper show a notification for a push. Returns the length of the shown text, and
-    /// the badge.
+    /// Lets `NotificationServiceHelper` show a notification for a push. Returns the length of the
+    /// shown text, and the badge.
     fileprivate static func show(_ arguments: [String]) async -> String {
         guard let id = Int64(arguments[2]), let limit = Int(arguments[3]),
             let client = try? Self.client(arguments[0], folder: arguments[1], limit: limit)

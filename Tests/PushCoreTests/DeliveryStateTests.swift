@@ -78,7 +78,7 @@ import Testing
         #expect((failure.retirement(sentAt: self.now, blame: blame) != nil) == isFinal)
     }
 
-    /// If the provider only does not find a device, the device is never retired. The push fails at
+    /// If the provider merely cannot find a device, the device is never retired. The push fails at
     /// the second attempt.
     @Test(arguments: [
         (1, Blame.device, false), (2, .device, true), (2, .unclear, false), (2, .us, false),

@@ -30,8 +30,8 @@ import Testing
         await self.expectNotSet(schedule)
     }
 
-    /// The server reads the next time from the store before the notification is stored, and plans
-    /// afterwards.
+    /// The notification is stored after the server has read the next due time from the store, and
+    /// before the server plans its next check.
     @Test func timeNotedDuringAReadIsNotLost() async {
         let schedule = ReleaseSchedule()
         schedule.plan(Self.start)

@@ -146,7 +146,7 @@ import Testing
     }
 
     /// Apple sometimes refuses a valid provider token, so the sender tries once more before it
-    /// reports this.
+    /// reports the refusal.
     @Test(arguments: [
         (1, 1300.0, 2, nil as SendFailure?), (1, 60, 1, nil),
         (2, 60, 1, .credentialRefused(reason: "InvalidProviderToken")),

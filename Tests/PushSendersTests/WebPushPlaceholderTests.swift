@@ -52,7 +52,7 @@ import Testing
         #expect(content.paddedSize - text.count == room)
     }
 
-    /// Pages, and a part of the error.
+    /// Each row has a page, and a part of the error; `nil` if the page is valid.
     @Test(arguments: [
         ("https://page.example", nil), ("https://page.example:8443/a?b={id}&c=d", nil),
         ("https://page.example/#/messages/{id}", nil), ("https://page.example/#m{id}", nil),

@@ -81,8 +81,8 @@ struct StatusReport {
             "from \(start.rfc3339) to \(end.rfc3339): \(sum("Posted")) notifications posted and \(sum("Fetched")) fetched here, \(sum("Accepted")) pushes accepted, \(sum("Failed")) failed"
     }
 
-    /// The text that says when a paused lane (queue of pushes to one provider) sends again. Its
-    /// pause may have ended while no push was due.
+    /// The text that says when a paused lane (queue of pushes to one provider) sends again. If its
+    /// pause has ended, it sends again with the next push that is due.
     private func nextAttempt(of lane: JSONValue, _ pause: JSONValue) -> String {
         if let until = Self.time(pause, "Until"), let now = Self.time(self.status, "Now"), until <= now {
             return Self.number(lane, "OverdueSeconds") > 0 ? "is due now" : "comes with the next push that is due"
