@@ -52,7 +52,8 @@ extension HMAC where Hash == SHA256 {
     }
 }
 
-/// The 32 bytes of a code, in place. Every comparison of two codes takes the same time.
+/// The 32 bytes of a code, stored without an allocation. Every comparison of two codes takes the
+/// same time.
 package struct HashedAuthenticationCode: Sendable, Hashable, Sequence, ContiguousBytes {
     fileprivate let bytes: SHA256Digest
 

@@ -28,7 +28,8 @@ package final class DayKeys: Sendable {
 
     private let state: Mutex<State>
 
-    /// - Parameter isSealing: Whether all servers that share the store have day keys.
+    /// - Parameter isSealing: Whether day keys encrypt new values. All servers that share the
+    /// store must then have day keys.
     package init(_ chain: DayChain, isSealing: Bool) {
         self.state = Mutex(State(chain, isSealing: isSealing))
     }
@@ -74,8 +75,8 @@ package struct SealedUntil: Sendable, Hashable {
     package let day: Day
 
     /// A read-once payload is encrypted with the key of the next day at the latest. It is
-    /// encrypted again each day until its recipient has taken it, so its bytes become unreadable
-    /// soon after it was taken. Other values are encrypted with the key of the day on which they
+    /// encrypted again each day until its recipient has fetched it, so its bytes become unreadable
+    /// soon after the fetch. Other values are encrypted with the key of the day on which they
     /// expire.
     package init(expiresAt: Date, isReadOnce: Bool, now: Date) {
         let expiry = Day(of: expiresAt)

@@ -36,7 +36,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     /// finds a new number.
     package private(set) var jobNumber: UInt64 = 1
     private var ready = JobQueue<UnownedJob>()
-    /// The loop resumes each of these waiters once, also when the loop ends.
+    /// The tasks that have yielded. The loop resumes each of them once, also when the loop ends.
     private var yielded = JobQueue<Waiter>()
     /// The start of the current turn (the work until the next wait for events): exact enough for
     /// deadlines.

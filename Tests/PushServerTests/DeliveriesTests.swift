@@ -155,8 +155,8 @@ import Testing
         #expect(self.fixture.wakeUps.count == 1)
     }
 
-    /// The store wakes the waiting request when the push is settled. The request does not poll the
-    /// store.
+    /// The store wakes the waiting request when the outcome of the push is stored. The request
+    /// does not poll the store.
     @Test func aTestIsAnsweredAsSoonAsItsPushIsSettled() async throws {
         let clock = ContinuousClock()
         // The time that requests take on this machine now if they need not wait for a push.

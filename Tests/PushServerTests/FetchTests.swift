@@ -104,8 +104,8 @@ import Testing
         }
     }
 
-    /// The answer has the members because of which it must not be cached. The requests are
-    /// unsigned, because all signed answers are `no-store` anyway.
+    /// The answer has the members that tell clients not to store the notification. The requests
+    /// are unsigned, because all signed answers are `no-store` anyway.
     @Test(
         arguments: [
             (#""Store":"never""#, #","Store":"never"}"#), (#""ReadOnce":true"#, #","ReadOnce":true}"#),

@@ -50,8 +50,8 @@ import Testing
         try response.expectProblem(.invalidMember, "Shared must be true or false")
     }
 
-    /// The id of a registration is the secret key of an HMAC, the account hint in its pushes. An
-    /// id that a client chose can be guessed, so the server demands a new id before it shares the
+    /// The account hint in a push is an HMAC whose secret key is the id of the registration. An id
+    /// that a client chose can be guessed, so the server demands a new id before it shares the
     /// device.
     @Test func aGuessableIDMustBeReplacedFirst() async throws {
         try await self.fixture.issue("my-phone", to: "alice")
