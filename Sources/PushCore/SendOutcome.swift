@@ -37,7 +37,7 @@ package enum SendFailure: Error, Sendable, Hashable {
     case overloaded(reason: String, retryAfter: Duration)
     /// The device got too many pushes; other devices are not affected.
     case deviceBusy(reason: String, retryAfter: Duration)
-    /// The device is not connected. The push waits, without attempts, until it connects.
+    /// The device is not connected. The push waits, without attempts, until the device connects.
     case offline(reason: String)
     /// The address is dead; `since` is the time at which the provider found that out, if it is
     /// known: a device that has registered after that time is alive.

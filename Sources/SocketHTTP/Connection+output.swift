@@ -17,7 +17,7 @@ extension RequestTraits {
 
 /// Writes responses.
 extension Connection {
-    /// The work that remains after the begin of an answer, because it may have to wait.
+    /// The rest of the work for an answer, which may have to wait.
     enum Unfinished {
         /// `output` contains the part of the answer that the socket has not accepted yet. If it
         /// lacks the body, the body must be sent afterwards.

@@ -17,8 +17,9 @@ struct Providers: Sendable {
     /// Makes the folder and, in it, new keys and certificates; then listens.
     ///
     /// Only the providers in `names` run and are in the configuration. If `hasSandbox` is `true`,
-    /// so is Apple's sandbox. `options` returns the options of the simulator with a name. FCM's
-    /// service account gets a new key, unless `serviceAccountKey` is given.
+    /// Apple's sandbox runs and is in the configuration, too. `options` returns the options of the
+    /// simulator with a name. FCM's service account gets a new key, unless `serviceAccountKey` is
+    /// given.
     init(
         folder: String,
         names: [String] = Self.allNames,

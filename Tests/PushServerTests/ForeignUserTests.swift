@@ -58,8 +58,8 @@ import Testing
 
     private let fixture: ServerFixture
 
-    /// Vera, a device without a password, the publisher Tess and the administrator Boss belong
-    /// only to the bank. Dual belongs to both apps, and Dora, like Paul, only to the default app.
+    /// Vera, Tess and Boss belong only to the bank, Dual belongs to both apps, and Dora, like
+    /// Paul, only to the default app.
     init() async throws {
         self.fixture = try await ServerFixture()
         let (storage, none) = (self.fixture.storage, PasswordHash.none(.usual))

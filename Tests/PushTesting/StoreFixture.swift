@@ -124,8 +124,8 @@ package struct StoreFixture: Sendable {
         return id
     }
 
-    /// Issues a registration id that the test has chosen, unless the store has issued it before,
-    /// to any user.
+    /// Issues to the user a registration id that the test has chosen, unless the store has issued
+    /// the id to any user before.
     package func issue(_ id: String, to user: User) async throws {
         guard let id = RegistrationID(id) else { throw Missing("\(id) is no id") }
         // If the id was issued before, a constraint of the table makes this fail, and the id keeps

@@ -106,9 +106,9 @@ struct AccessToken: Sendable {
 }
 
 extension SendFailure {
-    /// The failure of a push if the call for the server's credentials has failed with this
-    /// failure. A failure that says that a single push is at fault, such as `rejected`, becomes
-    /// `misconfigured`.
+    /// The failure of a push that could not be sent, because the call for the server's credentials
+    /// has failed with this failure. A failure that says that a single push is at fault, such as
+    /// `rejected`, becomes `misconfigured`.
     func ofCredentials(from source: String) -> SendFailure {
         let reason = source + ": " + self.reason
         switch self {
