@@ -43,8 +43,8 @@ package final class HeldClock: Sendable {
     /// How far ahead of the reference a trusted reading may be, in seconds. Corrections by time
     /// servers are smaller.
     package static let longestStep: TimeInterval = 3600
-    /// The longest time, in seconds, for which the machine may have been off between the time of a
-    /// `Mark` and the start of this process.
+    /// How many seconds, at most, the machine may have been off between the time of a `Mark` and
+    /// the start of this process.
     package static let longestAbsence: TimeInterval = 7 * 86_400
     /// A clock that shows a time before this date is wrong, because this program was written
     /// later.

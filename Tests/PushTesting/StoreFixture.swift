@@ -50,7 +50,7 @@ package struct StoreFixture: Sendable {
 
     package var now: Date { self.clock.now }
 
-    /// The `StorePlace` of the store, with which commands inspect the store without opening it.
+    /// The `StorePlace` of the store. Commands use it to inspect the store without opening it.
     package var place: any StorePlace {
         get throws { try self.kind.place(self.folder) }
     }
