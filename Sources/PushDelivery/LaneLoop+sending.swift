@@ -57,8 +57,7 @@ extension LaneLoop {
         await self.log(outcome, of: delivery, after: time)
         if let settlement = await self.move(delivery, after: outcome) { return settlement }
         let now = self.now()
-        // The random number is drawn only if a delay may follow, because the kernel must be asked
-        // for it.
+        // The random number costs a system call, so it is drawn only if a delay may follow.
         let jitter: Double = if case .success = outcome { 0 } else { .random(in: 0...1) }
         let blame = self.state.withLock { $0.record(outcome, of: delivery, now: now, jitter: jitter) }
         if case .failure(let failure) = outcome {

@@ -266,7 +266,8 @@ package final class PushServer: Responder {
                 }
             }
             let now = self.wholeMilliseconds(self.now())
-            // The term is read before any lookup in the cache of credentials.
+            // The lease's term is read before any lookup in the cache of credentials. So the later
+            // check of the term notices if the lease has expired since.
             if let lease, found.needsCaller { exchange.term = lease.term }
             let caller = try self.knownCaller(of: exchange, for: found, now: now)
             if caller == nil, found.needsCaller {

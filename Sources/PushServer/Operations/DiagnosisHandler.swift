@@ -11,8 +11,8 @@ struct DiagnosisHandler: Handler {
     let daemon: Daemon
     /// The names of the platforms that have a sender.
     let platforms: Set<String>
-    /// The hosts of the platforms whose pushes all go to one URL that the operator has configured,
-    /// by the platform's name.
+    /// By a platform's name: the host of the one URL that gets all its pushes. Other platforms
+    /// have no entry.
     let receivers: [String: String]
     let scope: AppScope
     /// The largest number of a user's devices that are read.

@@ -11,8 +11,9 @@ extension Authenticator {
     ///
     /// An unknown name is assigned to an existing user, whose hash sets how long the check takes.
     /// So the share of unknown names with the time of an old, weaker hash equals the share of
-    /// users with such a hash. The time of an unknown name changes only when its user gets a new
-    /// hash. Therefore neither the time nor a change of the time reveals which names exist.
+    /// users with such a hash. The time of an unknown name changes only when the assigned user
+    /// gets a new hash. Therefore neither the time nor a change of the time reveals which names
+    /// exist.
     func decoy(for name: Username, reader: any AccountReader) async throws -> PasswordHash {
         let number = Fingerprint(of: name.key[...], code: self.nameCode).withUnsafeBytes {
             $0.loadUnaligned(as: UInt64.self)
