@@ -35,7 +35,7 @@ extension LaneLoop {
             case .stop: return
             case .delay(let until):
                 let wait = max(0, until.timeIntervalSince(self.now()))
-                // All workers wait in this way for a short delay. Cancellation ends the sleep
+                // During a short delay, each worker sleeps here. Cancellation ends the sleep
                 // early.
                 guard wait <= Self.longestWorkerDelay, (try? await Task.sleep(for: .seconds(wait))) != nil else {
                     return
@@ -88,8 +88,7 @@ extension LaneLoop {
                 now: now
             )
             guard isMoved else { return nil }
-            // The provider has refused the push, but an answer with this refusal shows that it is
-            // healthy.
+            // The provider has refused the push, but its answer shows that it is healthy.
             let answered = SendOutcome.failure(.rejected(reason: reason))
             _ = self.state.withLock { $0.record(answered, of: delivery, now: now, jitter: 0) }
             self.logger.info(

@@ -7,7 +7,7 @@ import PushTesting
 import ServiceLifecycle
 import Testing
 
-/// The service ends each lease of a read-once payload at the lease's time.
+/// The service ends each lease of a read-once payload when the lease expires.
 @Suite(.timeLimit(.minutes(5))) struct PayloadLeaseServiceTests {
     private let fixture: StoreFixture
     private let alice: User

@@ -10,7 +10,7 @@ internal import SocketHTTP
 struct EnrolmentHandler: Handler {
     let store: any TokenStore
     let authenticator: Authenticator
-    /// How long a token is valid that was exchanged for a code.
+    /// The lifetime of a token that a device gets for a code.
     let lifetime: Duration
 
     var routes: [Route] {

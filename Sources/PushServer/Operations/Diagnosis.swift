@@ -63,8 +63,8 @@ struct Diagnosis: Sendable {
     /// By a platform's name: the host of the one URL that gets all its pushes. Other platforms
     /// have no entry.
     let receivers: [String: String]
-    /// Whether the caller sees only some apps: a text for this caller must be true whatever the
-    /// other apps have.
+    /// Whether the caller sees only some apps. A text for this caller must be true, whatever users
+    /// and notifications the other apps have.
     var isLimited = false
     /// Whether the explained user gets end-to-end payloads only.
     var requiresEncryption = false

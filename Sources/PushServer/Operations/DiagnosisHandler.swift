@@ -131,7 +131,8 @@ struct DiagnosisHandler: Handler {
         return sent
     }
 
-    /// The state without a summary if the caller does not see the notification.
+    /// The stored state of a notification; it has no summary if the caller does not see the
+    /// notification.
     private static func sent(_ id: NotificationID, _ seen: Seen) async throws -> Diagnosis.Sent {
         guard let summary = try await seen.reader.summary(of: id), seen.admits(summary) else {
             return Diagnosis.Sent(id: id, summary: nil)

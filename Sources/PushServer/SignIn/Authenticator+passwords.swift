@@ -35,8 +35,8 @@ extension Authenticator {
         // sign-ins would be refused.
         guard self.strengthening.withLock({ $0.insert(user.id).inserted }) else { return }
         defer { self.strengthening.withLock { _ = $0.remove(user.id) } }
-        // If the new hash fails, the user is not refused, because the password was right; the next
-        // sign-in tries again.
+        // If the new hash cannot be computed or stored, the user is not refused, because the
+        // password was right; the next sign-in tries again.
         let requester = self.gate.requester(user.name, from: origin)
         let new = try? await self.pool.run(for: requester) {
             try? PasswordHash(of: password.exposed, parameters: parameters)

@@ -253,7 +253,8 @@ package final class Authenticator: Sendable {
         )
     }
 
-    /// The moment at which a caller was read from the database, or a moment shortly before.
+    /// The moment at which a caller was read from the database, or shortly before: the cache's
+    /// number of evictions and the lease's term at that moment.
     struct Moment {
         let epoch: Int
         let term: CredentialLease.Term?
