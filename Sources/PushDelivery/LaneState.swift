@@ -95,8 +95,8 @@ struct LaneState: Sendable {
         let event = self.health.reset()
         self.record(event)
         self.probe = nil
-        // The pause is no longer shared: this server has new credentials, but other servers may
-        // still have those that failed.
+        // The pause is no longer shared: even if this server has new credentials, other servers
+        // may still have those that failed.
         self.sharedPause = nil
         self.leftAt = nil
     }

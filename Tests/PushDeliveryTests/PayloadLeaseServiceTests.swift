@@ -101,7 +101,7 @@ import Testing
         #expect(try await self.areErased(ids))
     }
 
-    /// Returns how many recipients have not taken their payload.
+    /// Returns the number of notifications in Alice's list.
     private func waiting() async throws -> Int {
         let page = try await self.fixture.reader.notifications(
             ChangeRange(after: nil, limit: 1000, isUnreadOnly: false),

@@ -5,7 +5,7 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Gives tokens to devices of users without a password. A device sends a code that works once, and
+/// Gives tokens to devices without the user's password: a device sends a code that works once, and
 /// gets a token in exchange.
 struct EnrolmentHandler: Handler {
     let store: any TokenStore

@@ -21,7 +21,7 @@ extension Authenticator {
         return .decoy(try await reader.password(chosenBy: number)?.parameters ?? self.parameters)
     }
 
-    /// Replaces the hash of a password, which was right, if it is weaker than new hashes are.
+    /// Replaces the hash of a password that was right, if the hash is weaker than new hashes are.
     func strengthen(
         _ hash: PasswordHash,
         of password: Secret<String>,
