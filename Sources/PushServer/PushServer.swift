@@ -101,9 +101,9 @@ package final class PushServer: Responder {
                 looks: looks,
                 pool: lists,
                 tags: tags,
-                // If a version changes the JSON format of lists, it must change the name "cursor",
-                // since a cursor is also the entity tag of an empty list. With a new name, clients
-                // do not take the old list for unchanged.
+                // If a version changes the JSON format of lists, it must change the name "cursor":
+                // a cursor is also the entity tag of an empty list. With a new name, clients do
+                // not take the old list for unchanged.
                 cursors: CursorMaker(key: secret.derive("cursor")),
                 signer: signer,
                 settings: settings,

@@ -254,8 +254,8 @@ package final class Authenticator: Sendable {
         )
     }
 
-    /// The moment at which a caller was read from the database, or shortly before: the cache's
-    /// number of evictions and the lease's term at that moment.
+    /// The cache's number of evictions and the lease's term, when a caller was read from the
+    /// database, or shortly before.
     struct Moment {
         let epoch: Int
         let term: CredentialLease.Term?
