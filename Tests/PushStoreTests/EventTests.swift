@@ -68,8 +68,8 @@ import Testing
         #expect(try await self.events() == [event])
     }
 
-    /// A sender reads events of its own apps only. If the notification of an event is deleted, the
-    /// apps of the user who fetched it count.
+    /// A sender reads events of its own apps only. An event whose notification is deleted belongs
+    /// to the apps of the user who fetched the notification.
     @Test(arguments: [false, true])
     func aSenderReadsNoEventsOfAppsThatItHasLeft(isDeleted: Bool) async throws {
         let (bank, now) = (try #require(AppName("bank")), self.fixture.now)
@@ -318,8 +318,8 @@ import Testing
         // would give that event's number to another event.
         #expect(try #require(events.first).number > first + 1)
         #expect(try await fixture.reader.eventBacklog().count == 2)
-        // This deletes the row for the first process's start, its event, and the row at the
-        // beginning of the gap.
+        // This deletes the row for the first process's start and the event before the skipped
+        // numbers.
         let trimmed = try await fixture.store.trimEvents(before: .distantFuture, limit: 2)
         #expect(trimmed == TrimmedEvents(count: 2, undelivered: 1))
         #expect(try await fixture.reader.eventBacklog().count == 1)

@@ -45,8 +45,8 @@ import Testing
         #expect(try await self.wake(self.device) == 2)
     }
 
-    /// The search begins at the change that the device has seen. The user may have become a
-    /// recipient before that change, when a page of the fan-out for another device was stored.
+    /// The search for parked pushes begins at the last change that the device has seen. A page of
+    /// the fan-out may have made the user a recipient before that change, for another device.
     @Test func parkedPushToADeviceOfALaterPageIsFound() async throws {
         let other = try await self.fixture.addDevice(of: self.alice, platform: "stream", handle: "two")
         try await self.fixture.post(1, from: self.alice, to: "username:alice", page: 1)
