@@ -17,8 +17,8 @@ final class Transfer {
         case ended(Call.Outcome)
     }
 
-    /// How often a call is repeated after an interruption: one GOAWAY or one reset must not look
-    /// like a hundred failures.
+    /// The maximum number of repeats of an interrupted call. Without repeats, one GOAWAY would
+    /// make all calls of its connection fail.
     private static let maximumRepeats = 2
 
     let easy: UnsafeMutableRawPointer

@@ -113,7 +113,8 @@ struct AnswerCheck: Sendable {
         )
     }
 
-    /// Whether a head echoes the token, so that its body is worth reading.
+    /// Whether the head of an answer echoes the token. Otherwise the client does not read the
+    /// body.
     static func isEchoed(_ token: MyToken, by head: HTTPURLResponse) -> Bool {
         RawResponse(response: head, body: Data()).field(MyToken.fieldName) == token.echo
     }

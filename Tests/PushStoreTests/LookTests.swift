@@ -96,7 +96,8 @@ import Testing
             #expect(try await self.tally()?.accepted == number + 1)
             #expect(try await self.tally()?.enqueued == number + 1)
         }
-        // A change after the last push makes a look that is due when the interval is over.
+        // The look for a change after the last push is due only `interval` seconds after that
+        // push.
         #expect(try await self.look())
         #expect(try await self.due() == Self.interval)
     }
