@@ -80,7 +80,7 @@ final class Transfer {
         self.upload.deallocate()
     }
 
-    /// Sets the options of a request; those that never change are set already.
+    /// Sets the options of one request; `configure` has already set the options that never change.
     func load(_ request: OutboundRequest) throws(OutboundError) {
         var headers: UnsafeMutablePointer<curl_slist>?
         // A header name without a value prevents libcurl from adding this header.

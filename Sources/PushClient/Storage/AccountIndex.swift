@@ -119,7 +119,7 @@ struct SignOutOrder: Sendable, Hashable {
     /// The account id: the client ignores answers for other accounts. `nil` if the id was unknown.
     let account: String?
 
-    /// The same order with an account id.
+    /// Returns this order with an account id.
     func of(_ account: String?) -> SignOutOrder {
         SignOutOrder(
             server: self.server,
