@@ -34,7 +34,7 @@ import Testing
         try #require(NotificationID(rawValue: number))
     }
 
-    /// Posts to alice's device and leases the push.
+    /// Posts to alice's device, and takes (leases) the push.
     private func leased(_ number: Int64, expiresIn: TimeInterval = 3600) async throws -> LeasedDelivery {
         try await self.fixture.post(number, from: self.paul, to: "username:alice", expiresIn: expiresIn)
         return try #require(try await self.fixture.lease().first)
@@ -63,7 +63,8 @@ import Testing
                     reason: reason
                 )
         )
-        // If a push is settled twice, the second settlement changes nothing and makes no event.
+        // If the outcome of a push is recorded twice, the second time changes nothing and makes no
+        // event.
         try await self.fixture.settle(delivery, as: .failed(reason: "late"))
         #expect(try await self.events() == [event])
     }
