@@ -17,8 +17,8 @@ final class Transfer {
         case ended(Call.Outcome)
     }
 
-    /// The maximum number of repeats of an interrupted call. Without repeats, one GOAWAY would
-    /// make all calls of its connection fail.
+    /// The maximum number of repeats of an interrupted call. Without repeats, one GOAWAY or one
+    /// reset could make a hundred calls fail.
     private static let maximumRepeats = 2
 
     let easy: UnsafeMutableRawPointer
