@@ -23,9 +23,9 @@ final class ConnectionPool {
     private(set) var isRetired = false
     /// Keeps a retired pool alive while transfers still run on it.
     private var whileDraining: ConnectionPool?
-    /// Whether the pool must begin no further transfers: a socket could not be watched, or a
-    /// connection was lost, and libcurl would keep assigning calls to it until all its connections
-    /// have failed.
+    /// Whether the pool must begin no further transfers, for example after the loss of a
+    /// connection. libcurl itself would assign calls to the pool until all its connections have
+    /// failed.
     var isUnusable = false
     /// The number of calls in a row that were given up without an answer.
     private var unanswered = 0
@@ -75,8 +75,9 @@ final class ConnectionPool {
         self.transfers += 1
     }
 
-    /// Whether a call may open a connection. If a proven connection was lost, all waiting calls
-    /// would be sent on the new connection at once, before it is proven.
+    /// Whether a call may open a connection. With `provesConnections`, it may not after the loss
+    /// of a proven connection: libcurl would send all waiting calls on the new connection before
+    /// it is proven.
     func allowConnection() -> Bool {
         if self.provesConnections, self.isProven { self.isUnusable = true }
         return !(self.provesConnections && self.isUnusable)

@@ -17,8 +17,8 @@ final class Transfer {
         case ended(Call.Outcome)
     }
 
-    /// How often a call is repeated after an interruption: one GOAWAY or one reset must not look
-    /// like a hundred failures.
+    /// The maximum number of repeats of an interrupted call. Without repeats, one GOAWAY or one
+    /// reset could make a hundred calls fail.
     private static let maximumRepeats = 2
 
     let easy: UnsafeMutableRawPointer
@@ -80,7 +80,7 @@ final class Transfer {
         self.upload.deallocate()
     }
 
-    /// Sets the options of a request; those that never change are set already.
+    /// Sets the options of one request; `configure` has already set the options that never change.
     func load(_ request: OutboundRequest) throws(OutboundError) {
         var headers: UnsafeMutablePointer<curl_slist>?
         // A header name without a value prevents libcurl from adding this header.

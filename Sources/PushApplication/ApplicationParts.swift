@@ -111,8 +111,8 @@ struct ApplicationParts: Sendable {
         )
     }
 
-    /// Before a start that makes files, reads the files that the configuration names and opens its
-    /// addresses, so that the start makes nothing if one of them cannot be used.
+    /// Checks a start that will make files: reads the files that the configuration names, and
+    /// opens its addresses. So the start makes nothing if a file or an address cannot be used.
     ///
     /// Returns the opened listeners, or else `listeners`.
     private static func checkFirstStart(

@@ -72,8 +72,8 @@ extension PushClient {
         public let reason: String?
     }
 
-    /// The account's devices. A device that another account has registered since stays in this
-    /// list for 30 days.
+    /// The account's devices. If another account registers one of the devices, the device stays in
+    /// this list for 30 days.
     public func devices() async throws -> [Device] {
         let answer = try await self.api.call(APIRequest("GET", Paths.register))
         let own = self.registrationID

@@ -71,13 +71,14 @@ extension PushClient {
             await self.endUnstored(id)
             throw error
         }
-        // An earlier session that had no valid token at its end could not end its device. The
-        // client ends that device now; if the attempt fails, the next registration tries again.
+        // An earlier session without a valid token could not end its registration at the sign-out.
+        // The client ends that registration now; if the attempt fails, the next registration tries
+        // again.
         try? await self.signOuts.finishDevices(with: self.api)
         return id
     }
 
-    /// Ends a registration that the server accepted while the account was signed out on this
+    /// Ends a registration that the server accepted during a sign-out of the account on this
     /// device. The order of that sign-out does not name this registration.
     private func endUnstored(_ id: String) async {
         let order = SignOutOrder(

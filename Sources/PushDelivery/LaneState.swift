@@ -49,7 +49,8 @@ struct LaneState: Sendable {
     var servers = 1
     /// The delay that the provider has requested; `nil` as soon as the other servers know it.
     var unreportedDelay: (until: Date, reason: String)?
-    /// The number of the delay that was applied last of those that other servers have reported.
+    /// Of the delays that other servers have reported, the number of the one that was applied
+    /// last.
     var observedDelay: Int64?
     /// The pause as the other servers know it; `nil` if they know of no pause, or of a different
     /// one.
@@ -94,8 +95,8 @@ struct LaneState: Sendable {
         let event = self.health.reset()
         self.record(event)
         self.probe = nil
-        // The pause is no longer shared, because other servers may still have the credentials that
-        // failed.
+        // The pause is no longer shared: even if this server has new credentials, other servers
+        // may still have those that failed.
         self.sharedPause = nil
         self.leftAt = nil
     }

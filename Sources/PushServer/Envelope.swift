@@ -201,8 +201,8 @@ final class Exchange {
     /// route does not know.
     var isCheckedStrictly = false
     var token: MyToken?
-    /// The term of the credential lease at the time at which the caller was authenticated; `nil`
-    /// if the request has no caller, or if the server has no term.
+    /// The term in which the caller was authenticated: as long as it lasts, cached credentials are
+    /// trusted. `nil` if the request has no caller, or if no term is running.
     var term: CredentialLease.Term?
     /// The caller's account, if the caller is known and has one.
     var account: AccountID?

@@ -76,8 +76,9 @@ extension PushServer {
     ) -> Reply {
         do {
             let step = try then(context)
-            // Work of this request must run even if the term has ended, since other requests may
-            // wait for this work; `run` checks the term after the work.
+            // The term of the credential lease is checked here only before an answer. Work must
+            // run even if the term has ended, since other requests may wait for it; `run` then
+            // checks the term.
             if case .answer = step, let term = exchange.term { try self.lease?.check(term) }
             return self.reply(with: step, to: context, in: exchange)
         } catch {

@@ -63,8 +63,8 @@ package struct ServerSettings: Sendable {
     package var maximumBatch: Int
     /// The memory for the bodies of all requests without an authenticated caller, in bytes.
     package var strangersBodies: Int
-    /// How long a batch may wait for its turn. Also, how long after the beginning of its turn a
-    /// batch may begin to store further elements.
+    /// How long a batch may wait for a worker thread. After as long again, the worker begins to
+    /// store no further elements of the batch.
     package var batchTimeout: Duration
     /// The lifetime of a payload whose sender names none, which is also the longest lifetime.
     package var lifetime: Duration

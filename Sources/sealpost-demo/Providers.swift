@@ -16,10 +16,9 @@ struct Providers: Sendable {
 
     /// Makes the folder and, in it, new keys and certificates; then listens.
     ///
-    /// Only the providers in `names` run and are in the configuration. If `hasSandbox` is `true`,
-    /// Apple's sandbox runs and is in the configuration, too. `options` returns the options of the
-    /// simulator with a name. FCM's service account gets a new key, unless `serviceAccountKey` is
-    /// given.
+    /// Only the providers in `names`, and with `hasSandbox` Apple's sandbox, run and are in the
+    /// configuration. `options` returns the options of the simulator with the given name. FCM's
+    /// service account gets a new key, unless `serviceAccountKey` is given.
     init(
         folder: String,
         names: [String] = Self.allNames,

@@ -34,8 +34,8 @@ import Testing
         #expect(delivered == 3)
     }
 
-    /// libcurl repeats such a request by itself on a connection that was used before. For this
-    /// reason, the sender gives the provider the same id in each repetition.
+    /// If the answer is lost on a connection that was used before, libcurl itself repeats the
+    /// request. For this reason, the sender gives the provider the same id in each repetition.
     @Test(arguments: ["lose-answer", "cut"])
     func aCallWhoseAnswerWasLostIsHandledTwice(fault: String) async throws {
         let (outcomes, delivered) = try await FaultyPeer.with([FaultRule("every 2 next 1: \(fault)")]) { peer in

@@ -344,7 +344,7 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
-    /// docs/operate/keys.md has the same order.
+    /// docs/operate/keys.md gives the steps in the same order.
     @Test func theHelpOfKeysRotateBacksUpTheKeyringAfterwards() async throws {
         let help = try await Daemon.run(["keys", "rotate", "--help"], in: self.folder).output
         #expect(help.contains("Back up the keyring afterwards, before `reload`"), "\(help)")

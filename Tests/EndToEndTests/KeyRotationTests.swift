@@ -300,8 +300,8 @@ import Testing
         let store = try configuration.openStore()
         let name = try #require(Username("alice"))
         _ = try await store.addUser(name, role: .device, password: PasswordHash(phc: "none"), now: Date())
-        // The command that rotates keys waits only for stores of servers. The test therefore opens
-        // a store as a server does.
+        // The command that rotates keys waits only for stores that servers have opened. The test
+        // therefore opens a store as a server does.
         var options = StoreOptions()
         options.dayChain = DayKeyFile(configuration.dayKeys)
         options.mark = TimelineFile(configuration.timeline)

@@ -143,8 +143,8 @@ import Testing
         }
     }
 
-    /// The client cannot know whether the session has ended or a proxy has removed the token from
-    /// the request.
+    /// `signOut()` returns `false`: the client cannot know whether the session has ended or a
+    /// proxy has removed the token from the request.
     @Test func refusedTokenEndsAWaitingSignOut() async throws {
         let store = PushClient.Store.memory
         try await ProtocolPeer.run({ request, _ in .answer(PeerAnswer(to: request, .unauthorized)) }) {

@@ -320,7 +320,7 @@ import Testing
         let ends = Locked<[ContinuousClock.Instant?]>([])
         let taken = Locked<Set<String>>([])
         let names = Counter()
-        // Each token is valid for one request, so that each request needs another one.
+        // Each token is valid for only one request, so each request needs a new token.
         let script: ProtocolPeer.Script = { request, index in
             let token = request.fields["authorization"] ?? ""
             guard taken.withLock({ $0.insert(token).inserted }) else {

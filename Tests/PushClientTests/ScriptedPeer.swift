@@ -26,7 +26,7 @@ final class ScriptedPeer: Sendable {
     /// The requests so far, in the order of their arrival.
     var requests: [PeerRequest] { self.log.withLock { $0 } }
 
-    /// The number of held connections that the client has closed.
+    /// The number of connections with the reply `hold` that the client has closed.
     var leftStreams: Int { self.left.withLock { $0 } }
 
     /// Uses another script from now on. The index of requests continues.

@@ -7,8 +7,8 @@ import PushTesting
 import Synchronization
 import Testing
 
-/// Pushes to valid tokens among pushes to tokens of the other environment, tokens of another app,
-/// retired tokens and invented tokens.
+/// Tests pushes to valid tokens while other pushes go to tokens of the other environment or of
+/// another app, and to retired or invented tokens.
 @Suite(.timeLimit(.minutes(5))) struct EnvironmentLaneTests {
     private static let (production, sandbox) = (Lane(Platform("apns")), Lane(Platform("apns"), in: .sandbox))
 

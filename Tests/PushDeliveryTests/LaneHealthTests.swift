@@ -6,7 +6,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// Devices that the provider does not know, and how the refusals affect pushes to other devices.
+/// Tests how a provider's refusals of unknown devices affect pushes to these and to other devices.
 @Suite(.timeLimit(.minutes(5))) struct LaneHealthTests {
     private static let refusal = Fault.answer(status: 400, body: #"{"reason":"BadDeviceToken"}"#)
     private static let lane = Lane(Platform("apns"))
@@ -19,7 +19,7 @@ import Testing
         self.rig = try Rig()
     }
 
-    /// Adds users with a device each, The handles of the devices begin with `prefix`.
+    /// Adds users with a device each. The handles of the devices begin with `prefix`.
     private func addUsers(_ count: Int, prefix: String) async throws -> [User] {
         var users: [User] = []
         for number in 0..<count {

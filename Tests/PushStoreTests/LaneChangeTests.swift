@@ -115,7 +115,7 @@ import Testing
         try await self.expectTally("apns", enqueued: 1) { $0.failed = 1 }
     }
 
-    /// After a crash, the store makes the pushes due again that the last process had leased. Each
+    /// After a crash, the pushes that the last process had taken (leased) become due again. Each
     /// push returns to the lane of its device.
     @Test func reclaimedPushMovesToTheLaneOfItsDevice() async throws {
         try await self.post(1)

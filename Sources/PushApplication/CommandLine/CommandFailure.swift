@@ -26,7 +26,7 @@ package func reportingErrors(
     do {
         try await body()
     } catch let error as ValidationError {
-        // ArgumentParser would print the usage of `sealpost` itself.
+        // ArgumentParser would print the usage of `sealpost`, and not that of the command.
         throw CommandProblem(usage: error.message).report(json: json)
     } catch {
         guard let problem = CommandProblem(error.named(by: configuration)) else { throw error }

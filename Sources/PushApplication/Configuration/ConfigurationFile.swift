@@ -57,8 +57,8 @@ package struct ConfigurationFile: Sendable, Hashable, CustomStringConvertible {
         return "\(source), as there is no \(Self.usual.joined(separator: " and no "))"
     }
 
-    /// The message about a configuration key, with the variable, or the file and the line, that
-    /// set the key put before it. Errors after loading know only the key.
+    /// Puts the variable, or the file and the line, that set a key before the message about the
+    /// key. Errors after loading know only the key.
     func naming(_ message: String) -> String {
         let key = message.prefix { $0 != ":" }
         let path = key.split(separator: ".").map(String.init)

@@ -35,7 +35,7 @@ extension StoreOptions {
         self.dayChain = DayKeyFile(configuration.dayKeys)
         self.mark = TimelineFile(configuration.timeline)
         self.events = configuration.events.stored
-        // Any server may post to a device whose stream is at this server.
+        // Any server may enqueue a push for a device whose stream is open at another server.
         self.announcedLanes = streamLanes
         self.onWork = { workIsWaiting() }
         self.onEvent = { event in
@@ -52,8 +52,8 @@ extension Configuration {
     func serverSettings(_ platforms: [Platform: ServerSettings.PlatformRule]) -> ServerSettings {
         var settings = self.server
         settings.platforms = platforms
-        // A batch waits twice, and then for its last write (see `writeTimeout` above). Together
-        // these waits end before the handler's deadline.
+        // A batch may take this time twice, to wait for a worker and to store elements, and then
+        // `writeTimeout` (above) for its last write. The sum is below the handler's timeout.
         settings.batchTimeout = self.limits.handlerTimeout / 8
         settings.hsts = self.tls?.hsts
         settings.events = self.events.isOn ? self.events.webhook == nil ? .listed : .delivered : .off

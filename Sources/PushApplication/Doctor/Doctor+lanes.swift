@@ -27,7 +27,7 @@ extension Doctor {
         )
     }
 
-    /// Checks that the running server reports: its troubles and its paused lanes. Empty if no
+    /// The findings in the running server's report: its troubles and its paused lanes. Empty if no
     /// server runs.
     func server() async -> [Finding] {
         do {

@@ -58,7 +58,7 @@ extension HeldClock.Mark {
         )
     }
 
-    /// The milliseconds to the year 9999, and as many backwards.
+    /// The milliseconds from 1970 to the end of the year 9999, and as many before 1970.
     private static let plausible: Range<Int64> = -253_402_300_800_000..<253_402_300_800_000
 
     private static func milliseconds(_ seconds: TimeInterval) -> Int64 {

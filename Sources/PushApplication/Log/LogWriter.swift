@@ -16,8 +16,8 @@ package final class LogWriter: Sendable {
         return LogWriter(descriptor: STDERR_FILENO)
     }()
 
-    /// The delay in seconds before the report of dropped lines is retried if no further line is
-    /// logged.
+    /// If no further line is logged, the report of dropped lines is retried after this number of
+    /// seconds.
     private static let retryAfter: TimeInterval = 1
 
     private struct State {

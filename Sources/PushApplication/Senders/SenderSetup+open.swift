@@ -37,7 +37,7 @@ extension SenderSetup {
                 Lane(name, part: service.name),
                 sender: sender,
                 // The number assumes that all push services speak HTTP/2. With HTTP/1.1, some
-                // calls only wait for a free connection.
+                // calls wait for a free connection.
                 concurrency: 16 * webPush.connections,
                 rate: webPush.rate
             )

@@ -25,7 +25,7 @@ struct SeenMessages {
         return (notification, true)
     }
 
-    /// Forgets the messages that were sent first, until the limit is met.
+    /// If there are more than `maximumCount` messages, forgets those that were sent first.
     mutating func shrink() {
         let excess = self.messages.count - Self.maximumCount
         guard excess > 0 else { return }

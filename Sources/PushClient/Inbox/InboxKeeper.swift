@@ -6,7 +6,8 @@ internal import PushAPI
 /// It is an actor, so that the calls of one process change it one after the other. Between calls
 /// the keeper has about seventy bytes for each notification in memory, and no payloads.
 actor InboxKeeper {
-    /// The consumer for which ``Inbox/arrived`` and ``Inbox/deleted`` list the changes.
+    /// The name of the consumer whose changes ``Inbox/arrived`` and ``Inbox/deleted`` list;
+    /// ``InboxChanges`` explains consumers.
     static let syncConsumer = "sealpost.refresh"
 
     nonisolated let account: Account

@@ -28,7 +28,7 @@ public import PushAPI
 /// }
 /// ```
 public final class NotificationServiceHelper: Sendable {
-    /// A closure that writes the text of a notification into the content, which is that of the
+    /// A closure that writes the text of a notification into the content, which is at first the
     /// placeholder.
     ///
     /// The closure may wait, for example for the download of an image. If the closure takes longer

@@ -36,8 +36,8 @@ final class Account: Sendable {
     }
 
     static let attempts = 500
-    /// The number of latest commits whose indexes stay stored. A reader may have found a number
-    /// just before the next commit.
+    /// The number of latest commits whose indexes stay stored. A reader may have found the latest
+    /// number just before the next commit.
     static let storedIndexes: Int64 = 4
 
     let name: String

@@ -9,7 +9,7 @@ struct EarlierValues {
     let registration: StoredRegistration?
 }
 
-/// The cached inbox, which those versions stored as one value.
+/// The cached inbox, which versions up to 0.1.0 stored as one value.
 struct EarlierInbox: Codable {
     struct Entry: Codable {
         let body: Data

@@ -1,8 +1,8 @@
 internal import Foundation
 internal import PushCore
 
-/// Decides by the answers of the operator's receiver so far when the server may send it events.
-/// This type makes no calls itself.
+/// Decides when the server may send events to the operator's receiver, by the receiver's answers
+/// so far. This type makes no calls itself.
 ///
 /// Messages are sent one after the other, so each failure begins or prolongs a pause.
 struct EventReceiverHealth {

@@ -19,7 +19,7 @@ package struct UserImport: Sendable {
     private let parameters: PasswordParameters
     private let takesHashes: Bool
     private let isDry: Bool
-    /// Who imports the users, for the audit; `nil` for the operator at the command line.
+    /// The actor who imports the users, for the audit; `nil` for the operator at the command line.
     private let actor: AuditRecord.Actor?
     private let now: @Sendable () -> Date
     /// The names of the users on earlier lines.

@@ -93,9 +93,8 @@ struct OriginPolicy: Sendable {
         head[.origin].map { self.readable[$0] != nil } ?? false
     }
 
-    /// Whether an origin is the server's own, as the client sees the server: with the received
-    /// `Host`, and with the scheme, if the scheme is known. `checkHost` has compared `Host` with
-    /// the server's names.
+    /// Whether an origin is the server's own: it has the received `Host` and, if the request's
+    /// scheme is known, this scheme. `checkHost` has compared `Host` with the server's names.
     private static func isOwn(_ text: String, _ request: Request) -> Bool {
         guard
             let origin = WebOrigin(text), let scheme = HTTPScheme(origin.scheme),

@@ -1,8 +1,8 @@
 package import Foundation
 package import PushCore
 
-/// The parts of the daemon that the server does not own, but shows to operators or controls for
-/// them.
+/// The parts of the daemon outside of `PushServer` that the server shows to operators, or controls
+/// for them.
 package struct Daemon: Sendable {
     /// The program's version.
     package let version: String

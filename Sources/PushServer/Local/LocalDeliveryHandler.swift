@@ -8,7 +8,7 @@ internal import SocketHTTP
 /// Shows the counts of a notification's pushes by state.
 struct LocalDeliveryHandler: Handler {
     let reports: ReportReader
-    /// The maximum number of pushes that one step counts.
+    /// The maximum number of pushes that one step, a single read of the store, counts.
     private let limit: Int
     /// The cached counts of notifications whose devices the server was still finding. They are
     /// kept apart from `settled`: after the last device was found, such a count could report a

@@ -19,8 +19,8 @@ struct BatchPoster: Sendable {
     let failures: FailureReport
     let reports: ReportReader
 
-    /// The parts of the batch's request for the worker, which processes the batch apart from the
-    /// event loop.
+    /// The parts of the request that the worker needs; the worker processes the batch apart from
+    /// the event loop.
     struct Origin: Sendable {
         let user: User
         let quota: CallerQuota?
@@ -110,8 +110,9 @@ struct BatchPoster: Sendable {
     ) -> Portion {
         var portion = Portion(end: start)
         var bytes = 0
-        // The ids that this portion has used. Among hundreds of ids of one moment, two are often
-        // equal; an element with an id that is used already would have to wait for another commit.
+        // The ids that this portion has used. All its ids are drawn from a small range, so that
+        // two of hundreds are often equal. An element with a used id would have to wait for
+        // another commit.
         var ids: Set<NotificationID> = []
         let end = start == 0 ? Self.firstChunk : start + Self.chunk
         for number in start..<min(end, elements.count) where bytes < Self.chunkBytes {

@@ -29,8 +29,8 @@ struct DeletionHandler: Handler {
     /// the notification.
     enum Deletion: Hashable {
         case recallAsSender
-        /// Cancels only the pushes that are not sent yet. Every sender of a notification may
-        /// cancel these pushes.
+        /// Recalls the notification only as long as it is scheduled. A sender of any role may do
+        /// that.
         case cancelAsSender
         case dismiss
         case recallAsAdministrator

@@ -174,8 +174,7 @@ struct ListHandler: Handler {
         }
     }
 
-    /// Throws an `invalid-cursor` problem if the cursor was not issued for this user's list of
-    /// these notifications.
+    /// Throws an `invalid-cursor` problem if the cursor was not issued for `list`.
     private func change(
         at cursor: String,
         of list: CursorMaker.List,

@@ -23,7 +23,7 @@ struct NotificationListView {
     static let longBody = 1024
 
     /// The whole answer. `payloads` has the JSON text of the payload of each entry that shows its
-    /// payload. The texts are sent as they are stored.
+    /// payload. The texts are sent unchanged.
     ///
     /// `padding` returns the number of meaningless bytes for a compressed body. Because of these
     /// bytes, the length of the body does not reveal how much of one text occurs in another text

@@ -91,7 +91,7 @@ struct NotificationOrder {
         }
     }
 
-    /// The payload as JSON text. Throws a problem if the user may not send to these recipients, or
+    /// The payload as JSON text. Throws a problem if the user may not send to the recipients, or
     /// the payload is too large.
     func payload(from user: User, _ settings: ServerSettings) throws(Problem) -> [UInt8] {
         guard user.role.includes(.publisher) || self.isOnly(for: user.name) else {

@@ -10,7 +10,7 @@ struct NotificationPoster: Sendable {
     let ids: NotificationIDs
     /// The limits of what a user may store, by the user's role.
     let bounds: [Role: StorageBounds]
-    /// Wakes the delivery.
+    /// Wakes the service that sends pushes.
     let workIsWaiting: @Sendable () -> Void
     /// Informs the delivery of the time at which the next scheduled notification is due.
     let schedule: ReleaseSchedule

@@ -60,11 +60,11 @@ struct Diagnosis: Sendable {
     let pauses: [Lane: Pause?]
     /// The names of the platforms that have a sender.
     let platforms: Set<String>
-    /// The hosts of the platforms whose pushes all go to one URL that the operator has configured,
-    /// by the platform's name.
+    /// By a platform's name: the host of the one URL that gets all its pushes. Other platforms
+    /// have no entry.
     let receivers: [String: String]
-    /// Whether the caller sees only some apps: a text for this caller must be true whatever the
-    /// other apps have.
+    /// Whether the caller sees only some apps. A text for this caller must be true, whatever users
+    /// and notifications the other apps have.
     var isLimited = false
     /// Whether the explained user gets end-to-end payloads only.
     var requiresEncryption = false

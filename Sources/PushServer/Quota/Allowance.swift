@@ -16,8 +16,8 @@ final class Allowance: Sendable {
             let taken = used + policy.interval
             guard taken <= policy.tolerance else {
                 if now + used != seen {
-                    // Stores the value that `used` has limited: otherwise the wait that the answer
-                    // names might never end, for example after the clock was set back.
+                    // Stores `used`, which is limited. With the old value, the wait that the
+                    // answer names might never end, for example after the clock was set back.
                     let (isDone, current) = self.exchange(seen, for: now + used)
                     seen = current
                     if !isDone { continue }

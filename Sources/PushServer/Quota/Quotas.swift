@@ -16,7 +16,7 @@ struct CallerQuota: Sendable {
         self.source.policy.map { self.allowance.take($0, now: now) }
     }
 
-    /// Charges more requests for one request that was admitted.
+    /// Charges one admitted request as several more, for example for a long list.
     func charge(_ requests: Int, now: Date) {
         guard requests > 0, let policy = self.source.policy else { return }
         self.allowance.charge(requests, policy, now: now)

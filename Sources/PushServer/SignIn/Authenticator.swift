@@ -39,7 +39,8 @@ package final class Authenticator: Sendable {
     /// takes.
     let nameCode: KeyedHash
 
-    /// Creates an authenticator. The quotas and the limiter of sign-ins are divided by `servers`.
+    /// Creates an authenticator. `servers` is the number of servers that share the quotas and the
+    /// limits of sign-ins.
     package init(
         store: any AccountStore & TokenStore & KeyStore,
         parameters: PasswordParameters,
@@ -253,7 +254,8 @@ package final class Authenticator: Sendable {
         )
     }
 
-    /// The moment at which a caller was read from the database, or a moment shortly before.
+    /// The cache's number of evictions and the lease's term, when a caller was read from the
+    /// database, or shortly before.
     struct Moment {
         let epoch: Int
         let term: CredentialLease.Term?

@@ -84,8 +84,8 @@ extension FailureCount.Rule {
     /// to the account before. As long as there are no more than `free` such attempts, the right
     /// password is still accepted.
     static let refused = Self(free: 100, waits: 900...900, forgiveness: 864)
-    /// The rule for one address. Its failures are the accounts on which it has failed and to which
-    /// it has never signed in.
+    /// The rule for one address. Each account that the address has tried without success, and has
+    /// never signed in to, counts as one failure.
     static let address = Self(free: 20, waits: 1...900, forgiveness: 300)
     /// The rule for all addresses of a site (/56) together, as `address` is for one address.
     static let site = Self(free: 60, waits: 1...900, forgiveness: 100)
@@ -93,7 +93,7 @@ extension FailureCount.Rule {
     /// address. Thousands of a carrier's phones may share a /48: more phones than may wait for a
     /// hash at the same time.
     static let organisation = Self(free: 300, waits: 1...900, forgiveness: 20)
-    /// The rule for invalid credentials from an address that name no account: unknown tokens,
+    /// The rule for one address's invalid credentials that name no account: unknown tokens,
     /// certificates of unknown users. Such credentials cannot be guessed, and the credentials of a
     /// whole office may expire on the same day, so many failures are free.
     static let credentials = Self(free: 50, waits: 1...60, forgiveness: 10)
