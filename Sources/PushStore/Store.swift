@@ -18,8 +18,8 @@ package protocol Store: AccountStore, TokenStore, DeviceStore, NotificationStore
     /// no other server shares it.
     var limits: (any LimitStore)? { get }
 
-    /// Makes a reader for one event loop or another executor. All functions of the reader must be
-    /// called there.
+    /// Makes a reader for one event loop or another executor, on which all functions of the reader
+    /// must be called.
     func makeReader() throws(StoreError) -> any StoreReader
 
     /// The stored bytes, and a descriptive name for each part. The parts are the files on this
@@ -198,8 +198,8 @@ package protocol StorePlace: Sendable, CustomStringConvertible {
     /// opened, or if it cannot be read as a store.
     func inspect() throws(StoreError) -> StoreInspection
 
-    /// The place and the time of the last write, by the clock of the machine that wrote; `nil` if
-    /// nothing was ever written.
+    /// When the store was last written, by the clock of the machine that wrote, and the place
+    /// where this time is recorded. `nil` if nothing was ever written.
     var lastWrite: (place: String, at: Date)? { get }
 
     /// The number of free bytes, and the place of the disk; `nil` if the disk is on another

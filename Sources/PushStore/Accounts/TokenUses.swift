@@ -8,8 +8,8 @@ internal import Synchronization
 /// A lock protects the times, since every event loop adds some. Each token is added only once in
 /// some minutes.
 package final class TokenUses: Sendable {
-    /// The maximum number of tokens whose use waits to be stored. Beyond it, the use of a further
-    /// token is not recorded, but perhaps its next use some minutes later.
+    /// The maximum number of tokens whose use waits to be stored. A use of a further token is not
+    /// recorded. Its next use, some minutes later, may be recorded again.
     private static let limit = 100_000
 
     package typealias Use = (token: TokenPrefix, at: Date)

@@ -83,7 +83,7 @@ package struct DueDelivery: Sendable {
         return .send(push)
     }
 
-    /// The lease of the push as it is sent now.
+    /// The leased delivery for a push that is sent now.
     package func leased(_ push: Push, isAddressKnown: Bool, isPaced: Bool = false) -> LeasedDelivery {
         LeasedDelivery(
             device: self.key.device,

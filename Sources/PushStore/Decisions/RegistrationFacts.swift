@@ -16,11 +16,11 @@ package enum RegistrationQuestion: Sendable, Hashable {
     case isHeld(HandleSearch)
     /// The devices or claims that have this handle.
     case holders(HandleSearch)
-    /// The claim to a handle with this number, if the claim belongs to the device.
+    /// The claim with this number (a claim to a handle), if it belongs to the device.
     case claim(Int64, device: Int64)
     case confirmation(claimKey: Data)
-    /// Of the confirmation codes that were pushed for the user after `since`, the time of the
-    /// newest one, after the `skipping` most recent codes are left out.
+    /// The time of the push of an earlier confirmation code: of the codes pushed for the user
+    /// after `since`, the newest one behind the `skipping` most recent codes.
     case pushAtLimit(since: Date, skipping: Int)
     /// The number of devices that the user has registered; counting stops at `limit`.
     case deviceCount(butFor: Int64?, limit: Int)

@@ -82,8 +82,9 @@ package protocol DeviceStore: Sendable {
     /// devices.
     func deviceKeys(of audience: HashedAudience, atMost limit: Int) async throws -> [DeviceKeyEntry]?
 
-    /// Deletes expired claims to handles, and expired confirmations of codes: at most `limit` of
-    /// each kind. Returns the larger of the two numbers of deleted rows.
+    /// Deletes expired claims to handles, and expired rows of `confirmation`, which represent the
+    /// pushed codes: at most `limit` of each kind. Returns the larger of the two numbers of
+    /// deleted rows.
     func deleteExpiredClaims(now: Date, limit: Int) async throws -> Int
 
     /// Deletes the user's registration with this id; `false` if there is no such registration.
@@ -133,9 +134,9 @@ package protocol DeviceStore: Sendable {
     /// pushes.
     ///
     /// `last` is the last notification that the devices have seen. Pushes that a stream accepted
-    /// at the same time or later may have been lost in transit. Such pushes become due, too,
-    /// unless their notifications have been fetched. Each of these pushes counts as enqueued
-    /// again.
+    /// at the same time as the push of `last`, or later, may have been lost in transit. They
+    /// become due again, unless their notifications have been fetched. Each of them counts as
+    /// enqueued again.
     func makeDue(
         for devices: [RegistrationID],
         ofUser user: Int64,

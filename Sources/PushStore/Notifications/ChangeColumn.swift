@@ -23,7 +23,7 @@ package enum ChangeColumn: Int32, SelectedColumn {
 }
 
 extension NotificationPage.Entry {
-    /// Reads a recipient's row. Throws `StoreError.damaged` if the row's code shows that the store
+    /// Reads a recipient's row. Throws `StoreError.damaged` if the row's MAC shows that the store
     /// has not written this row.
     fileprivate init<Row: StoredRow & ~Copyable>(
         _ row: borrowing Row,

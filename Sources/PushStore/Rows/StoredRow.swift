@@ -15,7 +15,8 @@ extension SelectedColumn {
     /// The case's name as columns are named, such as `created_at`.
     package var columnName: String {
         let name = "\(self)"
-        // The letter before belongs to the case: `userID` is `user_id`.
+        // An underscore is only inserted between a lowercase and an uppercase letter: `userID`
+        // becomes `user_id`.
         return zip(" \(name)", name).reduce(into: "") { column, letters in
             if letters.1.isUppercase, letters.0.isLowercase { column += "_" }
             column += letters.1.lowercased()
