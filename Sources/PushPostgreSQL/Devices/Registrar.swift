@@ -16,8 +16,8 @@ struct Registrar {
     var sealing: Sealing { self.decision.sealing }
     var user: Int64 { self.decision.user.id }
 
-    /// Another transaction has registered the handle since this transaction searched for devices
-    /// that have the handle.
+    /// The error for a handle that another transaction has registered since this transaction
+    /// searched for devices with this handle.
     struct HandleTaken: Error {}
 
     /// Reads the facts that the decision asks for, one after the other, until it returns a plan;

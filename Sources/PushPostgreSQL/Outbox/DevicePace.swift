@@ -79,7 +79,7 @@ struct DevicePace {
     }
 
     /// Locks the devices, but skips those that another transaction has locked. A transaction that
-    /// leases pushes has already locked them, and must not wait.
+    /// leases pushes has already locked the pushes, and must not wait for the devices.
     static let lock = """
         select number from device where number = any($1::int8[]) order by number for no key update skip locked
         """

@@ -154,8 +154,8 @@ extension LeasedDelivery {
 
 /// The statements that find and lock the due pushes of a lane.
 struct LeaseStatements {
-    /// Selects pushes of the lane `$1` and the queue `$2` that became due between the time `$4` (a
-    /// mark of `SearchMarks`) and the time `$3`; at most `$5` pushes.
+    /// Selects pushes of the lane `$1` and the queue `$2` that became due between the time `$4`,
+    /// where this search starts (see `SearchMarks`), and the time `$3`; at most `$5` pushes.
     let above: String
     /// Selects pushes of the lane and the queue that became due before the time `$4`.
     let below: String

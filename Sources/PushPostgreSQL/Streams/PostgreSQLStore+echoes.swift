@@ -37,7 +37,7 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Sends once the events that are to be repeated now.
+    /// Searches once for events to repeat, and sends them.
     package func echoStreams() async throws {
         for echo in try await self.findEchoes() { await self.send(echo) }
     }

@@ -28,8 +28,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Makes pushes due: those to the devices of one user whose numbers the closure `devices`
-    /// returns.
+    /// Makes the pushes to some devices of one user due. The closure `devices` returns the numbers
+    /// of these devices.
     private func makeDue(
         ofUser user: Int64,
         after last: NotificationID?,
