@@ -14,8 +14,8 @@ package protocol Store: AccountStore, TokenStore, DeviceStore, NotificationStore
     /// Whether other servers may also change the stored data, at any time.
     var isShared: Bool { get }
 
-    /// Exchanges delays and pauses of lanes with the other servers that share the store; `nil` if
-    /// no other server shares it.
+    /// Exchanges delays and pauses of lanes (providers' queues) with the other servers that share
+    /// the store; `nil` if no other server shares it.
     var limits: (any LimitStore)? { get }
 
     /// Makes a reader for one event loop or another executor, on which all functions of the reader
@@ -107,8 +107,8 @@ package struct StoreOptions: Sendable {
     /// A request's write that has waited longer than this is refused, because the deadline of the
     /// request's handler is near.
     package var writeTimeout = Duration.seconds(20)
-    /// The lanes of event streams. A device in such a lane can be reached only while it has a
-    /// stream open; otherwise its pushes wait for `streamOpened`.
+    /// The lanes (queues of pushes) of event streams. A device in such a lane can be reached only
+    /// while it has a stream open; otherwise its pushes wait for `streamOpened`.
     package var streamLanes: Set<String> = []
     /// The event streams that are open at this server.
     package var streams = StreamHub()
@@ -129,8 +129,8 @@ package struct StoreOptions: Sendable {
     /// Whether a store that several servers share still lists this server after its end. `true`
     /// for servers, `false` for commands.
     package var isListedAfterEnd = true
-    /// The lanes whose pushes another server may have to send. A store that several servers share
-    /// announces new pushes in these lanes to the other servers.
+    /// The lanes (queues of pushes) whose pushes another server may have to send. A store that
+    /// several servers share announces new pushes in these lanes to the other servers.
     package var announcedLanes: Set<String> = []
     /// Called on any thread when another server has announced pushes in one of `announcedLanes`.
     /// An announcement may be lost.
@@ -238,7 +238,8 @@ package struct StoreInspection: Sendable, Hashable {
     /// The reason why no server opens this store: it was moved, or a move into it has not
     /// finished. Otherwise `nil`.
     package let move: String?
-    /// The tallies of all lanes that have ever had a push; empty if the store is damaged.
+    /// For each lane (a provider's queue), the numbers of its pushes by outcome; empty if the
+    /// store is damaged.
     package let tallies: [String: Tally]
 
     package init(

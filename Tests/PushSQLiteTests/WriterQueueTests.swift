@@ -9,8 +9,8 @@ import Testing
         WriterQueue(limit: limit, byteLimit: bytes, batch: batch)
     }
 
-    /// Takes turns from the queue until it is empty, while `receipts` turns of receipts also wait.
-    /// Returns, for each turn, the text of its jobs.
+    /// Asks the queue what to do next until nothing is left; receipts wait for the first
+    /// `receipts` times that they get a turn. Returns the jobs of each turn.
     private func drain(_ queue: inout WriterQueue<String>, receipts: Int = 0, after wait: Duration = .zero) -> [String]
     {
         var turns: [String] = []

@@ -148,8 +148,8 @@ extension PostGroup {
         """
 
     /// Finds the devices with each tag of the posts, up to a limit. The caller must have locked
-    /// the counters of the users whom the posts name. So no device of these users opens its first
-    /// event stream or loses its last one meanwhile.
+    /// the counters of changes of the users whom the posts name. So no device of these users opens
+    /// its first event stream or loses its last one meanwhile.
     static func findDevices(of posts: [NewNotification], _ streamLanes: Set<String>) throws -> Statement {
         let tags = Set(posts.flatMap(\.audience.deviceTags))
         return try Statement(Self.taggedDevices, Array(tags), AudienceWalk.page + 1, streamLanes.sorted())

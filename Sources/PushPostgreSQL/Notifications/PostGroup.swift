@@ -84,7 +84,8 @@ struct PostGroup {
         self.devices = try answers.next().map(Self.devices) ?? [:]
         if run == .first { return }
         // This statement also waits for the end of the transaction of an earlier run. It must come
-        // after the locks on the counters: a first run locks the counters before the usage.
+        // after the locks on the users' counters of changes: a first run locks these counters
+        // before the usage.
         self.facts.usage = try Self.usage(try await tx.query(all: [Self.adding(senders.map { ($0, Usage()) })])[0])
     }
 

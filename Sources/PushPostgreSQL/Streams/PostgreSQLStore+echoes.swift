@@ -43,7 +43,7 @@ extension PostgreSQLStore {
     }
 
     /// Sets `is_shared` in the rows of streams whose devices have streams at several servers. The
-    /// caller must have locked the counters of the devices' users.
+    /// caller must have locked the counters of changes of the devices' users.
     static func markShared(_ tx: WriteTransaction, ofDevices devices: [Int64]) async throws {
         if !devices.isEmpty { _ = try await tx.query(Self.markStreamsShared, devices) }
     }

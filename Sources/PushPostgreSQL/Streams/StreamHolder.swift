@@ -25,7 +25,8 @@ enum StreamHolder {
         """
     }
 
-    /// Locks the counters of users in ascending order, until the transaction ends.
+    /// Locks the users' counters of changes, in ascending order of the ids, until the transaction
+    /// ends.
     static func lockCounters(_ tx: WriteTransaction, of users: some Sequence<Int64>) async throws {
         let users = Set(users).sorted()
         if users.isEmpty { return }

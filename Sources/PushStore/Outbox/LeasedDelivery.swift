@@ -10,7 +10,7 @@ package struct LeasedDelivery: Sendable, Hashable {
     package var push: Push
     package let state: DeliveryState
     /// Whether a provider has ever accepted a push to this address. The store reads this only for
-    /// probes; for other pushes, the property is `false`.
+    /// probes (pushes that test a provider); for other pushes, the property is `false`.
     package let isAddressKnown: Bool
     /// Whether the next push to the device must wait for the minimum interval between two pushes.
     package let isPaced: Bool

@@ -81,7 +81,8 @@ package protocol OutboxReader: Sendable {
     /// The number of scheduled notifications, and the time at which the first is due.
     func schedule() async throws(StoreError) -> Schedule
 
-    /// The tallies of all lanes that have ever had a push.
+    /// For each lane (a provider's queue) that has ever had a push, the numbers of its pushes by
+    /// outcome.
     func tallies() async throws(StoreError) -> [String: Tally]
 }
 
@@ -104,8 +105,9 @@ package protocol OutboxStore: Sendable {
     /// settled it because it must not be sent.
     func leaseProbe(_ push: DuePush, from lane: Lane, interval: Duration?, now: Date) async throws -> LeasedDelivery?
 
-    /// Reserves the next probe of a paused lane for this server; `false` while another server that
-    /// shares the store has reserved it. The caller may repeat the call.
+    /// Reserves the next probe (a push that tests the provider) of a paused lane for this server;
+    /// `false` while another server that shares the store has reserved it. The caller may repeat
+    /// the call.
     func acquireProbe(of lane: Lane) async throws -> Bool
 
     /// The pushes that were leased when the last process ended become due at once. No other

@@ -1,4 +1,5 @@
-/// The number of pushes that were ever enqueued in a lane, and the number for each outcome.
+/// The number of pushes that were ever enqueued in a lane (a provider's queue), and the number for
+/// each outcome.
 ///
 /// Each push is counted when it ends. So a push that has no outcome is still pending.
 package struct Tally: Sendable, Hashable {
