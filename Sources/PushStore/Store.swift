@@ -18,8 +18,8 @@ package protocol Store: AccountStore, TokenStore, DeviceStore, NotificationStore
     /// the store; `nil` if no other server shares it.
     var limits: (any LimitStore)? { get }
 
-    /// Makes a reader for one event loop or another executor, on which all functions of the reader
-    /// must be called.
+    /// Makes a reader for one event loop or another executor. All functions of the reader must be
+    /// called on this loop or executor.
     func makeReader() throws(StoreError) -> any StoreReader
 
     /// The stored bytes, and a descriptive name for each part. The parts are the files on this

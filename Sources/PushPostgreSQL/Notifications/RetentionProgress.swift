@@ -16,7 +16,7 @@ final class RetentionProgress: Sendable {
         case recipients = "recipient"
     }
 
-    /// Some notifications of which only those rows remain whose second number is higher than
+    /// Some notifications. Of each, only the rows remain whose second number is higher than
     /// `after`.
     typealias Part = (ids: [Int64], after: Int64)
 

@@ -19,8 +19,8 @@ package protocol DayChainKeeper: Sendable {
 
 /// The state of the day keys in a store.
 package struct DayKeyReport: Sendable {
-    /// What a server has last reported about its chain of day keys. `place` identifies the chain.
-    /// The keys of the days before `day` are destroyed.
+    /// A server's last report about its chain of day keys. `place` identifies the chain. The keys
+    /// of the days before `day` are destroyed.
     package struct Holder: Sendable, Hashable {
         package let place: String
         /// The first day whose key the server had at its last report.
