@@ -9,7 +9,8 @@ internal import PushStore
 struct Registrar {
     let tx: WriteTransaction
     let decision: RegistrationDecision
-    /// The maximum number of pushes that this transaction moves to the device's new lane.
+    /// The maximum number of pushes that this transaction moves to the device's new lane (a
+    /// provider's queue).
     let page: Int
 
     var now: Date { self.decision.now }

@@ -89,8 +89,8 @@ struct PostGroup {
         self.facts.usage = try Self.usage(try await tx.query(all: [Self.adding(senders.map { ($0, Usage()) })])[0])
     }
 
-    /// Stores the posts, and returns an end for each member. Returns `nil` if an earlier run has
-    /// already been committed.
+    /// Stores the posts, and returns the outcome for each member. Returns `nil` if an earlier run
+    /// has already been committed.
     mutating func store() async throws -> [PostEnd]? {
         if self.run == .afterLoss, try await self.isAnyStored() {
             // This transaction has also written the senders' usage. PostgreSQL replicates commits
@@ -122,9 +122,9 @@ struct PostGroup {
 
     // MARK: - Private
 
-    /// The devices of a direct post. `nil` for another post. Also `nil` for a direct post that
-    /// turns out to be unsuitable: it has too many devices, or devices of users whom it does not
-    /// name.
+    /// The devices of a direct post (one that goes only to users whom it names). `nil` for another
+    /// post. Also `nil` for a direct post that turns out to be unsuitable: it has too many
+    /// devices, or devices of users whom it does not name.
     private func devices(of post: NewNotification, _ member: PostMember) -> [GroupDevice]? {
         guard !self.isAlone || member.isDirect(post) else { return nil }
         let found = post.audience.deviceTags.flatMap { self.devices[$0] ?? [] }

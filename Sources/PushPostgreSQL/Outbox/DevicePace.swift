@@ -5,7 +5,7 @@ internal import PushStore
 
 /// Keeps the minimum interval between two pushes to a device, for the pushes of one transaction.
 struct DevicePace {
-    /// The facts about one push that the database has. They do not include the other pushes of
+    /// The facts about one push, read from the database. They do not consider the other pushes of
     /// this transaction.
     private struct Facts {
         /// The time when a provider last accepted a push to the device's present address.

@@ -162,8 +162,8 @@ struct LeaseStatements {
     /// Selects the push of the notification `$1` to the device `$2`, if it is in the lane `$3` and
     /// due at the time `$4`.
     let one: String
-    /// Whether only pushes are selected whose device has its event stream at one server. The last
-    /// parameter is the number of this server.
+    /// Whether only pushes are selected whose device has its event stream at a certain server. The
+    /// last parameter is that server's number.
     let areOfHolder: Bool
 
     static let all = LeaseStatements(areOfHolder: false)

@@ -20,8 +20,8 @@ extension PostgreSQLStore {
                 while !Task.isCancelled {
                     await self.echoes.signal.wait(atMost: Self.interval)
                     do {
-                        // Each event is sent in its own task, since it waits until its client has
-                        // read it, up to a limit.
+                        // Each event is sent in its own task, since the task waits until the
+                        // client has read the event, up to a limit.
                         for echo in try await self.findEchoes() { group.addTask { await self.send(echo) } }
                     } catch {
                         // This failure is not logged here: while the database fails, requests that

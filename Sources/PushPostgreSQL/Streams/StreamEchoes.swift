@@ -3,7 +3,7 @@ internal import PushStore
 internal import Synchronization
 
 /// The pushes that this server's event streams have received, as far as their devices also have a
-/// stream at another server. The server that gets the push first sends it, and the other server
+/// stream at another server. One server leases the push and sends it; the other server then
 /// repeats it. Any thread may use this object.
 final class StreamEchoes: Sendable {
     private struct State {

@@ -68,7 +68,7 @@ extension PostgreSQLStore {
                 loan.forgetHead()
                 runs += 1
             } catch let error as DatabaseError {
-                // Whether the audit's hash chain has a new end is now unknown.
+                // It is now unknown whether the audit's hash chain has a new end.
                 if case .unknownOutcome = error { loan.forgetHead() }
                 let failure = StoreError(error)
                 if case .full = failure { self.condition.shared.record(isFull: true) }

@@ -90,7 +90,7 @@ final class SearchMarks: Sendable {
     /// Ends a search for pushes to lease.
     ///
     /// - Parameters:
-    ///   - first: The time of the oldest push if the lease was full, `nil` otherwise.
+    ///   - first: The time of the oldest push if as many were found as requested, otherwise `nil`.
     ///   - continuedBelow: Whether the search continued below its start.
     ///   - date: The time of the lease, in milliseconds.
     func endLease(

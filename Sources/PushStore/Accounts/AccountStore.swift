@@ -18,8 +18,8 @@ package protocol AccountReader: Sendable {
     /// number selects the same user until that user is changed or deleted.
     ///
     /// A sign-in with an unknown name takes as long as the check of this hash. Among the selected
-    /// hashes, each cost is as frequent as among all users. If a user is added, some numbers
-    /// select this user; all others select the same user as before.
+    /// hashes, each work factor is as frequent as among all users. If a user is added, some
+    /// numbers select this user; all others select the same user as before.
     func password(chosenBy number: UInt64) async throws(StoreError) -> PasswordHash?
 
     /// Whether any user exists, including users whose rows cannot be read.
@@ -84,8 +84,8 @@ package protocol AccountStore: Sendable {
     /// Replaces the tags that were given to a user. Returns `false` if there is no such user, or
     /// if `rights` is not `nil` and the user now has other rights.
     ///
-    /// A tag counts for notifications that are stored afterwards. The record's detail gets a text
-    /// about the added and removed tags.
+    /// A tag counts for notifications that are stored afterwards. The store adds the names of the
+    /// added and removed tags to `record`.
     func setTags(
         _ tags: Set<Tag>,
         ofUser name: Username,

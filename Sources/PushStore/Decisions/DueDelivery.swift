@@ -163,7 +163,7 @@ package struct DueNotification: Sendable {
     package let priority: String
     package let collapseID: String?
     /// The text that its pushes show; `nil`: they show the fixed text that is configured for the
-    /// lane's sender.
+    /// provider.
     package let alert: Result<PushAlert, VaultError>?
 
     package init(

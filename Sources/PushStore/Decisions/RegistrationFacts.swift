@@ -9,7 +9,7 @@ package enum RegistrationQuestion: Sendable, Hashable {
     case isSignedIn(TokenPrefix)
     /// The device with this id, if the id was issued to the user and belongs to no claim to a
     /// handle. If `holders` is not `nil`, the decision will also ask for the rows that this search
-    /// finds; the store may read all at once.
+    /// finds; the store may read them at the same time.
     case device(RegistrationID, holders: HandleSearch?)
     /// Whether the user has a device with this handle. The store must read no row of another user:
     /// otherwise the duration could reveal whether such a row exists.

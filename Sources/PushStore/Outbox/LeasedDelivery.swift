@@ -1,8 +1,8 @@
 internal import Foundation
 package import PushCore
 
-/// A push that this server has leased. No other server sends it before it is settled, or before
-/// this server ends.
+/// A push that this server has leased. Until the push is settled or this server has ended, no
+/// other server sends it.
 package struct LeasedDelivery: Sendable, Hashable {
     /// The number by which the outbox identifies the device; not the registration id.
     package let device: Int64

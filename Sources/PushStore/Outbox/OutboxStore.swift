@@ -88,8 +88,8 @@ package protocol OutboxReader: Sendable {
 
 /// Leases pushes, and stores the results of attempts to send them.
 package protocol OutboxStore: Sendable {
-    /// Whether this server may send leased pushes at this moment. The delivery checks this right
-    /// before each push.
+    /// Whether this server may send leased pushes at this moment. The delivery checks this
+    /// immediately before each push.
     ///
     /// `false` if this server has not renewed its lease in time, so that other servers may take
     /// its pushes over.

@@ -9,7 +9,7 @@ package protocol SelectedColumn: CaseIterable, RawRepresentable<Int32> {
 }
 
 extension SelectedColumn {
-    /// The column whose name is the case's: `created_at` for the case `createdAt`.
+    /// The column with the case's name: `created_at` for the case `createdAt`.
     package var sql: String { self.columnName }
 
     /// The case's name as columns are named, such as `created_at`.
