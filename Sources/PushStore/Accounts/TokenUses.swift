@@ -9,7 +9,7 @@ internal import Synchronization
 /// only once in some minutes.
 package final class TokenUses: Sendable {
     /// The maximum number of tokens whose use waits to be stored. A use of a further token is not
-    /// recorded. Its next use, some minutes later, may be recorded again.
+    /// recorded. That token's next use, some minutes later, may be recorded.
     private static let limit = 100_000
 
     package typealias Use = (token: TokenPrefix, at: Date)

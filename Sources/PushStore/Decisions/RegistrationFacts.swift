@@ -19,8 +19,8 @@ package enum RegistrationQuestion: Sendable, Hashable {
     /// The claim with this number (a claim to a handle), if it belongs to the device.
     case claim(Int64, device: Int64)
     case confirmation(claimKey: Data)
-    /// The time of the push of an earlier confirmation code: of the codes pushed for the user
-    /// after `since`, the newest one behind the `skipping` most recent codes.
+    /// The time when the user's confirmation code number `skipping` + 1 was pushed, counted from
+    /// the newest code. Only codes that were pushed after `since` count.
     case pushAtLimit(since: Date, skipping: Int)
     /// The number of devices that the user has registered; counting stops at `limit`.
     case deviceCount(butFor: Int64?, limit: Int)
