@@ -120,7 +120,7 @@ final class SearchMarks: Sendable {
         }
     }
 
-    /// Ends a search for expired rows, which has found `first`.
+    /// Ends a search for expired rows; `first` is the time of the first row that it has found.
     func end(_ search: Search, first: Int64?, at now: ContinuousClock.Instant) {
         self.change(search) { mark in
             if search.start > .min {

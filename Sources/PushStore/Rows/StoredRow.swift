@@ -12,7 +12,7 @@ extension SelectedColumn {
     /// The column with the case's name: `created_at` for the case `createdAt`.
     package var sql: String { self.columnName }
 
-    /// The case's name as columns are named, such as `created_at`.
+    /// The case's name in the style of column names, such as `created_at`.
     package var columnName: String {
         let name = "\(self)"
         // An underscore is only inserted between a lowercase and an uppercase letter: `userID`
