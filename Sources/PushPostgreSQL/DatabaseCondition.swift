@@ -14,7 +14,7 @@ final class DatabaseCondition: Sendable {
     private let onEvent: @Sendable (StoreEvent) -> Void
     private let state = Mutex(State())
     let shared: StoreCondition
-    /// Transactions that run, or wait for a connection.
+    /// The number of transactions that run, or wait for a connection.
     let waiting = Atomic(0)
 
     init(mark: (any DatabaseMarkKeeper)?, onEvent: @escaping @Sendable (StoreEvent) -> Void) {

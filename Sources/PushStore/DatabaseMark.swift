@@ -25,7 +25,7 @@ package struct DatabaseMark: Sendable, Hashable {
 }
 
 /// Stores the mark (the cluster and its newest timeline) of a server's database outside of the
-/// database. So the server recognises an older database after its next start.
+/// database. So at its next start, the server recognises a database that is older.
 package protocol DatabaseMarkKeeper: Sendable {
     /// The place where the mark is stored, in the form for operators.
     var place: String { get }

@@ -16,7 +16,8 @@ private final class Events: Sendable {
     }
 }
 
-/// Runs `body` with a pool of connections that uses the twins' common address.
+/// Runs `body` with two servers that have a common address, and with a pool of connections to this
+/// address. At first the address leads to the server `name`.
 private func withTwins(
     at name: TwinServers.Name,
     _ options: PoolOptions = .longTimeouts,

@@ -22,8 +22,8 @@ import Testing
     private let alice: User
 
     /// The tests' clock begins ten days ago, because a key is destroyed only when its day has also
-    /// passed by the database's clock. It begins at noon, so that an hour or two do not lead into
-    /// another day.
+    /// passed by the database's clock. It begins at noon, so that the day stays the same when a
+    /// test adds an hour or two.
     init() async throws {
         let folder = try TemporaryFolder()
         self.address = try Self.cluster.newDatabase()

@@ -123,7 +123,8 @@ import Testing
         return payloads
     }
 
-    /// Reads the rows in all other ways. Each read may throw an error, but must not crash.
+    /// Calls the other functions that read the rows. Each call may throw an error, but must not
+    /// crash.
     private static func exercise(_ storage: StoreFixture, _ original: Original) async {
         for (name, user) in original.users {
             if let name = Username(name), let found = try? await storage.reader.user(named: name) {

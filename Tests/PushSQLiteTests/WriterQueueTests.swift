@@ -9,8 +9,8 @@ import Testing
         WriterQueue(limit: limit, byteLimit: bytes, batch: batch)
     }
 
-    /// Takes turns from the queue until it is empty, while `receipts` turns of receipts also wait.
-    /// Returns, for each turn, the text of its jobs.
+    /// Asks the queue what to do next until nothing is left; returns the jobs of each turn.
+    /// Receipts wait as well, enough of them for `receipts` turns.
     private func drain(_ queue: inout WriterQueue<String>, receipts: Int = 0, after wait: Duration = .zero) -> [String]
     {
         var turns: [String] = []

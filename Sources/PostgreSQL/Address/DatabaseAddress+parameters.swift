@@ -31,8 +31,8 @@ struct SessionSettings: Sendable {
         // Each statement uses an index, and has one permanent plan. A plan that is made while
         // tables are small must not scan them whole after they have grown. A plan for each
         // execution would cost more than most statements themselves. With `enable_seqscan=off` the
-        // planner counts a scan that it cannot avoid as very expensive. It would compile such a
-        // scan, or start two processes for it.
+        // planner counts a scan that it cannot avoid as very expensive. Without the last two
+        // settings, it would compile such a scan, or start two processes for it.
         ("enable_seqscan", "off"), ("plan_cache_mode", "force_generic_plan"), ("jit", "off"),
         ("max_parallel_workers_per_gather", "0"),
         // With these keepalives, the server notices that a client's machine has failed, and ends

@@ -1,6 +1,6 @@
 internal import CPostgreSQL
 
-/// The session in the server that a connection got, as its first statement found it.
+/// The session that a connection got in the server, as the connection's first statement found it.
 struct GivenSession {
     /// The reason why the client must not use a session that other clients also use.
     static let sharedReason = """

@@ -67,8 +67,9 @@ extension PostgreSQLStore {
         from old where d.number = old.number returning d.number, old.platform
         """
 
-    /// Deletes the tags of retired devices. Returns the devices' claims to handles, and those of
-    /// the user's oldest retired devices that exceed the maximum; the caller deletes them.
+    /// Deletes the tags of retired devices. Returns the rows that the caller must delete: the
+    /// devices' claims to handles, and the user's oldest retired devices, if there are more than
+    /// the maximum.
     static let endTags = """
         with tags as (delete from device_tag where device = any($1::bigint[])),
         old as (

@@ -5,7 +5,7 @@ internal import PushStore
 
 extension Registrar {
     /// Writes the plan of a registration. Returns the number of pushes that have moved to the
-    /// device's new lane.
+    /// device's new lane (a provider's queue).
     func write(_ plan: RegistrationPlan) async throws -> Int {
         for old in plan.retired {
             try await PostgreSQLStore.retire(

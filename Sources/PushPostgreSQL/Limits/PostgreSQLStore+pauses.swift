@@ -12,8 +12,8 @@ extension PostgreSQLStore {
     /// The time in milliseconds that a server has for a probe before another server may send one.
     /// If the server dies, another server may send one earlier.
     private static let probeTime: Int64 = 60_000
-    /// The maximum number of earlier delays that is read: a higher number would not make a pause
-    /// longer.
+    /// The maximum number of a pause's earlier delays that is read. A higher number would not make
+    /// the pause longer.
     private static let maximumDelays: Int64 = 1000
     /// The tolerated difference in milliseconds between the clocks of servers that compare the end
     /// of a pause.

@@ -84,12 +84,13 @@ struct PostGroup {
         self.devices = try answers.next().map(Self.devices) ?? [:]
         if run == .first { return }
         // This statement also waits for the end of the transaction of an earlier run. It must come
-        // after the locks on the counters: a first run locks the counters before the usage.
+        // after the locks on the users' counters of changes: a first run locks these counters
+        // before the usage.
         self.facts.usage = try Self.usage(try await tx.query(all: [Self.adding(senders.map { ($0, Usage()) })])[0])
     }
 
-    /// Stores the posts, and returns an end for each member. Returns `nil` if an earlier run has
-    /// already been committed.
+    /// Stores the posts, and returns the outcome for each member. Returns `nil` if an earlier run
+    /// has already been committed.
     mutating func store() async throws -> [PostEnd]? {
         if self.run == .afterLoss, try await self.isAnyStored() {
             // This transaction has also written the senders' usage. PostgreSQL replicates commits
@@ -121,9 +122,9 @@ struct PostGroup {
 
     // MARK: - Private
 
-    /// The devices of a direct post. `nil` for another post. Also `nil` for a direct post that
-    /// turns out to be unsuitable: it has too many devices, or devices of users whom it does not
-    /// name.
+    /// The devices of a direct post (one that goes only to users whom it names). `nil` for another
+    /// post. Also `nil` for a direct post that turns out to be unsuitable: it has too many
+    /// devices, or devices of users whom it does not name.
     private func devices(of post: NewNotification, _ member: PostMember) -> [GroupDevice]? {
         guard !self.isAlone || member.isDirect(post) else { return nil }
         let found = post.audience.deviceTags.flatMap { self.devices[$0] ?? [] }

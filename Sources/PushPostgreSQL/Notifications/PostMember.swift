@@ -16,7 +16,7 @@ struct PostMember: GroupMember {
     var byteCount: Int { self.posts.reduce(0) { $0 + $1.sealedPayload.count } }
 
     /// Whether the posts may share a transaction with other callers' posts. Such posts lock
-    /// nothing before their users' counters, which a group locks first.
+    /// nothing before their users' counters of changes, which a group locks first.
     var joinsOthers: Bool { self.batch == nil && self.posts.count == 1 && self.isDirect(self.posts[0]) }
 
     /// Whether a post goes now, and goes to exactly the devices of the users whom it names.

@@ -92,7 +92,8 @@ extension PostgreSQLStore {
         order by 1, 2
         """
 
-    /// Subtracts erased notifications and payloads from the stored amounts of their senders.
+    /// Subtracts erased notifications and payloads from their senders' stored numbers of
+    /// notifications and bytes.
     ///
     /// This must be the transaction's last statement: all posts of a sender wait for its row of
     /// `usage`.

@@ -16,8 +16,8 @@ final class RetentionProgress: Sendable {
         case recipients = "recipient"
     }
 
-    /// Some notifications, and a second number. In each of them, only rows with a higher second
-    /// number remain.
+    /// Some notifications. Of each, only the rows remain whose second number is higher than
+    /// `after`.
     typealias Part = (ids: [Int64], after: Int64)
 
     private struct Key: Hashable {

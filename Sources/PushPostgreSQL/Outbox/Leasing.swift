@@ -154,16 +154,16 @@ extension LeasedDelivery {
 
 /// The statements that find and lock the due pushes of a lane.
 struct LeaseStatements {
-    /// Selects pushes of the lane `$1` and the queue `$2` that became due between the time `$4` (a
-    /// mark of `SearchMarks`) and the time `$3`; at most `$5` pushes.
+    /// Selects pushes of the lane `$1` and the queue `$2` that became due between the time `$4`,
+    /// where this search starts (see `SearchMarks`), and the time `$3`; at most `$5` pushes.
     let above: String
     /// Selects pushes of the lane and the queue that became due before the time `$4`.
     let below: String
     /// Selects the push of the notification `$1` to the device `$2`, if it is in the lane `$3` and
     /// due at the time `$4`.
     let one: String
-    /// Whether only pushes are selected whose device has its event stream at one server. The last
-    /// parameter is the number of this server.
+    /// Whether only pushes are selected whose device has its event stream at a certain server. The
+    /// last parameter is that server's number.
     let areOfHolder: Bool
 
     static let all = LeaseStatements(areOfHolder: false)

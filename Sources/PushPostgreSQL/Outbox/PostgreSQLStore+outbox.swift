@@ -30,8 +30,8 @@ extension PostgreSQLStore {
             }
             var due = try await find(statements.above, limit: request.limit)
             let continuesBelow = search.mayContinueBelow && due.count < request.limit
-            // The search continues with earlier due times, since such pushes may have been
-            // inserted, although this is rare.
+            // The search continues below its start, since pushes with earlier due times may have
+            // been inserted, although this is rare.
             if continuesBelow { due += try await find(statements.below, limit: request.limit - due.count) }
             // Pushes that became due at the same time are in the order of their notifications.
             due.sort { ($0.dueAt, $0.sequence, $0.key.device) < ($1.dueAt, $1.sequence, $1.key.device) }

@@ -12,7 +12,8 @@ internal import Synchronization
 /// server joins again under another number.
 ///
 /// At each renewal, the server reads which credentials have ended at other servers
-/// (`ServerMembership+ends.swift`). It may trust its cache of credentials as long as it may send.
+/// (`ServerMembership+ends.swift`). It may trust its cache of credentials as long as it may send
+/// pushes.
 final class ServerMembership: Sendable {
     /// The interval between renewals, and between checks for expired leases of other servers. It
     /// is short compared with the time after which a dead server's pushes are taken over.

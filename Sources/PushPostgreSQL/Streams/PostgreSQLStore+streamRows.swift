@@ -80,8 +80,9 @@ extension PostgreSQLStore {
     /// Deletes rows, except those of a stream that is now open at this server, and those of other
     /// live servers.
     ///
-    /// A stream is added to the `StreamHub` first. Then it locks its user's counter, and writes
-    /// its row. So under this lock, the hub contains every stream whose row is already written.
+    /// A stream is added to the `StreamHub` first. Then its transaction locks the user's counter
+    /// of changes, and writes the stream's row. So under this lock, the hub contains every stream
+    /// whose row is already written.
     private func remove(_ rows: [StreamRow]) async throws {
         if rows.isEmpty { return }
         try await self.write { tx in

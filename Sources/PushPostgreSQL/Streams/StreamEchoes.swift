@@ -3,7 +3,7 @@ internal import PushStore
 internal import Synchronization
 
 /// The pushes that this server's event streams have received, as far as their devices also have a
-/// stream at another server. The server that gets the push first sends it, and the other server
+/// stream at another server. One server leases the push and sends it; the other server then
 /// repeats it. Any thread may use this object.
 final class StreamEchoes: Sendable {
     private struct State {
@@ -17,8 +17,8 @@ final class StreamEchoes: Sendable {
     /// Each search begins this number of milliseconds before the last search. Clocks differ, and a
     /// push that was settled earlier may be committed later.
     static let overlap: Int64 = 10_000
-    /// The maximum number of entries. Beyond it all are dropped, and a push may then be sent
-    /// twice.
+    /// The maximum number of entries. Beyond it, all entries are dropped, and a push may then be
+    /// sent twice.
     private static let limit = 100_000
 
     private let state = Mutex(State())

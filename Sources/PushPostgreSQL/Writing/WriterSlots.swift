@@ -10,7 +10,7 @@ struct AuditHead: Sendable, Hashable {
 }
 
 /// A number for one transaction at a time. It selects the rows of the tally that the transaction
-/// changes, and the audit's hash chain that gets its records.
+/// changes, and the hash chain of the audit that gets the transaction's records.
 final class WriterSlot: Sendable {
     /// A few different numbers suffice: two servers that use the same rows of the tally only wait
     /// for each other.

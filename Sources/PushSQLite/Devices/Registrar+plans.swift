@@ -5,7 +5,7 @@ internal import SQLite
 
 extension Registrar {
     /// Writes the plan of a registration. Returns the number of pushes that have moved to the
-    /// device's new lane.
+    /// device's new lane (a provider's queue).
     func write(_ plan: RegistrationPlan, _ db: Database) throws -> Int {
         for old in plan.retired {
             try SQLiteStore.retire(db, device: old.device, reason: old.reason, moved: old.platform, now: self.now)

@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// The number of pages in the write-ahead log, which SQLite reports after each commit.
 ///
-/// SQLite's number of changed rows could not replace it, since that has only 32 bits.
+/// SQLite's counter of changed rows is not used instead, since it has only 32 bits.
 final class LogLength: Sendable {
     private let count = Atomic(0)
     private let commitCount = Atomic(0)

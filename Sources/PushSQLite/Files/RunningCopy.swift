@@ -12,8 +12,8 @@ package final class RunningCopy: Sendable {
 
     package init() {}
 
-    /// The number of bytes that the connection has read; if no connection is working, that the
-    /// last one has read.
+    /// The number of bytes that the connection has read. If no connection is working, the number
+    /// that the last connection has read.
     package var bytesRead: Int { self.pagesRead.load(ordering: .relaxed) * Writer.pageSize }
 
     /// Ends the copy soon: it throws an error, and leaves no file behind.

@@ -76,9 +76,9 @@ struct PushInsertion {
         case awayUntilExpiry
         /// The device cannot be reached, and the push waits without a due time until it connects.
         ///
-        /// When a device connects, it finds such pushes through those recipient rows of its user
-        /// that are newer than its last connection. So a push can wait in this way only if this
-        /// transaction has inserted the row of its recipient.
+        /// When a device connects, the store finds such pushes through recipient rows: those of
+        /// the device's user that are newer than the device's last connection. So a push can wait
+        /// in this way only if this transaction has inserted the row of its recipient.
         case parked
     }
 

@@ -18,7 +18,7 @@ extension Set<AppName> {
 }
 
 extension AppName {
-    /// The column `app` of a notification; null for the default app.
+    /// The value for the column `app` of a notification; `nil` for the default app.
     package var stored: String? { self == .usual ? nil : self.description }
 
     package init(stored text: String?) {

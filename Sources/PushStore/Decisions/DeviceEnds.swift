@@ -10,8 +10,9 @@ package struct DeviceEnds: Sendable, Hashable {
     }
 
     package let retired: [Group]
-    /// Unconfirmed claims to handles, which are deleted. Unlike a retired device, a deleted claim
-    /// leaves no row, because no client registers with the id of a claim.
+    /// Unconfirmed claims to handles, which are deleted. A retired device leaves a row, so that
+    /// nobody registers under its id. A deleted claim leaves none, because no client registers
+    /// with the id of a claim.
     package let claims: [Int64]
     package let records: [AuditRecord]
 

@@ -23,7 +23,7 @@ package struct DueDelivery: Sendable {
     let cancelReason: String?
     let handle: Result<String, VaultError>?
     let isRetired: Bool
-    /// The lane of the device's address; `nil` if the device has no address.
+    /// The lane (a provider's queue) of the device's address; `nil` if the device has no address.
     let lane: String?
     /// The confirmation code, if the row belongs to an unconfirmed claim to a handle. The push
     /// then contains only this code.
@@ -60,8 +60,9 @@ package struct DueDelivery: Sendable {
     /// that this server lacks.
     package var isDamaged: Bool { self.failures.contains(.unreadable) }
 
-    /// Decides what happens to the push in a lane. The minimum interval between two pushes to a
-    /// device is not considered here; `Pace` decides about it.
+    /// Decides what happens to the push, which is due in the lane (a provider's queue) `lane`. The
+    /// minimum interval between two pushes to a device is not considered here; `Pace` decides
+    /// about it.
     ///
     /// `othersHaveKeys`: other servers share the store, and may have a key that this server lacks.
     package func decision(in lane: String, othersHaveKeys: Bool, now: Date) -> Decision {
@@ -83,7 +84,7 @@ package struct DueDelivery: Sendable {
         return .send(push)
     }
 
-    /// The lease of the push as it is sent now.
+    /// The leased delivery for a push that is sent now.
     package func leased(_ push: Push, isAddressKnown: Bool, isPaced: Bool = false) -> LeasedDelivery {
         LeasedDelivery(
             device: self.key.device,
@@ -162,7 +163,7 @@ package struct DueNotification: Sendable {
     package let priority: String
     package let collapseID: String?
     /// The text that its pushes show; `nil`: they show the fixed text that is configured for the
-    /// lane's sender.
+    /// provider.
     package let alert: Result<PushAlert, VaultError>?
 
     package init(

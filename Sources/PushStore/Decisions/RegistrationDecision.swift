@@ -221,9 +221,10 @@ package struct RegistrationDecision: Sendable {
         last.code(key, self.sealing)?.matches(code) == true
     }
 
-    /// The device's lane, if the device was moved there since it first registered this handle;
-    /// otherwise `nil`. A registration must not return it to the registered lane: the provider
-    /// would refuse the next push, and the device would be moved again.
+    /// The device's lane (a provider's queue), if the device was moved there since it first
+    /// registered this handle; otherwise `nil`. A registration must not return it to the
+    /// registered lane: the provider would refuse the next push, and the device would be moved
+    /// again.
     private func keptLane(of device: StoredDevice, _ key: Data, _ registration: DeviceRegistration) -> Lane? {
         guard let other = registration.otherLane, device.lane == other.description else { return nil }
         return device.environmentMoves == 1 && device.handleKey == key ? other : nil

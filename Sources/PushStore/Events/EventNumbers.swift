@@ -7,8 +7,8 @@ package enum EventNumbers {
     /// twice. Until the year 2248, all numbers are below 2^53, the limit of many JSON readers.
     private static let perMillisecond = 10
 
-    /// The number after which a server that starts now assigns numbers, unless the database
-    /// already contains higher numbers.
+    /// A server that starts now assigns numbers after this number, unless the database already
+    /// contains higher numbers.
     package static func first(at now: Date) -> Int64 {
         // The result is between 0 and 2^53, however wrong the clock is.
         min(max(now.milliseconds, 0), 1 << 43) << Self.perMillisecond

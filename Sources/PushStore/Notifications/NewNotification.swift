@@ -18,8 +18,8 @@ package final class NewNotification: Sendable {
     package let isReadOnce: Bool
     package let isEndToEnd: Bool
     package let priority: Push.Priority
-    /// An id that all pushes share that replace one another. It is computed from the publisher's
-    /// collapse key, and reveals nothing about that key.
+    /// The id that pushes share if the newest of them replaces the others. It is computed from the
+    /// publisher's collapse key, and reveals nothing about that key.
     package let collapseID: String?
     package let createdAt: Date
     package let expiresAt: Date
