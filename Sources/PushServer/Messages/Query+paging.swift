@@ -27,7 +27,7 @@ extension Query {
 
     /// The place at which a page begins, for a route that also accepts an earlier version's
     /// parameter in place of `cursor`. `older` is this parameter's name; `rule` describes its
-    /// valid values for the problem.
+    /// valid values in the text of the problem.
     func start<Place>(
         _ read: (String) -> Place?,
         older: String,

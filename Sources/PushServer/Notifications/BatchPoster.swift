@@ -30,8 +30,9 @@ struct BatchPoster: Sendable {
         let key: IdempotencyGuard.KeyedRequest?
         let isStrict: Bool
         let now: Date
-        /// The moment that is used to draw the batch's ids. It is random and not the current time,
-        /// so that it differs from the moment of any other batch.
+        /// The time that the batch's ids are drawn with: ids with the same time are close to each
+        /// other. The time is random and not the current one, so that it differs from the time of
+        /// any other batch.
         let moment = Date(timeIntervalSince1970: .random(in: 0..<1e9))
     }
 
@@ -137,8 +138,8 @@ struct BatchPoster: Sendable {
         besides ids: Set<NotificationID>
     ) throws -> Draft {
         if let most = [origin.quota, origin.changes].compactMap({ $0?.most }).min(), number >= most {
-            // A repeated batch pays for all its elements again, so the quota would never reach
-            // this element.
+            // The quota would never suffice for this element: a repeated batch pays for all its
+            // elements again.
             throw Problem(
                 .invalidMember,
                 "Notifications has more elements than the \(most) that the quota admits at once; send this one in another request"
@@ -169,9 +170,9 @@ struct BatchPoster: Sendable {
         return Draft(number: number, order: order.withoutPayload, post: post)
     }
 
-    /// Makes the post of an element. The ids in one transaction are close to each other, and far
-    /// from the ids in other transactions: batches store so many notifications that some of their
-    /// ids would often be equal if all belonged to the same moment.
+    /// Makes the post of an element. The ids in one transaction are drawn with the same time, so
+    /// they are close to each other; each transaction has a time of its own. Batches store so many
+    /// notifications that some ids would often be equal if all were drawn with the same time.
     private func newPost(
         _ order: NotificationOrder,
         _ payload: [UInt8],

@@ -16,8 +16,8 @@ final class FairPool: Sendable {
 
     private let workers: [PoolWorker]
     private let queue: Mutex<FairQueue<Waiter>>
-    /// How long work may wait. A client would hardly wait longer. The refusal asks the client to
-    /// retry.
+    /// How long work may wait before it is refused. A client would hardly wait longer. The refusal
+    /// asks the client to retry.
     private let timeout: Duration
     private let refusal: Problem
 

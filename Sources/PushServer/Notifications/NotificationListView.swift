@@ -6,8 +6,8 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// A page of notifications as one user sees it. Makes the answers with it, their validators and
-/// their `Cache-Control`.
+/// A page of notifications as one user sees it. Makes the answers about the page, with their
+/// validators and `Cache-Control`.
 struct NotificationListView {
     let page: NotificationPage
     /// The cursor at which the next page begins; `nil` in a list that was requested by ids.

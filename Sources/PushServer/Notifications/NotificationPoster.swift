@@ -16,7 +16,7 @@ struct NotificationPoster: Sendable {
     let schedule: ReleaseSchedule
     /// Counts stored notifications, for operators.
     let history: StatusHistory
-    /// Connects pushes with the traces of their requests, for the delivery.
+    /// Tells the delivery which trace a push belongs to: the trace of the sender's request.
     let traces: RequestTraces
 
     /// The largest number of ids that are drawn for one notification. A random id of 31 bits may

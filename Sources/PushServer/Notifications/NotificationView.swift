@@ -7,9 +7,9 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// A notification as one caller sees it. Makes the answers with it, their validators and their
-/// `Cache-Control`. The type is not copyable, because copies would retain all members at each
-/// fetch.
+/// A notification as one caller sees it. Makes the answers about the notification, with their
+/// validators and `Cache-Control`. The type is not copyable, because copies would retain all
+/// members at each fetch.
 struct NotificationView: ~Copyable {
     let id: NotificationID
     let notification: StoredNotification

@@ -5,14 +5,14 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Explains a user, a device or a notification: reads its state, and has `Diagnosis` decide.
+/// Explains the state of a user, a device or a notification: reads the stored data, and lets
+/// `Diagnosis` find the reasons.
 struct DiagnosisHandler: Handler {
     let reports: ReportReader
     let daemon: Daemon
     /// The names of the platforms that have a sender.
     let platforms: Set<String>
-    /// By a platform's name: the host of the one URL that gets all its pushes. Other platforms
-    /// have no entry.
+    /// For each platform whose pushes all go to one URL: the URL's host, by the platform's name.
     let receivers: [String: String]
     let scope: AppScope
     /// The largest number of a user's devices that are read.

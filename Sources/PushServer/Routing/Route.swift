@@ -9,8 +9,8 @@ internal import SocketHTTP
 enum Access: Sendable, Hashable {
     case anybody
     /// Callers whose role includes the given role; their token must have the given scopes. If
-    /// `seeing` is not empty, callers who may see all users may use the route, too, with the
-    /// scopes `seeing`.
+    /// `seeing` is not empty, callers who may see all users may use the route, too; their token
+    /// must have the scopes `seeing`.
     case atLeast(Role, Scopes, seeing: Scopes = [])
 }
 

@@ -123,8 +123,8 @@ private struct ShardState {
     private static let maximumForgotten = 4096
 
     var entries = BoundedTable<CredentialCache.Key, Entry>(limit: Self.maximumEntries)
-    /// For each evicted token or user, the number of its last eviction. It stays at least as long
-    /// as entries that are older than the eviction.
+    /// For each evicted token or user, the number of its last eviction. This number is kept at
+    /// least as long as cached entries that are older than the eviction.
     private var forgotten = BoundedTable<Forgotten, Int>(limit: Self.maximumForgotten * 2)
     private var turnsAt = Date.distantPast
     /// Callers that were read before the eviction with this number are not cached.

@@ -52,7 +52,8 @@ struct FailureCount: Sendable {
         self.wait = rule.wait(after: self.count(at: now, rule))
     }
 
-    /// Removes a failure that was counted before its attempt ended.
+    /// Removes the failure that was counted when an attempt began, because the attempt has not
+    /// failed.
     mutating func takeBack(at now: Date, _ rule: Rule) {
         self.failures = max(0, self.failures - 1)
         self.wait = rule.wait(after: self.count(at: now, rule))
@@ -69,7 +70,7 @@ extension FailureCount.Rule {
     /// guesses a day.
     static let pair = Self(free: 5, waits: 1...900, forgiveness: 1800)
     /// The rule for the failures, on an account under attack, of one address that has never signed
-    /// in to the account: one guess is free, and the waits are long.
+    /// in to the account: the first guess needs no wait, and all later waits are long.
     static let stranger = Self(free: 0, waits: 60...900, forgiveness: 1800)
     /// The rule for the failures on an account if the addresses of clients are unknown. The
     /// account's owner then waits with everybody else, so the waits are short.

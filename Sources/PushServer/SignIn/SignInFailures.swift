@@ -27,8 +27,8 @@ struct SignInFailures: Sendable {
     private var accounts = BoundedTable<Key, FailureCount>(limit: Self.limit / 2)
     private var addresses = BoundedTable<Key, FailureCount>(limit: Self.limit / 2)
     /// The failures of IPv6 networks: `widePairs` has a count for each pair of an account and a
-    /// network, and `wideAddresses` for each network. With these tables of their own, an attacker
-    /// with many addresses does not evict the failures of other clients.
+    /// network, and `wideAddresses` for each network. They have tables of their own, so that an
+    /// attacker with many addresses cannot evict the failures of other clients.
     private var widePairs = BoundedTable<Key, FailureCount>(limit: Self.limit / 2)
     private var wideAddresses = BoundedTable<Key, FailureCount>(limit: Self.limit / 2)
     /// For each address, its failures with invalid credentials that name no account. They have a
@@ -165,8 +165,9 @@ struct SignInFailures: Sendable {
         self.pairs.takeBack(attempt.pair, now, attempt.rule)
         guard !attempt.isKnown else { return }
         self.accounts.takeBack(attempt.account, now, .account)
-        // The attempt does not count for the networks: after a restart all phones of a carrier
-        // sign in at once, and the server has no time for most of these attempts.
+        // If the attempt counted for the networks, all phones of a carrier would have to wait
+        // after a restart: they sign in at once, and the server has no time for most of these
+        // attempts.
         self.takeBackNetworks(of: attempt, now)
     }
 
