@@ -168,8 +168,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     /// Records that a timer that still has an entry in the queue will never be armed again.
     func abandonTimer() {
-        // The dropped entries are released after the call: a released action may be the last owner
-        // of objects that abandon other timers.
+        // The copy keeps the dropped entries until the call has ended. Their release may abandon
+        // other timers, which must not happen while `self.timers` changes.
         let timers = self.timers
         self.timers.abandonOne()
         withExtendedLifetime(timers) {}

@@ -28,8 +28,8 @@ import Testing
     }
 
     @Test func pushesQueuedBeforeTheStartAreSent() async throws {
-        // The service uses the real clock. APNs may refuse a second stream until it has seen a
-        // valid token, and the refused push must become due again after its delay.
+        // The service uses the real clock, so that a refused push becomes due again after its
+        // delay: APNs may refuse a second stream until it has seen a valid token.
         self.fixture.clock.advance(by: Date().timeIntervalSince(self.fixture.now))
         let alice = try await fixture.addUser("alice")
         try await fixture.addDevice(of: alice, handle: "abcd")

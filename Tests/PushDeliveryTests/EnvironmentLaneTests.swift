@@ -76,8 +76,8 @@ import Testing
         )
     }
 
-    /// If neither environment knows a token, the environment in which its device registered
-    /// decides that the device is retired.
+    /// If neither environment knows a token, the answer of the environment in which its device
+    /// registered counts: the device is retired.
     @Test func anInventedTokenIsTriedInBothEnvironmentsAndRetired() async throws {
         let (alice, mallory) = (try await self.fixture.addUser("alice"), try await self.fixture.addUser("mallory"))
         try await self.fixture.addDevice(of: alice, handle: "a11ce0")

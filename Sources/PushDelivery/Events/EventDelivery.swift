@@ -12,7 +12,7 @@ internal import ServiceLifecycle
 /// between the answer and the write, the next process sends the message once more, and no message
 /// is omitted.
 package struct EventDelivery: Sendable {
-    /// The largest number of events in one message: some 130 KB.
+    /// The largest number of events in one message, which then has some 130 KB.
     static let batch = 500
     /// The pause after a message that was not full, so that events are gathered for the next
     /// message.
