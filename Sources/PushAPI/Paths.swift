@@ -22,7 +22,7 @@ public enum Paths {
     /// The token that authenticates the request itself.
     public static let currentSession = "/api/sessions/current"
 
-    /// The key for the subscriptions of browsers.
+    /// The public key with which browsers subscribe to Web Push.
     public static let webPushKey = "/api/webpush/key"
 
     /// The audit log, for viewers and administrators.
@@ -54,7 +54,7 @@ public enum Paths {
     /// Tokens, for administrators.
     public static let tokens = "/api/tokens"
 
-    /// One user, by the percent-encoded name.
+    /// One user, whose name is percent-encoded.
     public static func user(_ name: String) -> String { "\(self.users)/\(name)" }
 
     /// The tags given to a user, whose name is percent-encoded.

@@ -95,8 +95,8 @@ struct LaneState: Sendable {
         let event = self.health.reset()
         self.record(event)
         self.probe = nil
-        // The pause is no longer shared: even if this server has new credentials, other servers
-        // may still have those that failed.
+        // This server no longer shares the pause: it may have new credentials, while other servers
+        // still have those that failed.
         self.sharedPause = nil
         self.leftAt = nil
     }

@@ -32,7 +32,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     // MARK: Confined to the thread
 
     private var isStopping = false
-    /// The number of the running job. A task that has really waited continues in a new job, so it
+    /// The number of the running job. A task that was suspended continues in a new job, so it
     /// finds a new number.
     package private(set) var jobNumber: UInt64 = 1
     private var ready = JobQueue<UnownedJob>()

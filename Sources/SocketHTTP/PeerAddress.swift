@@ -53,7 +53,7 @@ package enum PeerAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The address by which limits identify the client. For IPv6 it is the network of 64 bits,
+    /// The address that identifies the client for limits. For IPv6 it is the network of 64 bits,
     /// since one host may choose any address in its network.
     package var origin: PeerAddress {
         guard case .ip(let address) = self, !address.isIPv4 else { return self }

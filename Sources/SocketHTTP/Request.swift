@@ -48,7 +48,7 @@ package final class Request {
         self.isEncrypted ? .https : self.proxies.scheme(of: self.head, from: self.peer)
     }
 
-    /// The address by which limits identify the client; for IPv6 it is the /64 network. `nil` if
+    /// The address that identifies the client for limits; for IPv6 it is the /64 network. `nil` if
     /// many clients would share this address, as with a local socket, or with a proxy that names
     /// no client.
     package var origin: PeerAddress? {

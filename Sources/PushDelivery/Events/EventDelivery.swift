@@ -101,8 +101,8 @@ package struct EventDelivery: Sendable {
         do {
             try await self.store.recordDelivered(eventsUpTo: message.last)
         } catch {
-            // The failure does no harm: the number that is stored after the next message includes
-            // these events.
+            // The failure does no harm: the number that is stored after the next message is
+            // higher, and so covers these events, too.
             self.logger.report("number of the last delivered event not saved; the next message saves it", error)
         }
         return message.isFull ? nil : Self.gathering

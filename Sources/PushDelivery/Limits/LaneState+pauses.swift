@@ -2,8 +2,8 @@ internal import Foundation
 internal import PushCore
 internal import PushStore
 
-/// The pauses that servers share if they send the pushes of the same lane. One of these servers
-/// sends the probe: a push that shows whether the provider has recovered.
+/// The pauses that servers share if they send the pushes of the same lane. A single server sends
+/// the probe: a push that shows whether the provider has recovered.
 extension LaneState {
     /// The delay, in seconds, before this server asks again whether it may send the probe. Until
     /// then, another server may send it.
