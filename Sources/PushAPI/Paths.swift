@@ -22,7 +22,7 @@ public enum Paths {
     /// The token that authenticates the request itself.
     public static let currentSession = "/api/sessions/current"
 
-    /// The public key with which browsers subscribe to Web Push.
+    /// The public key that browsers need to subscribe to Web Push.
     public static let webPushKey = "/api/webpush/key"
 
     /// The audit log, for viewers and administrators.
