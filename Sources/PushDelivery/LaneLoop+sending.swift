@@ -125,8 +125,8 @@ extension LaneLoop {
         }
     }
 
-    /// The log fields with the device and the user of a push, for a line about a failure. They are
-    /// read from the store, because a leased push has only their numbers.
+    /// The log fields with the device and the user of a push, for a line about a failure. Both are
+    /// read from the store, because a leased push has only numbers for them.
     private func names(of delivery: LeasedDelivery, _ more: Logger.Metadata) async -> Logger.Metadata {
         var fields = more
         let id = delivery.push.notification
@@ -164,8 +164,8 @@ extension LaneLoop {
 }
 
 extension SpanRecorder {
-    /// Ends the span of a provider's call. Only the log has the provider's words, since they may
-    /// contain any text.
+    /// Ends the span of a call to a provider. The provider's words, which may contain any text,
+    /// are only in the log, and not in the span.
     fileprivate func end(_ span: OpenSpan, of lane: Lane, _ outcome: SendOutcome) {
         let name = "push \(lane.platform)"
         let attributes = [Span.Attribute("sealpost.lane", .text(lane.description))]

@@ -19,7 +19,7 @@ struct LaneLoop: Sendable {
     let store: any OutboxStore & DeviceStore
     let reader: any OutboxReader
     let settings: DeliverySettings
-    /// Receives the settlements that are stored.
+    /// Receives the settlements (outcomes of pushes) that are stored.
     let settlements: SettlementWatch
     /// The traces of pushes, for the log and for spans.
     let traces: RequestTraces

@@ -32,7 +32,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     // MARK: Confined to the thread
 
     private var isStopping = false
-    /// The number of the running job. A task that has really waited continues in a new job, so it
+    /// The number of the running job. A task that was suspended continues in a new job, so it
     /// finds a new number.
     package private(set) var jobNumber: UInt64 = 1
     private var ready = JobQueue<UnownedJob>()
@@ -168,8 +168,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     /// Records that a timer that still has an entry in the queue will never be armed again.
     func abandonTimer() {
-        // The dropped entries are released after the call: a released action may be the last owner
-        // of objects that abandon other timers.
+        // The copy keeps the dropped entries until the call has ended. Their release may abandon
+        // other timers, which must not happen while `self.timers` changes.
         let timers = self.timers
         self.timers.abandonOne()
         withExtendedLifetime(timers) {}

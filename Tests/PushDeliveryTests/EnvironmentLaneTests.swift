@@ -76,8 +76,8 @@ import Testing
         )
     }
 
-    /// If neither environment knows a token, the environment in which its device registered
-    /// decides that the device is retired.
+    /// If neither environment knows a token, the answer of the device's own environment counts:
+    /// the device is retired.
     @Test func anInventedTokenIsTriedInBothEnvironmentsAndRetired() async throws {
         let (alice, mallory) = (try await self.fixture.addUser("alice"), try await self.fixture.addUser("mallory"))
         try await self.fixture.addDevice(of: alice, handle: "a11ce0")
@@ -161,7 +161,7 @@ import Testing
             wakeUp()
             try await eventually { try await self.tally(Self.production).accepted == 1000 }
             // The last pushes all went to invalid devices. Until another push is accepted, the
-            // cause of the failures is unknown.
+            // service cannot know that these devices are at fault.
             let number = Counter()
             try await eventually {
                 if try await self.skip(status) {

@@ -69,8 +69,8 @@ import Testing
             try await self.untilTallied { $0.failed == 30 }
             #expect(status.pauseCounts == [Self.lane: [:], Lane(Platform("other")): [:]])
         }
-        // When pushes reach other devices, the refused devices are known to be the cause. Nothing
-        // more is sent to them.
+        // When pushes reach other devices, the service knows that the refused devices are at
+        // fault, and retires them.
         #expect(try await self.fixture.reader.devices(ofUser: mallory.id).isEmpty)
         let warnings = self.rig.log.lines.filter { $0.hasPrefix("warning") }
         #expect(

@@ -120,7 +120,8 @@ import Testing
 
     // MARK: Testing a device
 
-    /// Sends a test push to alice's first device, and settles the push as `end` returns.
+    /// Sends a test push to alice's first device, and settles it with the outcome that `end`
+    /// returns.
     private func test(
         by user: String = "alice",
         _ end: @escaping @Sendable (Date) -> Settlement

@@ -105,7 +105,7 @@ import Testing
     }
 
     /// The answer has the members that tell clients not to store the notification. The requests
-    /// are unsigned, because all signed answers are `no-store` anyway.
+    /// ask for no signature, because all signed answers are `no-store` anyway.
     @Test(
         arguments: [
             (#""Store":"never""#, #","Store":"never"}"#), (#""ReadOnce":true"#, #","ReadOnce":true}"#),

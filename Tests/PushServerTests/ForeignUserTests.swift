@@ -112,8 +112,8 @@ import Testing
 
     private static let managing = namingRoutes.filter { $0.contains("/users/{id}/") }
 
-    /// If a publisher could set the tags or codes of any user, the publisher could affect the
-    /// user's other apps, or get the rights of a higher role.
+    /// If a publisher could set tags or create enrolment codes for any user, the publisher could
+    /// affect the user's other apps, or get the rights of a higher role.
     @Test(arguments: managing, ["dual", "paul", "ada"])
     func aPublisherManagesOnlyDeviceUsersWithinItsApps(route: String, name: String) async throws {
         for naming in try #require(Self.namings[route]) {

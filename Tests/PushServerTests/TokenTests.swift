@@ -280,8 +280,8 @@ import Testing
                     loop: loop
                 )
             }
-            // A change to a lower role keeps the session, which then lacks the rights. A change
-            // back to the higher role ends the session.
+            // A change to a lower role keeps the session, but not the rights of the higher role. A
+            // change back to the higher role ends the session.
             for (role, status) in [("device", 403), ("publisher", 401)] {
                 let body = #"{"Role":"\#(role)"}"#
                 #expect(

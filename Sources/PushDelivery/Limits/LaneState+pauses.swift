@@ -2,11 +2,11 @@ internal import Foundation
 internal import PushCore
 internal import PushStore
 
-/// The pauses that servers share if they send the pushes of the same lane. Only one server sends
-/// the probe for all servers.
+/// The pauses that servers share if they send the pushes of the same lane. A single server sends
+/// the probe: a push that shows whether the provider has recovered.
 extension LaneState {
-    /// While another server may send the probe, the delay, in seconds, before this server asks
-    /// again whether it may.
+    /// The delay, in seconds, before this server asks again whether it may send the probe. Until
+    /// then, another server may send it.
     private static let probeDelay: TimeInterval = 0.5
 
     /// Whether other servers know of the pause, so that one server sends the probe for all.
