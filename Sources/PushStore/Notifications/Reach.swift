@@ -11,7 +11,7 @@ package struct Reach: Sendable, Hashable {
         (self.recipients, self.pushes, self.isComplete) = (recipients, pushes, isComplete)
     }
 
-    /// The reach before the fan-out, or the release of a scheduled notification, has found any
-    /// device.
+    /// The reach of a notification for which no device has been found yet, by a fan-out or by the
+    /// release of a scheduled notification.
     package static let none = Reach(recipients: 0, pushes: 0, isComplete: false)
 }

@@ -15,11 +15,11 @@ package protocol OutboxReader: Sendable {
     /// longer queue, a push in the middle may be older.
     func oldestWaiting(in lane: Lane, _ queue: Queue) async throws(StoreError) -> Date?
 
-    /// The push to send as a probe: the due push that suits `choice` best. Among equally suitable
-    /// pushes, those of single notifications come before those of broadcasts, and older pushes
-    /// before newer ones. If no push satisfies the choice, returns the oldest push to a user whom
-    /// the choice does not avoid. If there is no such push, either, returns the oldest push of
-    /// all.
+    /// The push to send as a probe, which tests whether the provider accepts pushes again: the due
+    /// push that suits `choice` best. Among equally suitable pushes, those of single notifications
+    /// come before those of broadcasts, and older pushes before newer ones. If no push satisfies
+    /// the choice, returns the oldest push to a user whom the choice does not avoid. If there is
+    /// no such push, either, returns the oldest push of all.
     func probe(in lane: Lane, _ choice: ProbeChoice, now: Date) async throws(StoreError) -> DuePush?
 
     /// Whether the notification exists and is not recalled. If `sender` is not `nil`, the
@@ -91,8 +91,8 @@ package protocol OutboxStore: Sendable {
     /// Whether this server may send leased pushes at this moment. The delivery checks this
     /// immediately before each push.
     ///
-    /// `false` if this server has not renewed its lease in time, so that other servers may take
-    /// its pushes over.
+    /// `false` if this server has not reported to the shared database in time, so that other
+    /// servers may take its pushes over.
     var maySend: Bool { get }
 
     /// Leases due pushes, the oldest first.
