@@ -147,8 +147,8 @@ package struct SealedAuditEntry: Sendable, Hashable {
     package let entry: Data
     package let link: AuditLink
 
-    /// The columns of an entry, in the order in which queries select them. In SQLite, the column
-    /// `link` has the name `chain`.
+    /// The columns of an entry, in the order that queries use. In SQLite, the column `link` has
+    /// the name `chain`.
     package enum Column: Int32, SelectedColumn {
         case number, at, entry, link
     }

@@ -31,7 +31,7 @@ package struct DueDelivery: Sendable {
     /// The registration that gets the push, if several accounts may share the handle.
     let shared: RegistrationID?
 
-    /// The columns, for queries in which `c` is the outbox and `v` is the table of devices.
+    /// The columns, for queries that name the outbox `c` and the table of devices `v`.
     package enum Column: Int32, SelectedColumn {
         case notificationID, device, userID, attempts, isCancelled, reason, dueAt, handle, isRetired, lane, claim
         case shared

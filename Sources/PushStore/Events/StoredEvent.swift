@@ -7,8 +7,8 @@ package struct StoredEvent: Sendable {
     /// The event; `nil` if only a later version knows its kind, or if the reader may not read it.
     package let event: PushEvent?
 
-    /// The columns, in the order in which queries select them. The device, the user and the
-    /// notification may have been deleted; each store handles this in its own SQL.
+    /// The columns, in the order that queries use. The device, the user and the notification may
+    /// have been deleted; each store handles this in its own SQL.
     package enum Column: Int32, SelectedColumn {
         case number, at, kind, notificationID, device, userID, name, platform, reason, app, userApps
 

@@ -11,7 +11,7 @@ package struct Reach: Sendable, Hashable {
         (self.recipients, self.pushes, self.isComplete) = (recipients, pushes, isComplete)
     }
 
-    /// The reach of a notification for which no device has been found yet, by a fan-out or by the
-    /// release of a scheduled notification.
+    /// The reach as long as no fan-out, and no release of a scheduled notification, has found a
+    /// device.
     package static let none = Reach(recipients: 0, pushes: 0, isComplete: false)
 }
