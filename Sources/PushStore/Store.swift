@@ -240,8 +240,8 @@ package struct StoreInspection: Sendable, Hashable {
     /// The reason why no server opens this store: it was moved, or a move into it has not
     /// finished. Otherwise `nil`.
     package let move: String?
-    /// For each lane (a provider's queue), the numbers of its pushes by outcome; empty if the
-    /// store is damaged.
+    /// For each lane (a provider's queue), the number of its pushes with each outcome; empty if
+    /// the store is damaged.
     package let tallies: [String: Tally]
 
     package init(

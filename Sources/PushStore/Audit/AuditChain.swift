@@ -88,8 +88,8 @@ package struct AuditChain: Sendable {
         }
     }
 
-    /// A keyed hash over the link of the last deleted entry. The link of the first remaining entry
-    /// is computed from that link.
+    /// A keyed hash over the start of the audit: the link of the last deleted entry, which the
+    /// first remaining entry follows.
     package func mac(ofStart link: AuditLink) -> Data {
         self.code(link.code, number: link.number, at: 0, text: Data("start".utf8))
     }

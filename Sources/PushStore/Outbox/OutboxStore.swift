@@ -22,8 +22,8 @@ package protocol OutboxReader: Sendable {
     /// no such push, either, returns the oldest push of all.
     func probe(in lane: Lane, _ choice: ProbeChoice, now: Date) async throws(StoreError) -> DuePush?
 
-    /// Whether the notification exists and is not recalled. If `sender` is not `nil`, the
-    /// notification must also be this user's.
+    /// Whether the notification exists and is not recalled. If `sender` is not `nil`, this user
+    /// must have sent it.
     func isThere(_ id: NotificationID, from sender: Int64?, now: Date) async throws(StoreError) -> Bool
 
     /// The pushes of a notification to devices with numbers above `device`, at most `limit`.
@@ -40,15 +40,16 @@ package protocol OutboxReader: Sendable {
         limit: Int
     ) async throws(StoreError) -> [DeliveryEntry]
 
-    /// The failed pushes of all notifications after a time and before a place in the list, the
-    /// newest first; at most `limit`. A failed push is stored as long as its notification.
+    /// The failed pushes of all notifications, the newest first: at most `limit` that have failed
+    /// since `since` and come after `last` in this list. A failed push is stored as long as its
+    /// notification.
     func failedPushes(
         since: Date,
         before last: FailurePlace?,
         limit: Int
     ) async throws(StoreError) -> [FailedPush]
 
-    /// The recipients of a notification whose numbers are above `user`, at most `limit`.
+    /// The recipients with numbers above `user` of a notification, at most `limit`.
     func recipients(
         of id: NotificationID,
         after user: Int64,
@@ -81,8 +82,8 @@ package protocol OutboxReader: Sendable {
     /// The number of scheduled notifications, and the time at which the first is due.
     func schedule() async throws(StoreError) -> Schedule
 
-    /// For each lane (a provider's queue) that has ever had a push, the numbers of its pushes by
-    /// outcome.
+    /// For each lane (a provider's queue) that has ever had a push, the number of its pushes with
+    /// each outcome.
     func tallies() async throws(StoreError) -> [String: Tally]
 }
 
