@@ -20,7 +20,7 @@ package enum RegistrationQuestion: Sendable, Hashable {
     case claim(Int64, device: Int64)
     case confirmation(claimKey: Data)
     /// The times at which the user's confirmation codes were pushed after `since`, the newest
-    /// first. The store skips `skipping` times, and reads the next one.
+    /// first. The store skips the first `skipping` of them, and reads the next one.
     case pushAtLimit(since: Date, skipping: Int)
     /// The number of devices that the user has registered; counting stops at `limit`.
     case deviceCount(butFor: Int64?, limit: Int)
