@@ -115,7 +115,8 @@ package struct StoreOptions: Sendable {
     /// The lanes whose devices get looks (pushes that tell a device to sync). The values are the
     /// minimum times between two looks of one device.
     package var looks: [String: Duration] = [:]
-    /// Gets the changes that the store makes without a request, such as the end of a lease.
+    /// The store adds to this book the changes that it makes without a request, for example when
+    /// the lease of a read-once payload expires.
     package var lookBook = LookBook()
     /// Decides which of the tags that devices set have an effect.
     package var tags = TagPolicy()
@@ -141,8 +142,9 @@ package struct StoreOptions: Sendable {
     /// Stores the `DatabaseMark`, which the store compares with the database at its start; `nil`:
     /// the mark is only in memory.
     package var mark: (any DatabaseMarkKeeper)?
-    /// Called before each exchange with the other servers that share the store. For tests: if it
-    /// returns `false`, this server skips the exchange, as if it were stopped.
+    /// For tests: called before each exchange of messages or reports with the other servers that
+    /// share the store. If it returns `false`, this server skips the exchange, as if it were
+    /// stopped.
     package var mayExchange: @Sendable () -> Bool = { true }
     /// Records a span for each commit of a request that is traced; `nil`: no spans are recorded.
     package var spans: SpanRecorder?
@@ -238,8 +240,8 @@ package struct StoreInspection: Sendable, Hashable {
     /// The reason why no server opens this store: it was moved, or a move into it has not
     /// finished. Otherwise `nil`.
     package let move: String?
-    /// For each lane (a provider's queue), the numbers of its pushes by outcome; empty if the
-    /// store is damaged.
+    /// For each lane (a provider's queue), the number of its pushes with each outcome; empty if
+    /// the store is damaged.
     package let tallies: [String: Tally]
 
     package init(

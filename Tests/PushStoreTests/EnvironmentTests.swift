@@ -34,7 +34,7 @@ import Testing
         )
     }
 
-    /// Registers the device as a client that states this environment does.
+    /// Registers the device for a client that states this environment.
     private func register(_ environment: PushEnvironment, handle: String = "aa") async throws {
         let registration = DeviceRegistration(
             platform: Self.platform,

@@ -56,8 +56,7 @@ import Testing
     @Test(arguments: [1, 2, 3, 1000])
     func queuedPushesMoveWithTheRegistration(page: Int) async throws {
         for number: Int64 in 1...3 { try await self.post(number) }
-        // A push waits for a time that the old provider set. This time does not apply to the new
-        // provider.
+        // The old provider has delayed this push. The delay does not apply to the new provider.
         let first = try #require(try await fixture.lease(limit: 1).first)
         try await fixture.settle(first, as: .retried(at: fixture.now + 900, reason: "busy"))
         #expect(try await self.register("fcm", "token-of-fcm", page: page) == .registered(moved: 3))

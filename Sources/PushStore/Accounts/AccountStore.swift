@@ -17,9 +17,10 @@ package protocol AccountReader: Sendable {
     /// The password hash of the user that `number` selects; `nil` if there are no users. The same
     /// number selects the same user until that user is changed or deleted.
     ///
-    /// A sign-in with an unknown name takes as long as the check of this hash. Among the selected
-    /// hashes, each work factor is as frequent as among all users. If a user is added, some
-    /// numbers select this user; all others select the same user as before.
+    /// For a sign-in with an unknown name, the server does as much work as for this hash. So
+    /// the duration does not reveal which names exist. Among the selected hashes, each work factor
+    /// is as frequent as among all users. If a user is added, some numbers select this user; all
+    /// others select the same user as before.
     func password(chosenBy number: UInt64) async throws(StoreError) -> PasswordHash?
 
     /// Whether any user exists, including users whose rows cannot be read.

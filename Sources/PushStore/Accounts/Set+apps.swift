@@ -5,7 +5,7 @@ package import PushCore
 extension Set<AppName> {
     package init(storedApps text: String?) {
         guard let text else {
-            // This constant is shared, because the server reads the column at each sign-in.
+            // The shared constant avoids a new set for most users at each sign-in.
             self = AppName.usualOnly
             return
         }

@@ -69,7 +69,7 @@ package struct AccountPlan: Sendable, Hashable {
     /// must evict the user's cached credentials.
     package let isNews: Bool
     package let endsSessions: Bool
-    /// Whether the devices must be retired that were last registered with one of the ended
-    /// sessions.
+    /// Whether the devices that were last registered with one of the ended sessions must be
+    /// retired.
     package let retiresDevices: Bool
 }

@@ -18,8 +18,8 @@ package struct DeviceEnds: Sendable, Hashable {
 
     package var isEmpty: Bool { self.retired.isEmpty && self.claims.isEmpty }
 
-    /// The retirement of devices whose sessions somebody has ended. The audit names each device,
-    /// with the actor of `record`.
+    /// The retirement of devices whose sessions somebody has ended. The audit gets a record about
+    /// each device, with the actor of `record`.
     package init(ofSessions devices: [EndingDevice], by record: AuditRecord?) {
         let group = Group(reason: RegisteredDevice.sessionEnded, devices: devices.map(\.number))
         self.retired = devices.isEmpty ? [] : [group]

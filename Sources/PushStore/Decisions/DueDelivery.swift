@@ -9,8 +9,8 @@ package struct DueDelivery: Sendable {
         /// The push is encrypted with this key, which this server lacks. Another server has the
         /// key, or an operator will add it here.
         case waitForKey(UInt32)
-        /// The push moves to the device's present lane: a provider must never see an address at
-        /// another provider.
+        /// The push moves to the device's present lane (a provider's queue): a provider must never
+        /// see an address at another provider.
         case move(to: String)
     }
 
@@ -31,7 +31,7 @@ package struct DueDelivery: Sendable {
     /// The registration that gets the push, if several accounts may share the handle.
     let shared: RegistrationID?
 
-    /// The columns, for queries that name the outbox `c`, and the table `device` `v`.
+    /// The columns, for queries that name the outbox `c` and the table of devices `v`.
     package enum Column: Int32, SelectedColumn {
         case notificationID, device, userID, attempts, isCancelled, reason, dueAt, handle, isRetired, lane, claim
         case shared
@@ -152,8 +152,8 @@ extension DueDelivery {
     }
 }
 
-/// The facts about a notification that decide what happens to its pushes. A lease often contains
-/// hundreds of pushes of one notification, so a store decrypts the alert once for all of them.
+/// The facts about a notification that decide what happens to its pushes. A store often leases
+/// hundreds of pushes of one notification at once, so it decrypts the alert once for all of them.
 package struct DueNotification: Sendable {
     package let isRecalled: Bool
     package let seed: Int64

@@ -130,7 +130,8 @@ package struct RegistrationDecision: Sendable {
                 // Pushes that were accepted at another address do not show that this address
                 // works.
                 forgetsPushes: isNewLane || device.lane != nil && device.handleKey != search.key,
-                // A device registers often, but its lane rarely changes.
+                // Queued pushes move only to a new lane (a provider's queue). A device registers
+                // often, but its lane rarely changes.
                 movesPushes: isNewLane,
                 usedCode: usedCode,
                 isErasing: !holders.isEmpty || device.lane != nil || device.claim != nil
@@ -163,8 +164,8 @@ package struct RegistrationDecision: Sendable {
             return .read(.holders(HandleSearch(platform: platform, key: key, user: self.user.id)))
         }
         let earlier = claims.first?.number
-        // If the earlier claim to the handle no longer exists, the push of its code was cancelled.
-        // So that code may not have arrived.
+        // If the earlier claim to the handle no longer exists, the push of its code was cancelled,
+        // and the code may not have arrived.
         let isPushed = earlier != nil && last?.isJustPushed(self.now) == true && last?.isGood(self.now) == true
         let due = isPushed ? nil : last?.nextPush(self.now) ?? self.now
         let plan = ClaimPlan(

@@ -19,8 +19,8 @@ package enum RegistrationQuestion: Sendable, Hashable {
     /// The claim with this number (a claim to a handle), if it belongs to the device.
     case claim(Int64, device: Int64)
     case confirmation(claimKey: Data)
-    /// The time when the user's confirmation code number `skipping` + 1 was pushed, counted from
-    /// the newest code. Only codes that were pushed after `since` count.
+    /// The times at which the user's confirmation codes were pushed after `since`, the newest
+    /// first. The store skips the first `skipping` of them, and reads the next one.
     case pushAtLimit(since: Date, skipping: Int)
     /// The number of devices that the user has registered; counting stops at `limit`.
     case deviceCount(butFor: Int64?, limit: Int)

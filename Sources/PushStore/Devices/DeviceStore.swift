@@ -95,8 +95,8 @@ package protocol DeviceStore: Sendable {
     /// `false` if there is no such registration. The store adds the owner's name to the record.
     func deleteDevice(_ id: RegistrationID, by record: AuditRecord?) async throws -> Bool
 
-    /// Retires a device, and returns its id. Returns `nil` if the device stays: it has registered
-    /// after `since`, or by now has another handle or lane (a provider's queue).
+    /// Retires a device, and returns its id. If the device has registered after `since`, or by now
+    /// has another handle or lane (a provider's queue), it stays, and the result is `nil`.
     func retire(
         device: Int64,
         handle: String,

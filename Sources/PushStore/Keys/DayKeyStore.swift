@@ -52,8 +52,8 @@ package struct DayKeyReport: Sendable {
             let others = self.holders.map(\.place).sorted().joined(separator: ", ")
             throw .wrongDayKeys(reason: "\(place) is missing; copy it from another server: \(others)")
         }
-        // If the chain has already destroyed the key of that day, it cannot compute the value, and
-        // is not compared.
+        // If the chain has already destroyed the key of that day, it cannot compute the value, so
+        // nothing is compared.
         guard let value = chain.checkValue(of: check.day), value != check.value else { return }
         throw .wrongDayKeys(reason: "\(place) belongs to the servers of another database")
     }
@@ -87,7 +87,7 @@ extension DayKeyReport {
     /// The servers that still have keys of past days, although they should have destroyed them.
     package func late(at now: Date) -> [Holder] {
         // Each server destroys its keys within minutes after `grace`. A server that still has them
-        // after twice this time is late.
+        // after twice `grace` is late.
         let day = Self.firstDay(at: now - Self.grace)
         return self.holders.filter { $0.day < day }
     }

@@ -143,9 +143,9 @@ package protocol NotificationStore: PostStore {
     /// push is sent.
     ///
     /// Returns `false` if there is no such notification, or if `recaller` may not recall it.
-    /// `cancelRecalled` cancels the pushes later; a push that becomes due before that is cancelled
-    /// then. If there are more than `page` recipients, one stored row records the recall for all
-    /// of them; if `page` is `nil`, the store has a default.
+    /// `cancelRecalled` cancels the pushes later; if a push becomes due earlier, it is cancelled
+    /// at that time. If there are more than `page` recipients, one stored row records the recall
+    /// for all of them; if `page` is `nil`, the store has a default.
     func recall(
         _ id: NotificationID,
         by recaller: Recaller,

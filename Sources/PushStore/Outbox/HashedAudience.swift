@@ -30,8 +30,8 @@ package struct HashedAudience: Sendable {
                 tags.map { $0.isReserved || policy.isOpen($0) ? .devicesWith(tag: index.hash($0)) : .nothing }
                 + tags.map { tag in
                     guard let name = tag.username else { return .usersWith(tag: index.hash(tag)) }
-                    // If an expression is only a user's name, the post itself makes this user a
-                    // recipient.
+                    // If an expression is only a user's name, the branch is empty, because the
+                    // post itself makes this user a recipient.
                     return audience.usernames.contains(name) ? .nothing : .user(key: index.hash(name))
                 }
         } else {

@@ -15,15 +15,15 @@ package protocol OutboxReader: Sendable {
     /// longer queue, a push in the middle may be older.
     func oldestWaiting(in lane: Lane, _ queue: Queue) async throws(StoreError) -> Date?
 
-    /// The push to send as a probe: the due push that suits `choice` best. Among equally suitable
-    /// pushes, those of single notifications come before those of broadcasts, and older pushes
-    /// before newer ones. If no push satisfies the choice, returns the oldest push to a user whom
-    /// the choice does not avoid. If there is no such push, either, returns the oldest push of
-    /// all.
+    /// The push to send as a probe, which tests whether the provider accepts pushes again: the due
+    /// push that suits `choice` best. Among equally suitable pushes, those of single notifications
+    /// come before those of broadcasts, and older pushes before newer ones. If no push satisfies
+    /// the choice, returns the oldest push to a user whom the choice does not avoid. If there is
+    /// no such push, either, returns the oldest push of all.
     func probe(in lane: Lane, _ choice: ProbeChoice, now: Date) async throws(StoreError) -> DuePush?
 
-    /// Whether the notification exists and is not recalled. If `sender` is not `nil`, the
-    /// notification must also be this user's.
+    /// Whether the notification exists and is not recalled. If `sender` is not `nil`, this user
+    /// must have sent it.
     func isThere(_ id: NotificationID, from sender: Int64?, now: Date) async throws(StoreError) -> Bool
 
     /// The pushes of a notification to devices with numbers above `device`, at most `limit`.
@@ -40,15 +40,16 @@ package protocol OutboxReader: Sendable {
         limit: Int
     ) async throws(StoreError) -> [DeliveryEntry]
 
-    /// The failed pushes of all notifications after a time and before a place in the list, the
-    /// newest first; at most `limit`. A failed push is stored as long as its notification.
+    /// The failed pushes of all notifications, the newest first: at most `limit` that have failed
+    /// since `since` and come after `last` in this list. A failed push is stored as long as its
+    /// notification.
     func failedPushes(
         since: Date,
         before last: FailurePlace?,
         limit: Int
     ) async throws(StoreError) -> [FailedPush]
 
-    /// The recipients of a notification whose numbers are above `user`, at most `limit`.
+    /// The recipients with numbers above `user` of a notification, at most `limit`.
     func recipients(
         of id: NotificationID,
         after user: Int64,
@@ -81,8 +82,8 @@ package protocol OutboxReader: Sendable {
     /// The number of scheduled notifications, and the time at which the first is due.
     func schedule() async throws(StoreError) -> Schedule
 
-    /// For each lane (a provider's queue) that has ever had a push, the numbers of its pushes by
-    /// outcome.
+    /// For each lane (a provider's queue) that has ever had a push, the number of its pushes with
+    /// each outcome.
     func tallies() async throws(StoreError) -> [String: Tally]
 }
 
@@ -91,8 +92,8 @@ package protocol OutboxStore: Sendable {
     /// Whether this server may send leased pushes at this moment. The delivery checks this
     /// immediately before each push.
     ///
-    /// `false` if this server has not renewed its lease in time, so that other servers may take
-    /// its pushes over.
+    /// `false` if this server has not reported to the shared database in time, so that other
+    /// servers may take its pushes over.
     var maySend: Bool { get }
 
     /// Leases due pushes, the oldest first.
