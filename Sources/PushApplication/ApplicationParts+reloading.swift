@@ -23,7 +23,7 @@ extension ApplicationParts {
         self.workIsWaiting()
     }
 
-    /// Reloads the files that one reader uses, and logs errors as `reload()` for all files does.
+    /// Reloads the files that one reader uses. Errors are logged, as in `reload()`.
     func reload(_ reader: WatchedFiles.Reader) {
         switch reader {
         case .certificates: self.tls?.reload()

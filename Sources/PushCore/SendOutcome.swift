@@ -61,8 +61,8 @@ package enum SendFailure: Error, Sendable, Hashable {
     /// second refusal is `misconfigured`.
     case credentialExpired(reason: String)
     /// The provider has called the server's access token invalid, twice in a row. Some providers
-    /// now and then call a valid token invalid, so the lane pauses only if no push is accepted
-    /// meanwhile.
+    /// now and then call a valid token invalid, so the pushes to the provider pause only if it
+    /// accepts none meanwhile.
     case credentialRefused(reason: String)
 
     /// The reason in the provider's words.

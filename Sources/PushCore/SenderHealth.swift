@@ -68,7 +68,7 @@ package struct SenderHealth: Sendable {
     private let hasUnrelatedHosts: Bool
 
     /// If `hasUnrelatedHosts` is `true`, each device has named a host of its own. A failure at one
-    /// host then says nothing about other hosts, so the lane never pauses.
+    /// host then says nothing about other hosts, so it never causes a pause.
     package init(hasUnrelatedHosts: Bool = false) {
         self.hasUnrelatedHosts = hasUnrelatedHosts
     }
@@ -150,8 +150,8 @@ package struct SenderHealth: Sendable {
                 self.hasRefusedKind = true
                 return .kindRefused(reason: reason)
             }
-        // A push that is sent again does not count against the provider: otherwise a lane with few
-        // other pushes could pause because of retries.
+        // A push that is sent again does not count against the provider: otherwise, if there are
+        // few other pushes, retries could cause a pause.
         case .failure(.deviceUnknown) where isRepeated && !wasProbing,
             .failure(.deviceNotFound) where isRepeated && !wasProbing:
             self.recover()
@@ -180,8 +180,8 @@ package struct SenderHealth: Sendable {
             self.beginPause(.misconfigured, reason, isKnown: isKnown, now: now)
         }
         let event = HealthEvent(from: old, to: self.pause, now: now)
-        // The answers to other pushes that were being sent may make a delay a little longer; such
-        // a change is not reported.
+        // The answers to other pushes that were being sent when the pause began may make a delay a
+        // little longer; such a change is not reported.
         if case .prolonged = event, !wasProbing { return nil }
         return event
     }
@@ -317,8 +317,8 @@ package struct SenderHealth: Sendable {
     /// invented must not cause a long delay for all devices.
     private func length(from first: TimeInterval, to longest: TimeInterval, isKnown: Bool) -> TimeInterval {
         let limit = self.isProbing && !isKnown ? min(longest, Self.longestDelayForNew) : longest
-        // The failure of a push that was being sent lengthens the current delay, and does not
-        // begin another delay.
+        // The failure of a push that was being sent when the pause began lengthens the current
+        // delay, and does not begin another delay.
         let doublings = self.pause == nil || self.isProbing ? self.delayCount : self.delayCount - 1
         return min(first * pow(2, Double(min(doublings, 20))), limit)
     }

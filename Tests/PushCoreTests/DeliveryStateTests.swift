@@ -103,8 +103,8 @@ import Testing
         )
     }
 
-    /// A push is sent at 1010. The last two values are the times since which its device is
-    /// retired, if the device is known to be the cause and if not.
+    /// A push is sent at 1010. The last two values of a row say since when its device is retired.
+    /// The first applies if the device is known to be the cause, and the second if it is not.
     @Test(
         arguments: [
             (.success(Acceptance(providerID: "p")), .accepted(providerID: "p"), nil, nil),

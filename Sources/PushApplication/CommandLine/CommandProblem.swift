@@ -53,8 +53,8 @@ package struct CommandProblem: Error {
         case let error as SystemError: self.init(1, .commandFailed, error)
         case let problem as Problem:
             // The server's status 400 means that the command was used wrongly. Some 400s depend on
-            // a user's state: the same command succeeds once the user exists, or does not require
-            // encryption.
+            // a user's state: the same command succeeds once the user exists, or no longer
+            // requires encryption.
             let isUsage = problem.status == 400 && ![.unknownUser, .encryptionRequired].contains(problem.code)
             self.init(exitCode: isUsage ? 64 : 1, detail: problem.detail ?? problem.title, json: problem.json)
         default: return nil

@@ -31,7 +31,8 @@ extension Configuration {
         try root.nonEmptyString("keys", into: &self.keys)
         if self.keys.count > 1, self.keys.hasSuffix("/") { self.keys.removeLast() }
         self.localSocket = try root.section("admin") { try LocalSocket($0) }
-        // A file that sets the socket's default path means the same as a file without that key.
+        // A file that sets `admin.socket` to the default path means the same as a file without
+        // this key.
         if self.localSocket == .at(self.usualAdminSocket.path) { self.localSocket = .beside }
         try root.section("log") { try self.readLog($0) }
         try root.section("notifications") { section in

@@ -94,7 +94,7 @@ final class ConfigurationSource {
         return "\(file)\(line): \(path.map(YAMLText.shown).joined(separator: "."))"
     }
 
-    /// The place in the file that sets a key; `nil` if the file does not set the key.
+    /// The file, the line and the path of a key; `nil` if the file does not set the key.
     func place(ofSet path: [String]) -> String? {
         var node = self.root.map { Node.mapping($0) }
         for name in path {

@@ -60,8 +60,8 @@ extension Configuration {
         return settings
     }
 
-    /// The lanes whose devices get looks (pushes that only tell a device to sync). The values are
-    /// the shortest times between two looks of one device.
+    /// The lanes (queues of pushes) whose devices get looks: pushes that only tell a device to
+    /// sync. The values are the shortest times between two looks of one device.
     var looks: [String: Duration] {
         var looks: [String: Duration] = [:]
         for (name, sender) in self.senders {

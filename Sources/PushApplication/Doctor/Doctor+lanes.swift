@@ -27,8 +27,8 @@ extension Doctor {
         )
     }
 
-    /// The findings in the running server's report: its troubles and its paused lanes. Empty if no
-    /// server runs.
+    /// The findings in the running server's report: its troubles and its paused lanes (queues of
+    /// pushes to one provider). Empty if no server runs.
     func server() async -> [Finding] {
         do {
             guard let administration = try await Administration(of: self.configuration) else { return [] }

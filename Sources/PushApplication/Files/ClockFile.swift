@@ -58,7 +58,8 @@ extension HeldClock.Mark {
         )
     }
 
-    /// The milliseconds from 1970 to the end of the year 9999, and as many before 1970.
+    /// The plausible times, in milliseconds since 1970: up to the end of the year 9999, and as far
+    /// back before 1970.
     private static let plausible: Range<Int64> = -253_402_300_800_000..<253_402_300_800_000
 
     private static func milliseconds(_ seconds: TimeInterval) -> Int64 {

@@ -132,7 +132,8 @@ package final class LogWriter: Sendable {
                 state.isAsleep = state.queue.isEmpty
                 return state.isAsleep
             }) {
-                // Foundation's clock overflows at `distantFuture`.
+                // `distantFuture` cannot stand for a missing deadline: Foundation's clock would
+                // overflow.
                 guard let deadline else {
                     self.changed.wait()
                     continue

@@ -12,7 +12,7 @@ package final class RequestTraces: Sendable {
 
     private struct State {
         var traces: [NotificationID: TraceContext] = [:]
-        /// The notifications in the order of their posts, as a ring.
+        /// The notifications in the order of their posts, as a ring buffer.
         var order: [NotificationID] = []
         var next = 0
     }

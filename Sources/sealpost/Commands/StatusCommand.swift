@@ -73,7 +73,7 @@ struct StatusReport {
         guard
             let first = steps.firstIndex(where: { $0 != .null }), let end = Self.time(history, "End")
         else { return "last hour: nothing is counted yet; the first counts come half a minute after the start" }
-        // The first step begins when the server starts.
+        // If the server started during the first step with counts, that step begins at the start.
         let step = end - Double(steps.count - first) * Double(Self.number(history, "Seconds"))
         let start = max(step, Self.time(self.status, "StartedAt") ?? step)
         func sum(_ name: String) -> Int { history.elements(name).reduce(0) { $0 + ($1.integer ?? 0) } }
