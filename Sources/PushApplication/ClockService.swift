@@ -5,9 +5,9 @@ import PushDelivery
 import PushStore
 import ServiceLifecycle
 
-/// Guards against a wrong clock of this machine. It logs while the server's clock rejects the
-/// machine's time as too far ahead, and accepts that time when another machine confirms it. It
-/// also saves the last moment at which the clock was right.
+/// Guards against a wrong clock of this machine. While the server's clock rejects the machine's
+/// time as too far ahead, this service logs that. If another machine confirms the rejected time,
+/// the service accepts it. The service also saves the last moment at which the clock was right.
 struct ClockService: Service {
     private static let interval = Duration.seconds(10)
     /// The number of intervals between two writes of the clock's file.

@@ -8,8 +8,8 @@ internal import Synchronization
 /// All servers that share the store derive these keys from the same `DayChain`. Any thread may use
 /// this object.
 package final class DayKeys: Sendable {
-    /// The largest number of days ahead of the chain's first day for which keys are derived: no
-    /// payload is stored for so long.
+    /// Keys are derived for at most this number of days after the chain's first day: no payload is
+    /// stored for so long.
     package static let reach: UInt32 = 400
 
     private struct State {

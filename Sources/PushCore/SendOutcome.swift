@@ -1,6 +1,7 @@
 package import Foundation
 
-/// The outcome of an attempt to send a push. Senders, lanes and the outbox all use these values.
+/// The outcome of an attempt to send a push. Senders, lanes (queues of pushes) and the outbox all
+/// use these values.
 ///
 /// Each type decides about some consequences: `DeliveryState` for the push, `SenderHealth` for
 /// other pushes to the same provider, `retirement` for the device, and the sender for its own

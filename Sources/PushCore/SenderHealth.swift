@@ -50,8 +50,8 @@ package struct SenderHealth: Sendable {
     package private(set) var pause: Pause?
     private var isProbing = false
     private var failures = 0
-    /// The number of times that the provider has refused the server's credential since it last
-    /// answered without refusing it.
+    /// The number of times that the provider has refused the server's credential since its last
+    /// answer without such a refusal.
     private var credentialRefusals = 0
     private var busyUsers: Set<Int64> = []
     /// The users with a device that the provider has called unknown since it last accepted a push.
@@ -90,9 +90,9 @@ package struct SenderHealth: Sendable {
 
     /// The choice of the next probe.
     package var probeChoice: ProbeChoice {
-        // After a change of the server, such as another VAPID key, the provider refuses known
-        // addresses and accepts some new ones. So probes alternate between known and new
-        // addresses, and begin with a known one.
+        // After a change of the server, such as another VAPID key, the provider refuses addresses
+        // that it accepted before, and accepts some new ones. So probes alternate between old and
+        // new addresses, and begin with an old one.
         let takesTurns = self.pause?.cause == .devicesRefused && self.delayCount.isMultiple(of: 2)
         return ProbeChoice(takesTurns ? .new : .known, avoiding: self.refusedUsers.union(self.busyUsers))
     }
@@ -302,8 +302,8 @@ package struct SenderHealth: Sendable {
             self.delayCount += 1
             return
         }
-        // The failures of other pushes that were being sent belong to the same pause, unless an
-        // operator must fix their cause.
+        // The failures of other pushes that were being sent when the pause began belong to the
+        // same pause, unless an operator must fix their cause.
         let isWorse = cause.needsOperator && !pause.cause.needsOperator
         self.pause = Pause(
             isWorse ? cause : pause.cause,

@@ -45,8 +45,9 @@ package struct ConfigurationFile: Sendable, Hashable, CustomStringConvertible {
     /// rather than use another file.
     package static func isThere(_ path: String) -> Bool {
         var status = stat()
-        // If the process may not search its working folder, this user can have no configuration
-        // there. This happens when the service's user starts a command in root's home folder.
+        // If the process may not search its working folder, the file counts as missing, since this
+        // user can have no configuration there. This happens when the service's user starts a
+        // command in root's home folder.
         return stat(path, &status) == 0 || errno == EACCES && path.hasPrefix("/")
     }
 

@@ -105,7 +105,8 @@ final class ConfigurationSource {
         return path.isEmpty ? nil : node?.mark.map { self.place(of: path, $0) }
     }
 
-    /// The names of the variables below the path, without the part for the path itself.
+    /// The names of the variables below the path, without the part for the path itself:
+    /// `APNS_TYPE` for `SEALPOST_SENDERS_APNS_TYPE` if the path is `senders`.
     func ends(under path: [String]) -> [Substring] {
         let start = Self.variable(path) + "_"
         return self.environment.keys.filter { $0.hasPrefix(start) }.map { $0.dropFirst(start.count) }

@@ -46,8 +46,8 @@ struct SenderSetup {
             guard configuration.lookInterval != nil, let silent = configuration.silent else { return }
             if silent == configuration {
                 // Looks (pushes that only tell a device to sync) share the connections and access
-                // tokens of other pushes. With connections of their own, the provider could tell
-                // which pushes are looks.
+                // tokens of other pushes. If looks had connections of their own, the provider
+                // could tell which pushes are looks.
                 self.lanes += self.lanes.map { $0.ofLooks(by: $0.sender) }
             } else {
                 self.addLooks(

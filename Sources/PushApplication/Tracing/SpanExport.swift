@@ -116,7 +116,7 @@ struct SpanExportService: Service {
 
     let recorder: SpanRecorder
     let logger: Logger
-    /// The limit of the time for exports after shutdown begins: a slow collector must not keep the
+    /// How long exports may continue after shutdown begins: a slow collector must not keep the
     /// next server waiting.
     var lastExports = Duration.seconds(2)
     let send: @Sendable ([Span]) async -> Answer
