@@ -8,7 +8,8 @@ extension PostgreSQLStore {
         try await self.write { tx in tx.append(record) }
     }
 
-    /// Deletes old entries from one hash chain after the other, in each from the oldest entry on.
+    /// Deletes old entries: from one hash chain after the other, and the oldest entries of a chain
+    /// first.
     package func trimAudit(before date: Date, limit: Int) async throws -> Int {
         let time = date.milliseconds
         var count = 0

@@ -16,8 +16,7 @@ final class RetentionProgress: Sendable {
         case recipients = "recipient"
     }
 
-    /// Some notifications. Of each, only the rows remain whose second number is higher than
-    /// `after`.
+    /// Notifications whose remaining rows have a second number higher than `after`.
     typealias Part = (ids: [Int64], after: Int64)
 
     private struct Key: Hashable {

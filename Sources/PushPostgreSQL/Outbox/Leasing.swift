@@ -89,8 +89,8 @@ struct Leasing {
         )
         var counts: [DuePush: Int] = [:]
         for row in rows.map({ $0 }) {
-            // The pushes are counted by user, since all devices of a user show the same number. So
-            // the key's second number is the user's.
+            // All devices of a user show the same number, so the counts are by user. The second
+            // number of this key is the user's id, and not a device's.
             let key = DuePush(notification: try row.integer(0), device: try row.integer(1))
             counts[key] = Int(clamping: try row.integer(2))
         }
