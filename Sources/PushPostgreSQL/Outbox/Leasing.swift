@@ -3,8 +3,8 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// Decides about due pushes of one lane, which a transaction has already locked, and leases those
-/// that are to be sent.
+/// Decides what happens to due pushes of one lane, and leases those that are to be sent. A
+/// transaction has already locked the pushes.
 struct Leasing {
     /// The delay in seconds before a push whose key this server lacks is checked again.
     static let keyPause: TimeInterval = 5
