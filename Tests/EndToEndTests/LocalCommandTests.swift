@@ -262,7 +262,7 @@ import Testing
         #expect(try await self.run("why 987654321", isRefused: number) == "")
     }
 
-    /// Runs a command that must be refused with a text. Returns its output.
+    /// Runs a command that must be refused with an error that contains `text`. Returns its output.
     private func run(_ arguments: String, isRefused text: String) async throws -> String {
         let ended = try await Daemon.run(arguments.split(separator: " ").map(String.init), in: self.folder)
         #expect(ended.code != 0 && ended.errors.contains(text), "\(arguments): \(ended.errors)")

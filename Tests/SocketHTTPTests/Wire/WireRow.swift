@@ -17,14 +17,15 @@ struct WireRow: Sendable, CustomStringConvertible {
 
     let description: String
     let ending: Ending
-    /// All bytes that the client sends. An open connection accepts another request.
+    /// All bytes that the client sends. If the connection stays open, they end with one more
+    /// request.
     let sent: [UInt8]
     /// All bytes that the server sends, without `100 Continue`.
     let answer: [UInt8]
     /// The bytes of `answer` with `100 Continue` before the answers that may begin with it.
     let answerWithLeave: [UInt8]
-    /// The offset in `sent` at which a client stops to wait for `100 Continue`; `nil` if no client
-    /// waits.
+    /// The offset in `sent` at which a client pauses until `100 Continue` arrives; `nil` if no
+    /// client waits.
     private let stop: Int?
 
     /// If `ending` is `nil`, the last answer determines whether the connection ends.
