@@ -2,8 +2,8 @@ package import Foundation
 package import PushCore
 package import PushStore
 
-// Shorter forms of the stores' methods for tests: they write no audit record, or need no expected
-// state or budget.
+// Shorter forms of the stores' methods for tests: they write no audit record, or omit arguments
+// such as an expected state or a budget of bytes.
 
 extension StorePlace {
     /// Opens the store with the default options.

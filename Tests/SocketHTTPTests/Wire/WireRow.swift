@@ -42,9 +42,9 @@ struct WireRow: Sendable, CustomStringConvertible {
 
     /// Returns the answers that the server may give to portions with these borders.
     ///
-    /// A client that stops before its body must get `100 Continue`; a client that has sent it at
-    /// once must not. If a part of the body has arrived, the server may do either (RFC 9110
-    /// §10.1.1).
+    /// A client that pauses before its body must get `100 Continue`; a client that has sent the
+    /// whole body at once must not. If a part of the body has arrived, the server may do either
+    /// (RFC 9110 §10.1.1).
     func answers(_ borders: [Int]) -> [[UInt8]] {
         guard let stop else { return [self.answer] }
         if borders.contains(stop) || stop == self.sent.count { return [self.answerWithLeave] }
