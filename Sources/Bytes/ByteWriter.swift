@@ -78,8 +78,8 @@
 }
 
 extension [UInt8] {
-    /// Appends the bytes that `write` writes, which may be at most `most`. If `write` throws,
-    /// appends nothing.
+    /// Appends the bytes that `write` writes; it may write at most `most` bytes. If `write`
+    /// throws, appends nothing.
     @inlinable package mutating func append<Failure>(
         upTo most: Int,
         _ write: (inout ByteWriter) throws(Failure) -> Void

@@ -59,8 +59,8 @@ package final class BlockingConnection {
     /// than `newest`. Also returns the identity of its server.
     ///
     /// If no host is suitable, throws the `ClusterFault` of a refused host. If no host was
-    /// refused, throws `DatabaseError.unavailable`. Throws `unusable`, as `init` does, even if
-    /// another host is suitable: a pool would use all hosts.
+    /// refused, throws `DatabaseError.unavailable`. Throws `unusable` if a pooler shares sessions,
+    /// even if another host is suitable: a pool would use all hosts.
     package static func open(
         _ address: DatabaseAddress,
         after newest: ClusterIdentity?

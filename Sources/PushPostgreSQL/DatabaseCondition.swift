@@ -46,7 +46,7 @@ final class DatabaseCondition: Sendable {
         do {
             try self.mark?.keep(DatabaseMark(identity))
         } catch {
-            // The server still has the identity in memory, until it ends.
+            // The mark is not stored, but this server keeps the identity in memory until it ends.
             self.onEvent(.markNotKept(reason: "\(error)"))
         }
     }

@@ -152,8 +152,8 @@ private func createTable(_ twins: TwinServers, _ name: TwinServers.Name) throws 
             let other = try createTable(twins, .first)
             try other.execute("alter system set synchronous_standby_names = 'nobody'")
             _ = try other.query("select pg_reload_conf()")
-            // No commit waits before the checkpointer has also read the setting, which it does
-            // before it runs a requested checkpoint.
+            // A commit waits for a replica only if the checkpointer has also read the setting. The
+            // checkpointer reads it before it runs a requested checkpoint.
             try await eventually { try other.query("show synchronous_standby_names")[0].text(0) == "nobody" }
             for _ in 0..<2 { try other.execute("checkpoint") }
             // Both connections are opened first, because the wait of one must not end before that

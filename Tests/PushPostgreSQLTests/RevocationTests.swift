@@ -168,8 +168,8 @@ import Testing
             await #expect(throws: StoreError.self) {
                 try await CredentialLease.$admission.withValue(term) { try await add(dave) }
             }
-            // The request from before the gap stays refused, even after the server has a lease
-            // again.
+            // The request began before the lease ended. It stays refused, even after the server
+            // has a lease again.
             try await eventually { self.other.lease?.term != nil }
         }
         #expect(try await self.fixture.reader.user(named: dave) == nil)

@@ -74,8 +74,8 @@ import Testing
         return try StoreFixture(in: folder, keyring: keyring)
     }
 
-    /// Returns the users as whom a server would authenticate a caller with the token and the
-    /// password of the user `name`. The caller tries them with each user's name.
+    /// Returns the users as whom a server would authenticate a caller. The caller has the token
+    /// and the password of the user `name`, and tries the password with each user's name.
     private static func callers(with name: String, in storage: StoreFixture, _ original: Original) async throws
         -> [User]
     {

@@ -100,8 +100,8 @@ import Testing
 
     private static let planted = Data("a copy of a cell that is gone".utf8)
 
-    /// Finds the first page with enough free space, and writes the kind of bytes there that SQLite
-    /// may leave.
+    /// Finds the first page with enough free space. Writes bytes into this space, as SQLite may
+    /// leave them there.
     private static func plant(in path: String, behind first: Int) throws {
         let descriptor = self.open(path)
         defer { close(descriptor) }

@@ -240,8 +240,8 @@ package struct StoreFixture: Sendable {
         )
     }
 
-    /// Leases due pushes of a platform's default lane, those of notifications to single users
-    /// first.
+    /// Leases due pushes in a platform's default lane (queue of pushes), first those of
+    /// notifications to single users.
     package func lease(
         _ platform: String = "apns",
         limit: Int = 100,
@@ -260,7 +260,8 @@ package struct StoreFixture: Sendable {
         return leased
     }
 
-    /// Returns the time at which the next push of a platform's default lane is due.
+    /// Returns the time at which the next push in a platform's default lane (queue of pushes) is
+    /// due.
     package func nextDue(_ platform: String = "apns") async throws -> Date? {
         var due: [Date] = []
         for queue in Queue.allCases {

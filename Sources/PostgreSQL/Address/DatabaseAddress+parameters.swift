@@ -53,7 +53,7 @@ extension DatabaseAddress {
     /// numeric addresses of these hosts; it is empty if libpq may resolve their names.
     ///
     /// Sets every parameter that an environment variable could change. The `SessionSettings` are
-    /// no parameters: the first statement of the session sets them.
+    /// not among them: the first statement of the session sets them.
     func parameters(
         hosts: [DatabaseHost],
         addresses: [String] = [],

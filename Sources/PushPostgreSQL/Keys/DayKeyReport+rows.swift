@@ -5,8 +5,8 @@ internal import PushCore
 internal import PushStore
 
 extension DayKeyReport {
-    /// The check value of the chain of day keys belongs to a day this number of days after today.
-    /// All servers must derive the same key for that day.
+    /// The check value of the chain of day keys belongs to the day that is this many days after
+    /// today. All servers must derive the same key for that day.
     private static let lead: UInt32 = 400
     /// A new check value is stored once the day of the old check value is fewer than this number
     /// of days away.

@@ -44,7 +44,7 @@ private struct GroupPush {
 }
 
 extension HashedAudience {
-    /// The tags that the audience's branches with devices have.
+    /// The tags that select devices in the audience's branches.
     var deviceTags: [Data] {
         self.branches.compactMap { branch in
             if case .devicesWith(let tag) = branch { tag } else { nil }

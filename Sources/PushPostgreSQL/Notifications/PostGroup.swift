@@ -93,8 +93,9 @@ struct PostGroup {
     /// has already been committed.
     mutating func store() async throws -> [PostEnd]? {
         if self.run == .afterLoss, try await self.isAnyStored() {
-            // This transaction has also written the senders' usage. PostgreSQL replicates commits
-            // in their order, so the commit of this transaction confirms that of the earlier run.
+            // This transaction has written the senders' usage, so it has something to commit.
+            // PostgreSQL replicates commits in their order, so this commit also confirms that of
+            // the earlier run.
             return nil
         }
         self.tx.commitWithLastStatements { $0.isOvertaking ? Overtaken() : nil }

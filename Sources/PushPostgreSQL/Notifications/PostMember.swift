@@ -9,8 +9,8 @@ struct PostMember: GroupMember {
     let bounds: StorageBounds?
     /// The number of devices in a page; `nil`: the store's default.
     let page: Int?
-    /// The term of the credential lease at the time when the caller's request began. It is stored
-    /// here, since another caller's task may store these posts.
+    /// The term (period without an expiry of the credential lease) that ran when the caller's
+    /// request began. It is stored here, since another caller's task may store these posts.
     let term = CredentialLease.admission
 
     var byteCount: Int { self.posts.reduce(0) { $0 + $1.sealedPayload.count } }

@@ -3,8 +3,8 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// Decides about due pushes of one lane, which a transaction has already locked, and leases those
-/// that are to be sent.
+/// Decides what happens to due pushes of one lane, and leases those that are to be sent. A
+/// transaction has already locked the pushes.
 struct Leasing {
     /// The delay in seconds before a push whose key this server lacks is checked again.
     static let keyPause: TimeInterval = 5
@@ -89,8 +89,8 @@ struct Leasing {
         )
         var counts: [DuePush: Int] = [:]
         for row in rows.map({ $0 }) {
-            // The pushes are counted by user, since all devices of a user show the same number. So
-            // the key's second number is the user's.
+            // All devices of a user show the same number, so the counts are by user. The second
+            // number of this key is the user's id, and not a device's.
             let key = DuePush(notification: try row.integer(0), device: try row.integer(1))
             counts[key] = Int(clamping: try row.integer(2))
         }

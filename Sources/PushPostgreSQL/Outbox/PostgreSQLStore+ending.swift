@@ -28,8 +28,8 @@ extension PostgreSQLStore {
     /// events. Returns the pushes that were not settled before.
     ///
     /// Each push may occur only once in `ends`. For an accepted push, the device's row of
-    /// `device_push` stores the time. But a time less than a minute old stays, unless the next
-    /// push must wait for an interval: if every push wrote that row, each read would scan all
+    /// `device_push` stores the time. But a stored time less than a minute old is kept, unless the
+    /// next push must wait for an interval. If every push wrote that row, each read would scan all
     /// versions of the row while an old snapshot is held.
     @discardableResult
     static func end(_ tx: WriteTransaction, _ ends: [PushEnd], now: Date) async throws -> Set<DuePush> {

@@ -8,7 +8,8 @@ internal import PushStore
 extension PostgreSQLStore {
     /// The interval between two polls, which find the events whose announcement was lost.
     private static let interval = Duration.milliseconds(500)
-    /// The maximum number of devices in one transaction; meanwhile the posts to their users wait.
+    /// The maximum number of devices in one transaction. While it runs, posts to the devices'
+    /// users wait.
     private static let unmarkedAtOnce = 200
 
     /// Searches for events to repeat, and sends them, until the task is cancelled.

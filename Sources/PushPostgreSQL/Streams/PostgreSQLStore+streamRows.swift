@@ -5,7 +5,8 @@ internal import PushStore
 
 /// Keeps the rows of the table `stream` up to date.
 extension PostgreSQLStore {
-    /// The maximum number of devices in one transaction; meanwhile the posts to their users wait.
+    /// The maximum number of devices in one transaction. While it runs, posts to the devices'
+    /// users wait.
     private static let page = 200
 
     /// A row of `stream`, with the device's handle, which identifies the device in the

@@ -2,9 +2,9 @@ internal import PushCore
 internal import PushStore
 internal import Synchronization
 
-/// The pushes that this server's event streams have received, as far as their devices also have a
-/// stream at another server. One server leases the push and sends it; the other server then
-/// repeats it. Any thread may use this object.
+/// The pushes that this server's event streams have recently received, so that the server does not
+/// send them to these streams again. If a device has streams at two servers, one server leases a
+/// push and sends it; the other server then repeats it. Any thread may use this object.
 final class StreamEchoes: Sendable {
     private struct State {
         /// The times in milliseconds at which pushes were sent to this server's streams.

@@ -10,9 +10,9 @@ internal import Synchronization
 /// pushes. Every two seconds, a search starts at the beginning again.
 ///
 /// A slow search from the start of the index delays the next search from the start by twenty times
-/// its own duration, up to a limit. Rows inserted below the mark, or locked by another server
-/// before, wait until then. Pushes that a dead server had leased may be due below the mark; the
-/// marks are then dropped. Any thread may use this object.
+/// its own duration, up to a limit. Until then, rows below the mark wait: rows that were inserted
+/// there, or that another server had locked. Pushes that a dead server had leased may be due below
+/// the mark; the marks are then dropped. Any thread may use this object.
 final class SearchMarks: Sendable {
     /// The kinds of rows that are searched by their time.
     enum Rows: Sendable, Hashable {
@@ -29,7 +29,7 @@ final class SearchMarks: Sendable {
         var mayContinueBelow = false
         fileprivate let rows: Rows
         fileprivate let began: ContinuousClock.Instant
-        /// The number of times that all marks had been dropped before the search began.
+        /// The number of calls of `forgetAll` before the search began.
         fileprivate let era: Int
     }
 
