@@ -43,8 +43,8 @@ extension DirectRow {
         return Date(milliseconds: self.integer(column))
     }
 
-    /// The value of a column for a move, if it is null or of the type `kind`; `nil` if it is of
-    /// another type.
+    /// Reads a value that is moved into another database. Returns `nil` if the value is neither
+    /// null nor of the type `kind`.
     func value(_ column: Int32, _ kind: MovedValue.Kind) -> MovedValue? {
         switch (sqlite3_column_type(self.statement, column), kind) {
         case (SQLITE_NULL, _): return .null

@@ -2,11 +2,11 @@
 enum WriterLane: Sendable {
     /// A client waits for the answer. If the work has waited too long, the writer refuses it.
     case request
-    /// Leases and settlements of pushes. They are as urgent as `request`, but are never refused
-    /// because of a long wait.
+    /// Work that reserves pushes for sending, or stores their outcomes. It is as urgent as
+    /// `request`, but is never refused because of a long wait.
     case delivery
-    /// Work such as the pages of broadcasts, and cleanup. Its jobs run one at a time, between the
-    /// transactions of the other kinds.
+    /// Work such as cleanup, or the next page of a broadcast's pushes. Its jobs run one at a time,
+    /// between the transactions of the other kinds.
     case housekeeping
 }
 

@@ -4,8 +4,8 @@ internal import PushStore
 internal import SQLite
 
 extension SQLiteStore {
-    /// The `StreamHub` of the options already knows the open streams, so the store only changes
-    /// pushes here.
+    /// The server's `StreamHub`, which is in the store's options, already knows the open streams.
+    /// So the store only changes pushes here.
     package func streamOpened(
         for devices: [RegistrationID],
         ofUser user: Int64,

@@ -93,8 +93,8 @@ struct EventTriggers {
             """
     }
 
-    /// The SQL expression for the name of a push's lane, without the part after the slash. That
-    /// part may be a host that only the device's owner may know.
+    /// The SQL expression for a push's platform: the name of its lane, without the part after the
+    /// slash. That part may be a host that only the device's owner may know.
     private static func platform(_ row: String) -> String {
         "substr(\(row).lane, 1, instr(\(row).lane || '/', '/') - 1)"
     }

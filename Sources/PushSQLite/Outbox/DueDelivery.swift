@@ -94,7 +94,7 @@ extension DueDelivery {
         where lane = ? and is_bulk = ? and state = 'queued' and due_at <= ? order by due_at limit ?
         """
 
-    /// Selects a push with its facts. `?3` is `needsAcceptance`.
+    /// Selects a push with the facts that decide whether it is sent. `?3` is `needsAcceptance`.
     static let row = """
         select \(Column.list), \(DueColumn.list)
         from delivery c join device v on v.number = c.device join notification n on n.id = c.notification_id

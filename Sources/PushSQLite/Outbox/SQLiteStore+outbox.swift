@@ -35,7 +35,7 @@ extension SQLiteStore {
         now: Date
     ) async throws -> LeasedDelivery? {
         try await self.writer.write(.delivery) { [writer, sealing] db in
-            // Since a reader found this push, it may have been cancelled.
+            // The push may have been cancelled since a reader found it.
             guard try ProbeSearch.isDue(push, in: lane, db, now: now) else { return nil }
             var tally = TallyCount()
             let leasing = Leasing(
@@ -85,7 +85,8 @@ extension SQLiteStore {
         """
 }
 
-/// Decides about due pushes of one lane, and leases those that are to be sent.
+/// Decides which due pushes of one lane (a provider's queue) are sent now, and leases them: marks
+/// them as being sent.
 private struct Leasing {
     let writer: Writer
     let sealing: Sealing
