@@ -78,8 +78,8 @@ struct EventTriggers {
             """
     }
 
-    /// The trigger for the retirement of a device. A claim to a handle has no event, since it is
-    /// no registration.
+    /// The trigger for the retirement of a device. A handle that the user has not confirmed yet (a
+    /// claim) has no event, since it is no registration.
     private var retirement: String? {
         guard self.kinds.contains(.retired) else { return nil }
         return """

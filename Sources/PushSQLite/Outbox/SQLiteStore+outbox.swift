@@ -103,7 +103,7 @@ private struct Leasing {
             let due = try DuePushRow(db, key, needsAcceptance: needsAcceptance, self.sealing, self.alerts)
             return try due.flatMap { try self.lease($0, db, &tally) }
         } catch let error as DatabaseError where !error.concernsAll {
-            // A damaged row must not block the other rows, and must not fail the next lease again.
+            // A damaged row must neither block the other rows nor make the next lease fail again.
             try self.settle(key, as: .failed, reason: PushReason.damaged, db, &tally)
             self.writer.condition.record(.push(notification: key.notification, device: key.device))
             return nil
