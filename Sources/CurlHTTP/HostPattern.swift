@@ -6,7 +6,7 @@ internal import Bytes
 /// A star stands for at least one label. A pattern without a port matches only HTTPS's default
 /// port.
 package struct HostPattern: Sendable, Hashable {
-    /// Whether the pattern has a star, so that the author of a URL can choose among many hosts.
+    /// Whether the pattern has a star: then the author of a URL can choose among many hosts.
     package let isWildcard: Bool
     private let suffix: String
     private let port: UInt16

@@ -62,7 +62,7 @@ final class TokenProvider: Sendable {
         return try await withTaskCancellationHandler {
             let token = try await Self.$isAsking.withValue(true) { try await self.provide(last) }
             // If this call was abandoned, and another call has asked the app since, the token of
-            // the other call is newer.
+            // the other call is newer and stays.
             self.state.withLock { if $0.asking == id { $0.token = token } }
             return token
         } onCancel: {
