@@ -133,8 +133,8 @@ extension PushClient {
 
     // MARK: - Cache
 
-    /// Returns the notification of an answer and caches it, without its payload if that must not
-    /// be stored.
+    /// Returns the notification of an answer. Caches it: without its payload if the payload must
+    /// not be stored.
     private func take(
         _ answer: Answer,
         _ id: Int64,

@@ -206,7 +206,8 @@ extension PushClient {
         guard case .provided(let provider) = self.credentials.kind, provider.last == nil, !TokenProvider.isAsking else {
             return self.credentials.session
         }
-        // The app has just started and has no token yet. A registration needs a token in any case.
+        // The app has just started and has no token yet. A registration needs a token in any case,
+        // so the client asks for one now.
         _ = try? await CallDeadline.race(within: CallDeadline.remaining(atMost: self.deadline)) {
             try await provider.token(insteadOf: nil)
         }

@@ -14,7 +14,7 @@ final class TokenProvider: Sendable {
     }
 
     /// Whether the current task runs inside the app's closure. A client's call in the closure must
-    /// not ask for a token, because it would wait for the closure itself.
+    /// not ask for a token, because it would wait for that same closure.
     @TaskLocal static var isAsking = false
 
     private let provide: @Sendable (String?) async throws -> String

@@ -52,7 +52,7 @@ public final class TestServer: Sendable {
         return configuration
     }
 
-    /// Options with which a client reaches this server and trusts only its key.
+    /// The options of clients that reach this server and trust only its key.
     public var options: PushClient.Options {
         PushClient.Options(signatures: .pinned([self.key.publicKey]), configuration: self.configuration)
     }

@@ -65,7 +65,7 @@ final class TestServerProtocol: URLProtocol {
     override static func canInit(with request: URLRequest) -> Bool { self.server(request) != nil }
     override static func canonicalRequest(for request: URLRequest) -> URLRequest { request }
 
-    /// The number of the event stream, once its head was sent.
+    /// The number of the event stream; `nil` until its head was sent.
     private var stream: Int?
 
     override func startLoading() {

@@ -15,7 +15,7 @@ struct AccountIndex: Sendable, Hashable {
         /// The commit that last changed the notification and wrote its file.
         let commit: Int64
         var nonce: UInt8
-        /// The hour in which the notification expires, counted since 1970.
+        /// When the notification expires, in whole hours since 1970.
         let expiryHour: UInt32
         /// The size of the notification's content, in units of 256 bytes.
         let units: UInt16
