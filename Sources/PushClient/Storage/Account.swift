@@ -72,7 +72,8 @@ final class Account: Sendable {
 
     // MARK: - Reading
 
-    /// The state after the latest commit. Throws `PushClientError.signedOut` if the account was signed out.
+    /// The state after the latest commit. Throws `PushClientError.signedOut` if the account was
+    /// signed out.
     func read() throws -> Snapshot { try self.read(self.store) }
 
     /// A cached notification; `nil` if its file is missing or damaged. Throws if the file cannot
