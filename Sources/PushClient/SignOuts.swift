@@ -40,7 +40,7 @@ struct SignOuts: Sendable {
     // MARK: - Private
 
     private func orders(at server: String?) -> [SignOutOrder] {
-        // Sign-out orders that cannot be read now wait.
+        // Sign-out orders that cannot be read wait for a later call.
         ((try? self.account.signOuts()) ?? []).filter { $0.server == server }
     }
 
