@@ -2,8 +2,8 @@ internal import CCurl
 internal import Glibc
 internal import Reactor
 
-/// A multi handle with its connections, driven by the loop's watches and one timer. Use a pool on
-/// the loop only.
+/// A multi handle of libcurl with its connections; the loop's watches and one timer drive it. Use
+/// a pool on the loop only.
 ///
 /// A pool lives until it is retired and its last transfer has ended.
 final class ConnectionPool {
@@ -34,7 +34,8 @@ final class ConnectionPool {
     /// than corking saves.
     private static let corkedSockets = 2
 
-    /// If the settings have `provesConnections`, a pool has only one connection.
+    /// With `provesConnections` in the settings, the pool has only one connection, and knows
+    /// whether a call on it was answered with 200.
     init(_ settings: HTTPClientSettings, on loop: EventLoop, ended: @escaping (Transfer, CURLcode) -> Void) {
         Libcurl.start()
         guard let multi = curl_multi_init() else { preconditionFailure("out of memory") }
@@ -75,9 +76,9 @@ final class ConnectionPool {
         self.transfers += 1
     }
 
-    /// Whether a call may open a connection. With `provesConnections`, it may not after the loss
-    /// of a proven connection: libcurl would send all waiting calls on the new connection before
-    /// it is proven.
+    /// Whether a call may open a connection. With `provesConnections`, it may not after a call was
+    /// answered with 200, because the pool has then lost its only connection. On a new connection,
+    /// libcurl would send all waiting calls before a first call is answered.
     func allowConnection() -> Bool {
         if self.provesConnections, self.isProven { self.isUnusable = true }
         return !(self.provesConnections && self.isUnusable)
@@ -112,8 +113,8 @@ final class ConnectionPool {
     }
 
     fileprivate func act(on socket: curl_socket_t, _ events: Int32) {
-        // libcurl writes each frame in a call of its own; corking the sockets makes the kernel
-        // send the frames in as few packets as possible.
+        // libcurl writes each frame with a separate system call; corking the sockets makes the
+        // kernel send the frames in as few packets as possible.
         let corks = self.sockets.count <= Self.corkedSockets
         if corks { for watch in self.sockets.values { watch.cork() } }
         // The sockets are listed again for uncorking, because libcurl may have opened some

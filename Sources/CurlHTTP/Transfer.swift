@@ -126,7 +126,7 @@ final class Transfer {
         self.rewind()
     }
 
-    /// Releases the state of the last request, but keeps its memory.
+    /// Discards the state of the last request, so that the handle can perform another.
     func unload() {
         ccurl_set_headers(self.easy, nil)
         curl_slist_free_all(self.headers)
@@ -164,8 +164,9 @@ final class Transfer {
     }
 
     private func outcome(of code: CURLcode) -> Call.Outcome {
-        // A 2xx status without a body still counts as success: libcurl may see the end of the
-        // connection before it processes the end of a stream that has already arrived.
+        // If the connection is lost, a 2xx status without a body counts as success: libcurl may
+        // see the end of the connection before it processes the end of a stream that has already
+        // arrived.
         let isSuccessCutShort =
             Self.interruptions.contains(code) && (200..<300).contains(self.status) && self.body.isEmpty
         guard code == CURLE_OK || isSuccessCutShort else { return .failure(self.error(for: code)) }

@@ -77,8 +77,8 @@ struct AnswerCheck: Sendable {
         account: String?,
         now: Date
     ) throws(PushClientError) -> (signedAt: Date?, isAccountCovered: Bool) {
-        // Without signatures, the client trusts the account in each answer. Like the echo of
-        // `MyToken`, this account reveals accidents, but no attacks.
+        // Without signatures, the client trusts the account in each answer. A check of this
+        // account, like that of the echo of `MyToken`, detects accidents, but no attacks.
         guard let verifiers else { return (nil, true) }
         do {
             return (try check.verifySignature(for: token, verifiers.account, now: now), true)

@@ -9,7 +9,7 @@ extension PushClient {
         /// The name of the device's sender in the server's configuration, such as `apns`; `nil` if
         /// the answer has none.
         public let platform: String?
-        /// The topics that the device has joined, in lower case, and the tag for its user.
+        /// The topics that the device has joined, in lower case, and its user's tag `username:…`.
         public let topics: [String]
         /// Whether this client runs on the device.
         public let isThisDevice: Bool

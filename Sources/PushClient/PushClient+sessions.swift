@@ -20,7 +20,8 @@ extension PushClient {
         do {
             try self.api.own.begin(as: account)
         } catch PushClientError.signedOut {
-            // The next client of the account learns the account id from its own first answer.
+            // The account was signed out meanwhile. The next client learns the account id from the
+            // first answer that it receives.
         }
         return session
     }
@@ -43,7 +44,8 @@ extension PushClient {
         do {
             try self.api.own.begin(as: account)
         } catch PushClientError.signedOut {
-            // The next client of the account learns the account id from its own first answer.
+            // The account was signed out meanwhile. The next client learns the account id from the
+            // first answer that it receives.
         }
         return session
     }

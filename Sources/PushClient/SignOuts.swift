@@ -40,7 +40,7 @@ struct SignOuts: Sendable {
     // MARK: - Private
 
     private func orders(at server: String?) -> [SignOutOrder] {
-        // Sign-out orders that cannot be read now wait.
+        // Sign-out orders that cannot be read wait for a later call.
         ((try? self.account.signOuts()) ?? []).filter { $0.server == server }
     }
 
@@ -74,7 +74,8 @@ struct SignOuts: Sendable {
                 order = try self.replace(order, authorization: "")
             }
         }
-        // If the order names no registration, the account's next session has nothing to end.
+        // If the order names no registration, the account's next session has no registration to
+        // end.
         if order.registration == nil { try PushClientError.storing { try self.account.finish(order) } }
         return false
     }

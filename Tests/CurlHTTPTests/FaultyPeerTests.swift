@@ -128,8 +128,8 @@ import Testing
     }
 
     @Test func aProvenConnectionThatIsLostIsReplacedByOneThatCarriesOneCall() async throws {
-        // The peer refuses further streams on the first connection after ten. On the second
-        // connection, it never answers the first request.
+        // After ten requests on the first connection, the peer refuses further ones there. On the
+        // second connection, it never answers the first request.
         let rules = [try FaultRule("every 10 next 1: goaway"), try FaultRule("every 10 next 1: no-answer")]
         let (outcomes, received) = try await FaultyPeer.with(rules) {
             $0.provesConnections = true

@@ -227,7 +227,7 @@ import Testing
         server.change { $0.pageSize = 2 }
         try await ProtocolPeer.run(server.script) { peer, client in
             peer.play { request, index in index < 2 ? .answer(server.answer(request)) : .hangUp }
-            // The inbox was never complete, so the part of it has no date.
+            // The inbox was never complete, so the cached part of it has no date.
             await #expect(throws: URLError.self) { try await client.sync() }
             let part = try await client.cachedInbox()
             #expect(part.notifications.count == 4)

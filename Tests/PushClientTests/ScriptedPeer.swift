@@ -43,8 +43,8 @@ final class ScriptedPeer: Sendable {
         try await self.run(script, before: { _ in }, body)
     }
 
-    /// Runs `body` with a peer that answers requests by `script` meanwhile. Each request waits for
-    /// `before` before its answer.
+    /// Runs `body` with a peer that answers requests by `script` meanwhile. Before each answer,
+    /// the peer waits for the closure `before`.
     @discardableResult
     static func run<Result: Sendable>(
         _ script: @escaping Script,

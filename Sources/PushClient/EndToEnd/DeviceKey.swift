@@ -61,8 +61,8 @@ public struct DeviceKey: Sendable, Hashable {
 
 /// Reads and makes the texts that are parts of end-to-end payloads and device keys.
 enum EndToEndText {
-    /// The bytes of a text in base64url. `nil` for any other text or spelling, and for another
-    /// number of bytes than `count`.
+    /// The bytes of a text in base64url. `nil` if the text is not base64url in its canonical form,
+    /// or does not have `count` bytes.
     static func bytes(_ text: Substring.UTF8View, count: Int? = nil) -> [UInt8]? {
         guard let bytes = Base64.url.bytes(in: text), count.map({ $0 == bytes.count }) != false else { return nil }
         return Array(bytes)

@@ -13,7 +13,7 @@ actor InboxKeeper {
     nonisolated let account: Account
     /// When the server last confirmed the content of each file, as far as this process knows.
     private var confirmed: [EntryName: Date] = [:]
-    /// The facts of all items as of the last call.
+    /// The facts of all cached items, as `load` found them in its last call.
     var listed = ItemList()
     private var isSwept = false
     private var bells: [Int: AsyncStream<Void>.Continuation] = [:]

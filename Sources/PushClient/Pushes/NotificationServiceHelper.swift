@@ -131,8 +131,8 @@ public final class NotificationServiceHelper: Sendable {
         among clients: [PushClient],
         _ placeholder: NotificationContent
     ) async -> NotificationContent? {
-        // The text of an error may come from a proxy, so it is not shown: the placeholder says
-        // where to look.
+        // The text of an error may come from a proxy, so the user sees the placeholder and not
+        // this text.
         guard let item = try? await client.preview(id), !item.isReadOnce else { return nil }
         var content = placeholder
         await self.fill(item, &content)

@@ -116,7 +116,8 @@ struct AccountDraft {
         guard restart > 0, restart < self.commit, self.index.deletions[id] == restart else {
             return self.commit &<< 20 | place
         }
-        // The restart has removed this item, so it is older than the new items.
+        // The restart had removed this item, and a later page contains it again. So it is older
+        // than the new items.
         return (restart - 1) &<< 20 | 1 << 19 | min(self.commit - restart, 1023) << 9 | place
     }
 

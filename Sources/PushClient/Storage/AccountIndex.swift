@@ -15,9 +15,9 @@ struct AccountIndex: Sendable, Hashable {
         /// The commit that last changed the notification and wrote its file.
         let commit: Int64
         var nonce: UInt8
-        /// The hour of its expiry, counted since 1970.
+        /// When the notification expires, in whole hours since 1970.
         let expiryHour: UInt32
-        /// The size of its content, in units of 256 bytes.
+        /// The size of the notification's content, in units of 256 bytes.
         let units: UInt16
     }
 
@@ -113,7 +113,7 @@ struct SignOutOrder: Sendable, Hashable {
     /// The value of the field `Authorization`; empty if there was no valid token: the next session
     /// of the account then ends the registration.
     var authorization: String
-    /// Whether the token is sent only after a challenge.
+    /// Whether the client sends `authorization` only after a challenge.
     let isWhenChallenged: Bool
     let registration: String?
     /// The account id: the client ignores answers for other accounts. `nil` if the id was unknown.

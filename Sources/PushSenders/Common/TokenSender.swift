@@ -10,7 +10,8 @@ struct TokenSender: Sendable {
     /// The patterns by which devices may name hosts; empty if the operator has named the only
     /// host.
     var hosts: [HostPattern] = []
-    /// Limits the calls to hosts that match only a wildcard; `nil` if devices name no hosts.
+    /// Calls the hosts that only a wildcard allows, and limits the calls to those that have not
+    /// answered yet; `nil` if devices name no hosts.
     var named: NamedHosts?
 
     func send(

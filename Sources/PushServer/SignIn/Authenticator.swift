@@ -34,8 +34,8 @@ package final class Authenticator: Sendable {
     let strengthening = Mutex<Set<Int64>>([])
     /// Hashes the identifiers that issuers have for the owners of accounts.
     let owners: IssuedOwners
-    /// Assigns an unknown name to an existing user, whose hash sets how long the check of the name
-    /// takes.
+    /// Picks an existing user for each unknown name, so that checking an unknown name takes as
+    /// long as checking that user's password hash.
     let nameCode: KeyedHash
 
     /// Creates an authenticator. `servers` is the number of servers that share the quotas and the

@@ -165,9 +165,9 @@ struct SignInFailures: Sendable {
         self.pairs.takeBack(attempt.pair, now, attempt.rule)
         guard !attempt.isKnown else { return }
         self.accounts.takeBack(attempt.account, now, .account)
-        // If the attempt counted for the networks, all phones of a carrier would have to wait
-        // after a restart: they sign in at once, and the server has no time for most of these
-        // attempts.
+        // An attempt that the server had no time to check does not count against its networks.
+        // Otherwise all phones of a carrier, which sign in together after a restart, would have to
+        // wait.
         self.takeBackNetworks(of: attempt, now)
     }
 
