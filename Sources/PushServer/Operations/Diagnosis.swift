@@ -62,8 +62,8 @@ struct Diagnosis: Sendable {
     let platforms: Set<String>
     /// For each platform whose pushes all go to one URL: the URL's host, by the platform's name.
     let receivers: [String: String]
-    /// Whether the caller sees only some apps. A text for this caller must be true, whatever users
-    /// and notifications the other apps have.
+    /// Whether the caller sees only some apps. The texts for this caller must not depend on the
+    /// users and notifications of other apps.
     var isLimited = false
     /// Whether the explained user gets end-to-end payloads only.
     var requiresEncryption = false
