@@ -201,9 +201,9 @@ final class Exchange {
     /// route does not know.
     var isCheckedStrictly = false
     var token: MyToken?
-    /// The term (period without an expiry of the credential lease) in which the request began.
-    /// Cached credentials are trusted only until this term ends. `nil` if the request has no
-    /// caller, or began outside a term.
+    /// The term (period without an expiry of the credential lease) that was running when the
+    /// request began. Cached credentials are trusted only until this term ends. `nil` if the
+    /// request has no caller, or began outside a term.
     var term: CredentialLease.Term?
     /// The caller's account, if the caller is known and has one.
     var account: AccountID?

@@ -103,7 +103,7 @@ extension StoreReader {
     }
 
     /// The age, in seconds, of the oldest notification that still has a push in this lane, whether
-    /// the push is due or waits for a retry. 0 if there is none.
+    /// the push is due or waits for a retry. 0 if no push waits.
     func oldestAge(in lane: Lane, now: Date) async throws -> TimeInterval {
         try await self.greatestAge(now: now) { queue in try await self.oldestWaiting(in: lane, queue) }
     }

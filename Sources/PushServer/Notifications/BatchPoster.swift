@@ -30,9 +30,9 @@ struct BatchPoster: Sendable {
         let key: IdempotencyGuard.KeyedRequest?
         let isStrict: Bool
         let now: Date
-        /// The time from which the batch's ids are derived: ids from the same time are close to
-        /// each other. The time is random and not the current one, so that it differs from the
-        /// time of any other batch.
+        /// The batch's ids are derived from this time: ids from the same time are close to each
+        /// other. The time is random and not the current one, so that it differs from the time of
+        /// any other batch.
         let moment = Date(timeIntervalSince1970: .random(in: 0..<1e9))
     }
 
