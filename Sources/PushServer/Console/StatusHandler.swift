@@ -16,7 +16,7 @@ struct StatusHandler: Handler {
     let troubles: @Sendable () -> [String]
     let startedAt: Date
     let scope: AppScope
-    /// The largest number of servers of the same database that the status shows.
+    /// The status shows at most this number of the servers that share the database.
     private static let maximumServers = 100
 
     var routes: [Route] {

@@ -76,8 +76,8 @@ struct Diagnosis: Sendable {
     /// last.
     static let maximumRetired = 3
 
-    /// Explains the state of a user, or of one device of the user. `sent` is `nil` if there is no
-    /// notification for the user that the caller may see.
+    /// Explains the state of a user, or of one device of the user. `sent` is `nil` if the caller
+    /// may see no notification for the user.
     func explain(_ user: User, _ allDevices: [DeviceEntry], _ sent: Sent?) -> [Sentence] {
         let name = user.name.description
         let devices = Self.relevant(allDevices)
@@ -222,7 +222,8 @@ struct Diagnosis: Sendable {
         }
     }
 
-    /// The reason why a registered device has no push of a notification that its user received.
+    /// The reason why a registered device has no push of a notification that the device's user
+    /// received.
     private func missingPush(to device: DeviceEntry, of sent: Sent) -> Sentence? {
         guard case .registered(let platform, _, _, let tags) = device.state, let summary = sent.summary else {
             return nil
