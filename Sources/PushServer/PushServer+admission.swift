@@ -89,8 +89,8 @@ extension PushServer {
         }
     }
 
-    /// Rounds a time down to the database's precision, so that an answer made before the time is
-    /// stored and a later answer show the same time.
+    /// Rounds a time down to the database's precision, so that answers show the same time before
+    /// and after it is stored.
     func wholeMilliseconds(_ date: Date) -> Date {
         Date(timeIntervalSince1970: (date.timeIntervalSince1970 * 1000).rounded(.down) / 1000)
     }

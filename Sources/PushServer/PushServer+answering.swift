@@ -77,9 +77,9 @@ extension PushServer {
     ) -> Reply {
         do {
             let step = try then(context)
-            // The term of the credential lease is checked here only before an answer. Work must
-            // run even if the term has ended, since other requests may wait for the work; `run`
-            // checks the term afterwards.
+            // No answer is sent if the request's term of the credential lease has ended: the
+            // caller's credentials may have ended, too. Work must run even then, since other
+            // requests may wait for the work; `run` checks the term afterwards.
             if case .answer = step, let term = exchange.term { try self.lease?.check(term) }
             return self.reply(with: step, to: context, in: exchange)
         } catch {

@@ -54,8 +54,8 @@ extension [Lane: Pause?] {
     ///
     /// The configuration may no longer name a lane's host or environment. The dictionary then
     /// lacks the lane, and no sender serves it. If the dictionary has no lane at all of a
-    /// platform, each lane of the platform counts as served: a command without a server knows no
-    /// lanes, nor does a server whose delivery has not begun.
+    /// platform, each lane of the platform counts as served: a command that runs without a daemon
+    /// knows no lanes, nor does a server whose delivery has not begun.
     func hasSender(for lane: Lane, among platforms: Set<String>) -> Bool {
         guard platforms.contains(lane.platform) else { return false }
         return self.keys.contains(lane) || !self.keys.contains { $0.platform == lane.platform }

@@ -5,7 +5,7 @@ internal import PushStore
 extension DeviceRegistration {
     /// Reads the body of a registration. If others can guess handles of the platform, the
     /// registration needs a confirmation: `confirmation` is the id of the notification whose push
-    /// carries the code.
+    /// carries the confirmation code.
     ///
     /// Throws problems that name the faulty member.
     init(

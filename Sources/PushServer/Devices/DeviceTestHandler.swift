@@ -71,8 +71,8 @@ struct DeviceTestHandler: Handler {
     }
 
     /// The reason why the lane (the queue of pushes to the device's provider) sends nothing now.
-    /// `nil` if the lane may send the push, even if the lane is paused and sends this push only as
-    /// a probe.
+    /// `nil` if the lane may send the push, even if the lane is paused and sends this push only to
+    /// test the provider.
     ///
     /// Only administrators and viewers see the reason of a pause, which may be about other users'
     /// devices.
@@ -84,8 +84,8 @@ struct DeviceTestHandler: Handler {
         return cause == .paused && !user.role.seesAll ? "the provider accepts no pushes now" : text
     }
 
-    /// The push's state and its reason, which the handler returns to the client; `nil` as long as
-    /// the provider may still answer.
+    /// The push's state and the reason for it, which the handler returns to the client; `nil` as
+    /// long as the provider may still answer.
     private static func answer(to entry: DeliveryEntry?, isLate: Bool) -> (state: String, reason: String?)? {
         switch entry?.state {
         case .accepted, .fetched, .read: ("accepted", nil)

@@ -1,7 +1,7 @@
 package import PushAPI
 package import PushCore
 
-/// The work on the daemon's files that commands request. It consists of closures, because only the
+/// The work that commands request on the daemon's files. It consists of closures, because only the
 /// executable that assembles the daemon knows these files.
 ///
 /// Each closure returns the JSON for the command to print, or JSON with the members `Problem`, an

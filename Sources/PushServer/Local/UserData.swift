@@ -12,7 +12,7 @@ struct UserData: Sendable {
     /// The ids of the user's registrations.
     let devices: Set<String>
 
-    /// Notes that the document contains about the data that it leaves out.
+    /// The document's notes about the data that it leaves out.
     private static let notes = [
         "Payload is null for a notification that was recalled or dismissed, and for one that may be read once: the export does not use it up.",
         "The server stores no password and no token, only hashes of them, which are left out.",
@@ -117,8 +117,8 @@ struct UserData: Sendable {
     }
 
     /// Whether the entry's subject is the user or one of the user's devices. If another account
-    /// has registered a device's handle, the detail of the audit entry names the device's user,
-    /// not the actor.
+    /// has registered the handle of one of these devices, the entry's detail names this user, not
+    /// the other account.
     private func isSubject(of entry: AuditEntry) -> Bool {
         switch entry.kind {
         case "device": self.devices.contains(entry.subject)

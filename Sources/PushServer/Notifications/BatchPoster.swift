@@ -30,7 +30,7 @@ struct BatchPoster: Sendable {
         let key: IdempotencyGuard.KeyedRequest?
         let isStrict: Bool
         let now: Date
-        /// The time that the batch's ids are drawn with: ids with the same time are close to each
+        /// The batch's ids are derived from this time: ids from the same time are close to each
         /// other. The time is random and not the current one, so that it differs from the time of
         /// any other batch.
         let moment = Date(timeIntervalSince1970: .random(in: 0..<1e9))
@@ -138,8 +138,8 @@ struct BatchPoster: Sendable {
         besides ids: Set<NotificationID>
     ) throws -> Draft {
         if let most = [origin.quota, origin.changes].compactMap({ $0?.most }).min(), number >= most {
-            // The quota would never suffice for this element: a repeated batch pays for all its
-            // elements again.
+            // Even a full quota does not suffice for this element, and a repeated batch would pay
+            // for all its elements again.
             throw Problem(
                 .invalidMember,
                 "Notifications has more elements than the \(most) that the quota admits at once; send this one in another request"
@@ -170,9 +170,9 @@ struct BatchPoster: Sendable {
         return Draft(number: number, order: order.withoutPayload, post: post)
     }
 
-    /// Makes the post of an element. The ids in one transaction are drawn with the same time, so
+    /// Makes the post of an element. The ids in one transaction are derived from the same time, so
     /// they are close to each other; each transaction has a time of its own. Batches store so many
-    /// notifications that some ids would often be equal if all were drawn with the same time.
+    /// notifications that ids from a single time would often be equal.
     private func newPost(
         _ order: NotificationOrder,
         _ payload: [UInt8],

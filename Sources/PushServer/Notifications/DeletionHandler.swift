@@ -72,8 +72,8 @@ struct DeletionHandler: Handler {
     /// otherwise `nil`.
     ///
     /// Throws a `precondition-failed` problem if the request's preconditions do not hold for the
-    /// notification's present state. The caller of this function reports a notification that the
-    /// user cannot delete as not found.
+    /// notification's present state. If the user cannot delete the notification, the caller of
+    /// this function reports it as not found.
     private func expectation(
         _ id: NotificationID,
         of user: User,
@@ -84,8 +84,8 @@ struct DeletionHandler: Handler {
         let maySeeOwn = user.role.includes(.publisher)
         let found = try await reader.notification(id, for: user.id, alsoAsSender: maySeeOwn, now: context.now)
         guard let found else {
-            // A user who cannot fetch the notification may still recall it, but has no
-            // representation with which a precondition could hold.
+            // A user who cannot fetch the notification may still recall it. For this user the
+            // notification has no entity tag, so `If-Match` never holds.
             let sender = user.role == .admin ? nil : user.id
             if maySeeOwn, preconditions.outcome(for: nil, now: context.now) == .failed,
                 try await reader.isThere(id, from: sender, now: context.now)

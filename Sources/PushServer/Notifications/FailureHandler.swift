@@ -5,7 +5,7 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Lists the failed pushes of all notifications for administrators.
+/// Shows administrators the failed pushes of all notifications.
 struct FailureHandler: Handler {
     let reports: ReportReader
     private let scope: AppScope

@@ -5,7 +5,7 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Lists notifications, so that a device gets all that it has missed in one round trip.
+/// Lists notifications, so that a device gets in one round trip all that it has missed.
 struct ListHandler: Handler {
     let store: any NotificationStore & KeyStore
     let looks: LookBook
@@ -188,7 +188,8 @@ struct ListHandler: Handler {
     }
 
     /// Whether to compress the body. If the client requests a signature, the body is not
-    /// compressed, since the signature covers the bytes as sent.
+    /// compressed: the signature covers the bytes as sent, and many HTTP libraries show only
+    /// decompressed ones.
     private func prefersGzip(_ head: RequestHead) -> Bool {
         guard head.count(of: .acceptEncoding) > 0, head.count(of: .acceptSignature) == 0 else { return false }
         return AcceptedCodings(head[.acceptEncoding]).prefersGzip
@@ -210,8 +211,9 @@ struct ListHandler: Handler {
             tag: isEmpty
                 ? EntityTag(description: "\"\(cursor ?? "")\"")
                 : self.tags.tag(of: page, cursor: cursor, for: user, deviceKey: request.key),
-            // If further pages follow, the time is unknown: an entry of a later page may have been
-            // on this page before, and the server does not know when the entry left this page.
+            // If further pages follow, the time of the last change is unknown: an entry of a later
+            // page may have been on this page before, and the server does not know when the entry
+            // left this page.
             changedAt: page.hasMore ? nil : max(page.changedAt, page.removedAt ?? self.startedAt, self.startedAt),
             prefersGzip: request.prefersGzip,
             now: request.now

@@ -20,8 +20,8 @@ struct NotificationPoster: Sendable {
     let traces: RequestTraces
 
     /// The largest number of ids that are drawn for one notification. A random id of 31 bits may
-    /// be in use already; the server then draws another one. The limit exists only so that a full
-    /// table causes an error.
+    /// be in use already; the server then draws another one. Because of the limit, the sender gets
+    /// an error if no id is free.
     static let maximumAttempts = 100
     static let noFreeID = Problem(.busy, "no free notification id was found; try again")
 

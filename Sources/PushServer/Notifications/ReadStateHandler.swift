@@ -73,8 +73,8 @@ struct ReadStateHandler: Handler {
 }
 
 extension LookOrder {
-    /// Requests looks after a change that the caller has made. A look is a silent push that makes
-    /// the user's other devices fetch changes.
+    /// After a change that the caller has made, requests looks: silent pushes that make the user's
+    /// other devices fetch changes.
     init(_ context: RequestContext) throws {
         self.init(user: try context.user.id, session: try context.token?.prefix.description)
     }

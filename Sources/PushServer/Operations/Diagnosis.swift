@@ -62,8 +62,8 @@ struct Diagnosis: Sendable {
     let platforms: Set<String>
     /// For each platform whose pushes all go to one URL: the URL's host, by the platform's name.
     let receivers: [String: String]
-    /// Whether the caller sees only some apps. A text for this caller must be true, whatever users
-    /// and notifications the other apps have.
+    /// Whether the caller sees only some apps. The texts for this caller must not depend on the
+    /// users and notifications of other apps.
     var isLimited = false
     /// Whether the explained user gets end-to-end payloads only.
     var requiresEncryption = false
@@ -76,8 +76,8 @@ struct Diagnosis: Sendable {
     /// last.
     static let maximumRetired = 3
 
-    /// Explains the state of a user, or of one device of the user. `sent` is `nil` if there is no
-    /// notification for the user that the caller may see.
+    /// Explains the state of a user, or of one device of the user. `sent` is `nil` if the caller
+    /// may see no notification for the user.
     func explain(_ user: User, _ allDevices: [DeviceEntry], _ sent: Sent?) -> [Sentence] {
         let name = user.name.description
         let devices = Self.relevant(allDevices)
@@ -222,7 +222,8 @@ struct Diagnosis: Sendable {
         }
     }
 
-    /// The reason why a registered device has no push of a notification that its user received.
+    /// The reason why a registered device has no push of a notification that the device's user
+    /// received.
     private func missingPush(to device: DeviceEntry, of sent: Sent) -> Sentence? {
         guard case .registered(let platform, _, _, let tags) = device.state, let summary = sent.summary else {
             return nil

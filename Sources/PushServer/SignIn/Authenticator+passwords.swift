@@ -45,7 +45,7 @@ extension Authenticator {
     }
 
     /// Hashes a password that a caller has chosen for a user, off the event loop. In the queue,
-    /// the hash counts as one of the caller.
+    /// the hash counts for the caller, not for the user.
     ///
     /// Throws `PasswordError` for an unacceptable password, and a `busy` problem if the queue is
     /// full.

@@ -59,8 +59,8 @@ package final class Authenticator: Sendable {
         self.accounts = AccountIDs(secret: store.indexSecret)
         self.gate = SignInGuard(pool: self.pool, limiter: SignInLimiter(servers: servers), logger: logger)
         self.parameters = parameters
-        // The key is the same after a restart. With another key, the time of a refusal could
-        // change, and the change would show that the name is unknown.
+        // The key is the same after a restart. With another key, a refusal could take longer or
+        // shorter than before, which would show that the name is unknown.
         self.nameCode = KeyedHash(key: store.indexSecret.derive("unknown names"))
         self.lease?.onEnd { [cache] in cache.forget($0) }
     }
@@ -71,9 +71,9 @@ package final class Authenticator: Sendable {
     /// caller of this function must call `signIn`.
     ///
     /// `reader` is the reader of the connection's event loop, or `nil` if that reader may wait.
-    /// Wrong credentials count against the address `origin`. `term` is the term of the credential
-    /// lease at the beginning of the request; if there is a lease but no term, the cache is not
-    /// used.
+    /// Wrong credentials count against the address `origin`. `term` is the term (period without an
+    /// expiry of the credential lease) that was running when the request began. If there is a
+    /// lease but no term, the cache is not used.
     ///
     /// Throws an `unauthorized` or `invalid-token` problem, which does not tell what is wrong, and
     /// `TryLater` after too many such problems.

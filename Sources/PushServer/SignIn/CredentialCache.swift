@@ -100,7 +100,7 @@ private final class Shard: Sendable {
 }
 
 /// The entries of a shard, and the tokens and users that were evicted. An evicted token or user is
-/// remembered until no caller that was read from the database before the eviction can still be
+/// remembered as long as a caller that was read from the database before the eviction may still be
 /// put into the cache.
 private struct ShardState {
     enum Forgotten: Hashable {

@@ -70,8 +70,8 @@ struct HashingQueue<Job: Sendable>: Sendable {
     }
 
     /// The waiting job that a new job competes with for a place; `nil` if there is room. If the
-    /// limit of the requester's account is reached, it is the last job of this account. Otherwise
-    /// the limit of the address, and then the limit of all jobs, decide in the same way.
+    /// limit of the requester's account is reached, this rival is the last job of the account.
+    /// Otherwise the limit of the address, and then the limit of all jobs, decide in the same way.
     private func rival(of requester: HashingRequester) -> Int? {
         if requester.account != nil,
             let rival = self.lastIfFull(of: Self.limitPerAccount, { $0.account == requester.account })

@@ -4,8 +4,8 @@ internal import Foundation
 /// and computes the hashes.
 ///
 /// A pair is an account and an address. An account is a name that was tried, whether a user of
-/// this name exists or not. An attempt counts as failed from its beginning, so that a thousand
-/// concurrent attempts do not count as a thousand free attempts.
+/// this name exists or not. An attempt counts as failed from its beginning: otherwise a thousand
+/// concurrent attempts could begin before the first one has failed.
 struct SignInFailures: Sendable {
     /// The hash of a name, an address, a password or several of them.
     typealias Key = UInt64
@@ -62,7 +62,7 @@ struct SignInFailures: Sendable {
     /// - A known address (which has signed in to the account before) with the right password has
     ///   no wait, except as described below.
     /// - A known address with another password waits if the pair has failures. An attempt of a
-    ///   known address has rank 0, and its failure counts for the pair.
+    ///   known address has rank 0 in the queue of hashes, and its failure counts for the pair.
     /// - A stranger (an address that has not signed in to the account) that tries the account for
     ///   the first time waits if the pair, the address or one of the two networks around the
     ///   address has failures. The rank of the attempt is 1 plus the failures of pair and address.
@@ -159,7 +159,7 @@ struct SignInFailures: Sendable {
         self.takeBackNetworks(of: attempt, now)
     }
 
-    /// Ends an attempt whose password was not checked for lack of time. The attempt still counts
+    /// Ends an attempt whose password the server had no time to check. The attempt still counts
     /// for the address: so repeated attempts go behind those of newcomers in the queue of hashes.
     mutating func cancel(_ attempt: SignInAttempt, now: Date) {
         self.pairs.takeBack(attempt.pair, now, attempt.rule)

@@ -58,7 +58,7 @@ final class SignInGuard: Sendable {
         self.refusal(Problem(code), from: origin, now: now)
     }
 
-    /// Does the same as the method above for a problem that has a detail or members.
+    /// Does the same as the method above, but for a problem that has a detail or members.
     func refusal(_ problem: Problem, from origin: PeerAddress?, now: Date) -> any Error {
         do {
             try self.limiter.countInvalidCredentials(from: origin, now: now)
