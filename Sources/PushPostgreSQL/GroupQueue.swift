@@ -115,8 +115,8 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
 
     // MARK: - Private
 
-    /// Yields turns of the event loop until as many callers wait as the last group had, or until
-    /// all `turns` are used up.
+    /// Yields to other callers until the group has as many members as the last group had, but at
+    /// most `turns` times.
     private func waitForMembers() async {
         for _ in 0..<Self.turns {
             if self.state.withLock({ $0.waiting.count + 1 >= $0.lastCount }) { return }

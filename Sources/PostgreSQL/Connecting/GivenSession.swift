@@ -1,6 +1,6 @@
 internal import CPostgreSQL
 
-/// The session that a connection got in the server, as the connection's first statement found it.
+/// What a connection's first statement has learnt about the server's session for this connection.
 struct GivenSession {
     /// The reason why the client must not use a session that other clients also use.
     static let sharedReason = """

@@ -122,7 +122,7 @@ extension Registrar {
         select id from new
         """
 
-    /// Enqueues the push of a code, and cancels the push of an earlier code.
+    /// Enqueues the push of a confirmation code, and cancels the push of an earlier code.
     private func enqueue(_ push: ClaimPlan.CodePush, to claim: Int64, _ values: HandleValues) async throws {
         let (reason, lane) = (PushReason.replacedConfirmation, values.registration.lane.description)
         try await PostgreSQLStore.cancelPushes(self.tx, ofDevices: [claim], reason: reason, now: self.now)

@@ -3,7 +3,7 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// Moves pushes to the present lanes of their devices, for `DeviceStore.move`.
+/// Moves pushes to the present lanes (providers' queues) of their devices, for `DeviceStore.move`.
 extension PostgreSQLStore {
     /// Moves queued pushes of a device to the device's present lane, at most `page`; returns the
     /// number of moved pushes.

@@ -67,7 +67,7 @@ struct ServerMessage: Sendable, Hashable, CustomStringConvertible {
         case events
         /// A server was fenced, so any server may take over the pushes that it had leased.
         case freed
-        /// There are new pushes in these lanes.
+        /// There are new pushes in these lanes (providers' queues).
         case work(Set<String>)
     }
 

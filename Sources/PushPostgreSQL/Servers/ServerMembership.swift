@@ -139,8 +139,8 @@ final class ServerMembership: Sendable {
         self.announcements.add(.events, from: self.number)
     }
 
-    /// Records that this server has fenced other servers, and announces this. So each lane checks
-    /// at once for pushes to take over.
+    /// Records that this server has fenced other servers, and announces this. So each lane (a
+    /// provider's queue) checks at once for pushes to take over.
     func recordFencing(_ rows: Rows) {
         guard rows.changed > 0 else { return }
         self.onFreed()

@@ -61,7 +61,7 @@ final class WriterSlots: Sendable {
     }
 }
 
-/// The slot that one call of `write` borrows, for all runs of its transaction.
+/// The `WriterSlot` that one call of `write` borrows, for all runs of its transaction.
 final class SlotLoan: Sendable {
     private let slots: WriterSlots
     private let state = Mutex<WriterSlot?>(nil)
