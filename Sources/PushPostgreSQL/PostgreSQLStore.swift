@@ -58,8 +58,8 @@ package final class PostgreSQLStore: Sendable {
         let condition = DatabaseCondition(mark: options.mark, onEvent: options.onEvent)
         let leases = self.leases
         self.database = ConnectionPool(opened.address, pool, on: loop, after: opened.identity) { event in
-            // The new primary may lack settlements of the old primary, and then shows settled
-            // pushes as leased.
+            // The new primary may lack settlements that the old primary has stored. At the new
+            // primary, the settled pushes are then still leased.
             if case .advanced = event { leases.recordUnknownOutcome(now: .now) }
             condition.record(event)
         }

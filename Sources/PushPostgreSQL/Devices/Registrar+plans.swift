@@ -72,8 +72,8 @@ extension Registrar {
         where number = $1
         """
 
-    /// Returns the number of the claim's row. If the plan has an earlier claim of the user, moves
-    /// its row to this device; otherwise inserts a row.
+    /// Returns the number of the row for the claim to a handle. If the plan has an earlier claim
+    /// of the user, moves its row to this device; otherwise inserts a row.
     private func claimRow(_ plan: ClaimPlan) async throws -> Int64 {
         if let earlier = plan.earlier {
             _ = try await self.tx.query(Self.moveClaim, earlier, plan.device)

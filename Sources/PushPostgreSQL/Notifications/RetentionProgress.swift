@@ -16,8 +16,7 @@ final class RetentionProgress: Sendable {
         case recipients = "recipient"
     }
 
-    /// Notifications, and the bound `after`: in the keys of their remaining rows, the second
-    /// number is higher.
+    /// The remaining rows of the notifications `ids` have a second number higher than `after`.
     typealias Part = (ids: [Int64], after: Int64)
 
     private struct Key: Hashable {

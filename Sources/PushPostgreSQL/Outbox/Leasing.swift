@@ -152,7 +152,7 @@ extension LeasedDelivery {
     var key: DuePush { DuePush(notification: self.push.notification.rawValue, device: self.device) }
 }
 
-/// The statements that find and lock the due pushes of a lane.
+/// The statements that find and lock the due pushes of a lane (a provider's queue).
 struct LeaseStatements {
     /// Selects pushes of the lane `$1` and the queue `$2` that became due between the time `$4`,
     /// where this search starts (see `SearchMarks`), and the time `$3`; at most `$5` pushes.
@@ -167,7 +167,7 @@ struct LeaseStatements {
     let areOfHolder: Bool
 
     static let all = LeaseStatements(areOfHolder: false)
-    /// The statements for the lanes of event streams.
+    /// The statements for pushes to event streams.
     static let ofStreams = LeaseStatements(areOfHolder: true)
 
     private init(areOfHolder: Bool) {

@@ -78,7 +78,8 @@ struct ServerMessage: Sendable, Hashable, CustomStringConvertible {
     private(set) var hasEnds = false
     private(set) var hasEvents = false
     private(set) var hasFreed = false
-    /// The lanes with new pushes; an asterisk means that any lane may have some.
+    /// The lanes (providers' queues) with new pushes; an asterisk means that any lane may have
+    /// some.
     private(set) var lanes: Set<String> = []
 
     var hasWork: Bool { !self.lanes.isEmpty }

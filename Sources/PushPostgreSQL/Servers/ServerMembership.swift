@@ -127,8 +127,8 @@ final class ServerMembership: Sendable {
         return message
     }
 
-    /// Announces new pushes in these lanes to the other servers, since one of them may have to
-    /// send these pushes.
+    /// Announces new pushes in these lanes (providers' queues) to the other servers, since one of
+    /// them may have to send these pushes.
     func announce(workIn lanes: Set<String>) {
         let lanes = lanes.intersection(self.options.announcedLanes)
         if !lanes.isEmpty { self.announcements.add(.work(lanes), from: self.number) }
