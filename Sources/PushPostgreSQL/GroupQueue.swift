@@ -27,7 +27,7 @@ protocol GroupEnd: Sendable {
 /// requests yields some turns of its event loop, and the other requests can join its group.
 /// Otherwise the first would lead a group of one, and the others would wait for that group.
 final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
-    /// A caller that has waited this long before its group begins is refused.
+    /// If a caller has waited this long and its group has not begun, it is refused.
     private static var limit: Duration { .seconds(5) }
     /// Before its group begins, a leader yields to other callers for at most this number of turns
     /// of its event loop.

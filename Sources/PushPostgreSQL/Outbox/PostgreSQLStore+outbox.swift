@@ -117,8 +117,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Finds leases of this server that the book lacks, because nobody knew whether their commit
-    /// had succeeded. Releases these leases.
+    /// Finds leases of this server that the `LeaseBook` lacks, because nobody knew whether their
+    /// commit had succeeded. Releases these leases.
     private func findLostLeases() async throws {
         let (book, owner) = (self.leases, self.membership.number)
         do {
