@@ -1,6 +1,6 @@
 internal import CPostgreSQL
 
-/// What a connection's first statement has learnt about the server's session for this connection.
+/// The facts about a connection's session in the server, read by the connection's first statement.
 struct GivenSession {
     /// The reason why the client must not use a session that other clients also use.
     static let sharedReason = """
