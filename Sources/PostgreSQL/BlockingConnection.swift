@@ -29,7 +29,7 @@ package final class BlockingConnection {
         guard let connection else { throw .unavailable(reason: "out of memory") }
         guard PQstatus(connection) == CONNECTION_OK else {
             let reasons = String(cString: PQerrorMessage(connection)).split(separator: "\n")
-                // A line that begins with a tab explains the line before it.
+                // In libpq's message, a line that begins with a tab explains the line before it.
                 .filter { !$0.hasPrefix("\t") }
             PQfinish(connection)
             throw .unavailable(reason: reasons.joined(separator: "; "))

@@ -177,8 +177,8 @@ private func createTable(_ twins: TwinServers, _ name: TwinServers.Name) throws 
         }
     }
 
-    /// All other limits are longer than the test's time limit, so only these two can end the
-    /// waits.
+    /// The limits for writes and for connecting are longer than the test's time limit, so only the
+    /// two other limits can end the waits.
     @Test func eachWaitOnAFrozenServerEndsAtItsTimeout() async throws {
         var options = PoolOptions()
         options.readLimit = .seconds(5)

@@ -215,7 +215,7 @@ import Testing
         }
         let stored = try self.stored()
         #expect(stored.ids == Array(1...20))
-        // At most four groups stored the posts: two that began at once, and two that the first
+        // At most four groups stored the posts: two that began immediately, and two that the first
         // waiting callers began.
         #expect(stored.transactions <= 4)
         #expect(fixture.store.report.waiting == 0)

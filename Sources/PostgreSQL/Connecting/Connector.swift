@@ -7,7 +7,7 @@ final class Connector {
     /// The timeout of one attempt.
     let limit: Duration
     let resolver: NameResolver
-    /// The address whose server last won a race, as the first that accepted writes.
+    /// The address that won the last race: its server was the first that accepted writes.
     var winner: Endpoint?
     /// Decides which servers may be used.
     let cluster: ClusterGuard

@@ -1,6 +1,6 @@
 internal import CPostgreSQL
 
-/// The session that a connection got in the server, as the connection's first statement found it.
+/// The facts about a connection's session in the server, read by the connection's first statement.
 struct GivenSession {
     /// The reason why the client must not use a session that other clients also use.
     static let sharedReason = """

@@ -79,8 +79,8 @@ struct AuditExtension {
 }
 
 extension WriteTransaction {
-    /// The end of the hash chain that gets this transaction's entries. If the transaction's slot
-    /// has no chain yet, takes a chain over.
+    /// The end of the hash chain that gets this transaction's entries. If the transaction's
+    /// `WriterSlot` has no chain yet, takes a chain over.
     func head(of slot: WriterSlot, server: Int64, with audit: AuditChain) async throws -> AuditHead {
         if let head = slot.head { return head }
         return try await self.takeChain(server: server, with: audit)

@@ -4,9 +4,9 @@ internal import PushCore
 internal import PushStore
 
 extension PostgreSQLStore {
-    /// Deletes devices with all their rows, and the unconfirmed claims to handles that belong to
-    /// them. A number in `devices` may also be the number of such a claim. Returns whether any of
-    /// the devices and claims existed.
+    /// Deletes devices with all their rows, and the devices' unconfirmed claims to handles. A
+    /// number in `devices` may also be the number of a claim. Returns whether any of the devices
+    /// and claims existed.
     ///
     /// Cancels their pushes with the database's time, since some callers do not know the time.
     @discardableResult
@@ -102,7 +102,8 @@ extension PostgreSQLStore {
         order by number for update
         """
 
-    /// Writes the end of devices. The caller must have locked the user.
+    /// Retires the devices and deletes the claims in `ends`, and adds its records to the audit.
+    /// The caller must have locked the user.
     static func write(_ ends: DeviceEnds, ofUser user: Int64, _ tx: WriteTransaction, now: Date) async throws {
         for group in ends.retired {
             try await Self.retire(tx, devices: group.devices, ofUser: user, reason: group.reason, now: now)

@@ -72,8 +72,8 @@ extension Registrar {
         where number = $1
         """
 
-    /// Returns the number of the claim's row. If the plan has an earlier claim of the user, moves
-    /// its row to this device; otherwise inserts a row.
+    /// Returns the number of the row for the claim to a handle. If the plan has an earlier claim
+    /// of the user, moves its row to this device; otherwise inserts a row.
     private func claimRow(_ plan: ClaimPlan) async throws -> Int64 {
         if let earlier = plan.earlier {
             _ = try await self.tx.query(Self.moveClaim, earlier, plan.device)
@@ -122,7 +122,7 @@ extension Registrar {
         select id from new
         """
 
-    /// Enqueues the push of a code, and cancels the push of an earlier code.
+    /// Enqueues the push of a confirmation code, and cancels the push of an earlier code.
     private func enqueue(_ push: ClaimPlan.CodePush, to claim: Int64, _ values: HandleValues) async throws {
         let (reason, lane) = (PushReason.replacedConfirmation, values.registration.lane.description)
         try await PostgreSQLStore.cancelPushes(self.tx, ofDevices: [claim], reason: reason, now: self.now)

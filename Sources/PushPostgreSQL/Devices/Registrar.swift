@@ -75,8 +75,8 @@ struct Registrar {
         """
 
     private func lockUser() async throws {
-        // The number of rows does not matter. If the user was deleted meanwhile, the next
-        // statements find no registrations of this user.
+        // It does not matter whether the statement finds a row. If the user was deleted meanwhile,
+        // the next statements find no registrations of this user.
         _ = try await self.tx.query(PostgreSQLStore.lockUserID, self.user)
     }
 }

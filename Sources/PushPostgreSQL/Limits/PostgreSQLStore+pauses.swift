@@ -13,8 +13,8 @@ extension PostgreSQLStore {
     /// before another server may send one. If the server dies, another server may send one
     /// earlier.
     private static let probeTime: Int64 = 60_000
-    /// The maximum for the number of a pause's earlier delays. The next delay would not be longer
-    /// with a higher number.
+    /// The maximum for `delayCount`, the number of delays in a pause so far. A higher number would
+    /// not make the next delay longer.
     private static let maximumDelays: Int64 = 1000
     /// The tolerated difference in milliseconds between the clocks of servers that compare the end
     /// of a pause.
@@ -32,7 +32,7 @@ extension PostgreSQLStore {
     }
 
     /// Stores pauses that have begun, were extended, or have ended. If this server was testing one
-    /// of these lanes with a probe, the call also ends that probe.
+    /// of their lanes (providers' queues) with a probe, the call also ends that probe.
     func store(_ pauses: [LanePause], of process: Int64) async throws(DatabaseError) {
         let pauses = pauses.sorted { $0.lane < $1.lane }
         let over = pauses.filter { $0.ongoing == nil }.map(\.lane)
@@ -53,7 +53,8 @@ extension PostgreSQLStore {
         )
     }
 
-    /// The last pause of each lane, if another server has stored that pause.
+    /// For each lane (a provider's queue), its last pause, if another server has stored that
+    /// pause.
     func pauses(except process: Int64) async throws(DatabaseError) -> [LanePause] {
         var pauses: [LanePause] = []
         for row in try await self.database.query(Self.pausesOfOthers, process).map({ $0 }) {
@@ -122,7 +123,8 @@ extension PostgreSQLStore {
             or not exists (select 1 from lane_pause p where p.lane = $1 and not p.is_over)
         """
 
-    /// Deletes pauses that no server has probed for an hour, because no push was due.
+    /// Deletes pauses whose last delay ended an hour ago: they are over, or no push was due that
+    /// could test the provider.
     static let oldPauses = """
         delete from lane_pause r using (
             select lane from lane_pause where until < \(DatabaseClock.now) - 3600000 order by lane

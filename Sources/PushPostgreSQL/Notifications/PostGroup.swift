@@ -5,7 +5,7 @@ internal import PushStore
 
 /// Posts of several callers, which one transaction stores with the same few statements.
 ///
-/// The group reads and locks the rows for all posts at once. All transactions lock rows in the
+/// The group reads and locks the rows for all posts together. All transactions lock rows in the
 /// same order. The group first locks the accounts of the users whom the posts name, and then these
 /// users' counters of changes. It locks the idempotency keys and the senders' usage last, since
 /// all posts of one sender wait for the sender's row of usage. If a post is refused, this affects
@@ -237,7 +237,7 @@ struct PostGroup {
 }
 
 extension PostGroup {
-    /// The facts that the decisions on all posts of a group need; they are read at once.
+    /// The facts that the decisions on all posts of a group need; they are read together.
     struct Facts: PostFacts {
         var keys: IdempotencyKeys
         var users: [Data: NamedUser] = [:]

@@ -4,8 +4,8 @@ internal import PushStore
 
 /// The key of a row of `recipient`: a notification and one of its recipients.
 struct RecipientKey: Sendable, Hashable, Comparable {
-    /// Most statements on `recipient` use `equality`: migration P0009 tells the planner that one
-    /// column of the key does not suffice.
+    /// Most statements on `recipient` use `KeyLookup.equality`. It suffices there, since migration
+    /// P0009 tells the planner that one column of the key matches many rows.
     static let lookup = KeyLookup(columns: ["notification_id", "user_id"])
 
     let notification: Int64

@@ -105,7 +105,7 @@ extension PostgreSQLStore {
 }
 
 extension NewEvent {
-    /// The event of a recipient who has fetched a read-once payload for the first time.
+    /// The event which says that a recipient has fetched a read-once payload for the first time.
     static func collected(_ notification: Int64, by user: Int64, at time: Date, sender: Int64?) -> NewEvent {
         NewEvent(kind: .collected, at: time, notification: notification, user: user, sender: sender)
     }

@@ -50,7 +50,7 @@ extension PostgreSQLStore {
 
     // MARK: - Private
 
-    /// The marks and apps of the notifications that the user can see.
+    /// The marks (read or unread) and the apps of the notifications that the user can see.
     private func marks(
         _ ids: [Int64],
         of user: Int64,

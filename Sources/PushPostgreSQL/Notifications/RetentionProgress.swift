@@ -16,7 +16,7 @@ final class RetentionProgress: Sendable {
         case recipients = "recipient"
     }
 
-    /// Notifications whose remaining rows have a second number higher than `after`.
+    /// The remaining rows of the notifications `ids` have a second number higher than `after`.
     typealias Part = (ids: [Int64], after: Int64)
 
     private struct Key: Hashable {
@@ -28,7 +28,8 @@ final class RetentionProgress: Sendable {
     /// notifications that another server has deleted would stay for ever.
     private static let limit = 10_000
 
-    /// The second number of the last row that was deleted; `Int64.max` if all rows were deleted.
+    /// The second number in the key of the last row that was deleted; `Int64.max` if all rows were
+    /// deleted.
     private let last = Mutex([Key: Int64]())
 
     /// The notifications that still have rows, in groups. First come partly deleted notifications,

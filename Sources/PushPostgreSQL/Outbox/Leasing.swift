@@ -3,8 +3,8 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// Decides what happens to due pushes of one lane, and leases those that are to be sent. A
-/// transaction has already locked the pushes.
+/// Decides what happens to due pushes of one lane (a provider's queue), and leases those that are
+/// to be sent. A transaction has already locked the pushes.
 struct Leasing {
     /// The delay in seconds before a push whose key this server lacks is checked again.
     static let keyPause: TimeInterval = 5
@@ -55,8 +55,8 @@ struct Leasing {
                     leased.append(
                         delivery.leased(push, isAddressKnown: isAddressKnown, isPaced: self.interval != nil)
                     )
-                // The reason `paced` marks a push that waits for the minimum interval between two
-                // pushes. Once the device has fetched the notification, this push is cancelled.
+                // A push that waits for the minimum interval between two pushes gets the reason
+                // `paced`. Such a push is cancelled once the device has fetched the notification.
                 case .wait(let date)?: waits.append((key, date))
                 case .replace?:
                     ends.append(PushEnd(push: key, state: .cancelled, reason: PushReason.replaced))
@@ -152,7 +152,7 @@ extension LeasedDelivery {
     var key: DuePush { DuePush(notification: self.push.notification.rawValue, device: self.device) }
 }
 
-/// The statements that find and lock the due pushes of a lane.
+/// The statements that find and lock the due pushes of a lane (a provider's queue).
 struct LeaseStatements {
     /// Selects pushes of the lane `$1` and the queue `$2` that became due between the time `$4`,
     /// where this search starts (see `SearchMarks`), and the time `$3`; at most `$5` pushes.
@@ -167,7 +167,7 @@ struct LeaseStatements {
     let areOfHolder: Bool
 
     static let all = LeaseStatements(areOfHolder: false)
-    /// The statements for the lanes of event streams.
+    /// The statements for pushes to event streams.
     static let ofStreams = LeaseStatements(areOfHolder: true)
 
     private init(areOfHolder: Bool) {

@@ -87,8 +87,8 @@ extension PostgreSQLStore {
         self.marks.forgetAll()
     }
 
-    /// Whether the pushes of a lane go to event streams: only the server at which a device has its
-    /// stream sends them.
+    /// Whether the pushes of a lane (a queue) go to event streams: only the server at which a
+    /// device has its stream sends them.
     func hasStreams(_ lane: Lane) -> Bool { self.options.streamLanes.contains(lane.description) }
 
     // MARK: - Private
@@ -117,8 +117,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Finds leases of this server that the book lacks, because nobody knew whether their commit
-    /// had succeeded. Releases these leases.
+    /// Finds leases of this server that the `LeaseBook` lacks, because nobody knew whether their
+    /// commit had succeeded. Releases these leases.
     private func findLostLeases() async throws {
         let (book, owner) = (self.leases, self.membership.number)
         do {

@@ -14,7 +14,7 @@ extension PostgreSQLStore {
 
     /// Searches for events to repeat, and sends them, until the task is cancelled.
     func keepEchoes() async {
-        // If no lane belongs to event streams, there are no events.
+        // If this server has no lane (queue of pushes) for event streams, there are no events.
         if self.options.streamLanes.isEmpty { return }
         await withTaskCancellationHandler {
             await withDiscardingTaskGroup { group in

@@ -14,7 +14,7 @@ extension PostgreSQLStore {
 
     /// Keeps the rows of event streams up to date until the task is cancelled.
     func keepStreams() async {
-        // If no lane belongs to event streams, there are no such rows.
+        // If this server has no lane (queue of pushes) for event streams, there are no such rows.
         if self.options.streamLanes.isEmpty { return }
         var rounds = 0
         var number = self.membership.number

@@ -51,7 +51,7 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Makes all pushes that wait for these devices due at once, including those without a due
+    /// Makes all pushes that wait for these devices due immediately, including those without a due
     /// time; returns their number.
     static func wakePushes(_ tx: WriteTransaction, ofDevices devices: [Int64], now: Date) async throws -> Int {
         try await tx.query(Self.wake, devices, now.milliseconds).changed

@@ -4,8 +4,8 @@ internal import PushStore
 internal import Synchronization
 
 extension PostgreSQLStore {
-    /// The maximum number of runs of one transaction, if other servers extend the transaction's
-    /// hash chain of the audit.
+    /// The maximum number of runs of one transaction. It runs again if another server has taken
+    /// over its hash chain of the audit.
     private static let maximumRuns = 4
 
     /// Runs a transaction that writes; runs it again after a serialization failure. Throws

@@ -29,7 +29,7 @@ final class WriteTransaction: Sendable {
     private let kinds: Set<PushEvent.Kind>
     private let pending = Mutex(Pending())
     let sealing: Sealing
-    /// The lanes whose devices are reached only through event streams.
+    /// The lanes (queues of pushes) whose devices are reached only through event streams.
     let streamLanes: Set<String>
 
     init(_ transaction: Transaction, of store: PostgreSQLStore) {
@@ -57,7 +57,7 @@ final class WriteTransaction: Sendable {
     }
 
     /// Runs a statement at the end of the transaction, together with other last statements. Its
-    /// result is not read: if the statement is to refuse the transaction, it must fail.
+    /// result is not read: a statement that must prevent the commit has to fail.
     func queryLast(_ statement: Statement) {
         self.pending.withLock { $0.last.append(statement) }
     }
@@ -172,7 +172,7 @@ struct FinishedWrite: Sendable {
     /// The number of the last credentials that this transaction has ended; `nil` if it has ended
     /// none.
     let epoch: Int64?
-    /// The lanes that have got new pushes in this transaction.
+    /// The lanes (providers' queues) that have got new pushes in this transaction.
     let filled: Set<String>
     /// The new end of the writer's hash chain of the audit; `nil` if the transaction has added no
     /// record.

@@ -36,7 +36,8 @@ final class WriterSlot: Sendable {
     }
 }
 
-/// The slots of this server. There are about as many as transactions run at the same time.
+/// The `WriterSlot` objects of this server. There are about as many as transactions run at the
+/// same time.
 final class WriterSlots: Sendable {
     private struct State {
         var free: [WriterSlot] = []
@@ -45,7 +46,7 @@ final class WriterSlots: Sendable {
 
     private let state = Mutex(State())
 
-    /// The free slot with the lowest number. So only few slots are in use.
+    /// Borrows the free slot with the lowest number, so that only few slots are in use.
     func take() -> WriterSlot {
         self.state.withLock { state in
             if let index = state.free.indices.min(by: { state.free[$0].number < state.free[$1].number }) {
@@ -61,7 +62,7 @@ final class WriterSlots: Sendable {
     }
 }
 
-/// The slot that one call of `write` borrows, for all runs of its transaction.
+/// The `WriterSlot` that one call of `write` borrows, for all runs of its transaction.
 final class SlotLoan: Sendable {
     private let slots: WriterSlots
     private let state = Mutex<WriterSlot?>(nil)
