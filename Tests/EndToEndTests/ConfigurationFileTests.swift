@@ -171,8 +171,8 @@ import Testing
         #expect(try await self.run("migrate", environment: environment).code == 0)
     }
 
-    /// The error must name the database server, and not the missing keyring. A restart cures it as
-    /// soon as the database server answers.
+    /// The error must name the database server, and not the missing keyring. Once the database
+    /// server answers, a restart ends this error.
     @Test(arguments: ["serve", "user list", "user add alice --no-password", "migrate"])
     func aDatabaseServerThatRefusesConnectionsIsReported(command: String) async throws {
         let environment = [

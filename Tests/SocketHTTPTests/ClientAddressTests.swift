@@ -54,7 +54,8 @@ import Testing
     }
 
     @Test(arguments: [
-        // Any client can send the field, so the field counts only if a trusted peer sent it.
+        // Any client can send the field that names the client, so the field counts only if a
+        // trusted peer sent it.
         Row("198.51.100.9", ["203.0.113.7"], "198.51.100.9"),
         Row("10.0.0.1", [], "10.0.0.1"),
         Row("10.0.0.1", ["203.0.113.7"], "203.0.113.7"),
