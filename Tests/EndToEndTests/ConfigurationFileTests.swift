@@ -40,8 +40,8 @@ import Testing
         #expect(name(["SEALPOST_TOKEN": "spt_x", "SEALPOST_PORT": "tcp://10.0.0.1:1"]).hasPrefix("built-in settings"))
     }
 
-    /// The message names the environment variable even for errors after the configuration was
-    /// read. The code that reports these errors knows only the key.
+    /// The message names the environment variable even for errors that appear only after the
+    /// configuration was read. The code that reports these errors knows only the key.
     @Test(arguments: [
         (["SERVER_LISTEN": ""], "SEALPOST_SERVER_LISTEN: needs at least one address"),
         (["KEYS": ""], "SEALPOST_KEYS: must not be empty"), (["DATABASE": ""], "SEALPOST_DATABASE: must not be"),

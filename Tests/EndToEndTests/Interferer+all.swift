@@ -48,8 +48,8 @@ extension Interferer {
         Interferer(["nginx-chunk.conf", "haproxy-meddle.cfg"], how: "cut", sign: .cut) { _, _ in
             .interference([.truncated])
         },
-        // These answers end early without an error of the connection. A client can detect that
-        // only by the missing content.
+        // These answers end early without an error of the connection. Only the missing content
+        // shows a client that the answer is incomplete.
         Interferer(["nginx-unsized.conf", "haproxy-meddle.cfg"], how: "cut", sign: .otherText) { _, trust in
             .interference(trust == .signatures ? [.signature] : [.notJSON, .unexpectedBody])
         },

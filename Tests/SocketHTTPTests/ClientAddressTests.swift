@@ -153,8 +153,8 @@ import Testing
     }
 }
 
-/// The fields of a peer, and the client address that they give if 10.0.0.0/8 and local sockets
-/// are trusted.
+/// A peer, the values of the proxy's field that the peer sends, and the client address that they
+/// give if 10.0.0.0/8 and local sockets are trusted.
 struct Row: Sendable {
     let peer: String
     let values: [String]
