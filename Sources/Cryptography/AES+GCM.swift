@@ -100,7 +100,7 @@ extension AES.GCM {
                 var written: Int32 = 0
                 try LibCrypto.check(EVP_DecryptInit_ex2(context, nil, nil, start, nil))
                 let (command, tagCount) = (EVP_CTRL_AEAD_SET_TAG, Int32(self.tagByteCount))
-                // libcrypto copies the tag, although the pointer's type is mutable.
+                // The pointer's type is mutable, but libcrypto only copies the tag from it.
                 let unchanged = UnsafeMutablePointer(mutating: tag)
                 try LibCrypto.check(EVP_CIPHER_CTX_ctrl(context, command, tagCount, unchanged))
                 if placeCount > 0 {

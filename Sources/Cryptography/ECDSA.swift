@@ -166,8 +166,8 @@ extension ECDSA.Curve {
         return raw
     }
 
-    /// The signature in libcrypto's form; `nil` unless `raw` is two numbers of the curve's length,
-    /// or if memory runs out.
+    /// The signature in libcrypto's form; `nil` if `raw` is not two numbers of the curve's
+    /// length, or if memory runs out.
     func der(ofRaw raw: [UInt8]) -> [UInt8]? {
         let length = self.scalarByteCount
         guard raw.count == 2 * length, let pair = ECDSA_SIG_new() else { return nil }

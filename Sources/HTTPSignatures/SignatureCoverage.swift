@@ -12,7 +12,8 @@ public struct SignatureCoverage: Sendable, Hashable {
     /// another `Sealpost-Account`, which the verifier's caller compares with its own.
     public static let account = Self(known: Self.exchange.components + [.account])
 
-    /// The answer's status and content, and the request's token, which is weaker than `exchange`.
+    /// The answer's status and content, and the request's token. This coverage is weaker than
+    /// `exchange`.
     ///
     /// Somebody between client and server can send another request with the same token and return
     /// its answer. For example, an empty 200 to `HEAD /healthz` then passes as

@@ -40,8 +40,8 @@ import Testing
         #expect(name(["SEALPOST_TOKEN": "spt_x", "SEALPOST_PORT": "tcp://10.0.0.1:1"]).hasPrefix("built-in settings"))
     }
 
-    /// The message names the environment variable even for errors after the configuration was
-    /// read. The code that reports these errors knows only the key.
+    /// The message names the environment variable even for errors that appear only after the
+    /// configuration was read. The code that reports these errors knows only the key.
     @Test(arguments: [
         (["SERVER_LISTEN": ""], "SEALPOST_SERVER_LISTEN: needs at least one address"),
         (["KEYS": ""], "SEALPOST_KEYS: must not be empty"), (["DATABASE": ""], "SEALPOST_DATABASE: must not be"),
@@ -171,8 +171,8 @@ import Testing
         #expect(try await self.run("migrate", environment: environment).code == 0)
     }
 
-    /// The error must name the database server, and not the missing keyring. A restart cures it as
-    /// soon as the database server answers.
+    /// The error must name the database server, and not the missing keyring. Once the database
+    /// server answers, a restart ends this error.
     @Test(arguments: ["serve", "user list", "user add alice --no-password", "migrate"])
     func aDatabaseServerThatRefusesConnectionsIsReported(command: String) async throws {
         let environment = [

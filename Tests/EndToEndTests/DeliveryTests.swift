@@ -214,7 +214,7 @@ import Testing
         for canary in ["canary", self.handle, "fcm-token"] { #expect(!log.lines.contains { $0.contains(canary) }) }
     }
 
-    /// Checks an alert template from the configuration to the bytes that the provider receives.
+    /// Follows an alert template from the configuration to the bytes that the provider receives.
     @Test func aPushShowsTheAlertThatItsSenderHasChosen() async throws {
         try await Stack.run {
             var template = PushAlert()

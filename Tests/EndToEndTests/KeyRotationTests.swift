@@ -300,8 +300,8 @@ import Testing
         let store = try configuration.openStore()
         let name = try #require(Username("alice"))
         _ = try await store.addUser(name, role: .device, password: PasswordHash(phc: "none"), now: Date())
-        // A new key encrypts only when all servers have it; the stores of commands do not count.
-        // The test therefore opens a store as a server does.
+        // A new key encrypts only when all servers have it; a store that a command opens does not
+        // count. The test therefore opens a store as a server does.
         var options = StoreOptions()
         options.dayChain = DayKeyFile(configuration.dayKeys)
         options.mark = TimelineFile(configuration.timeline)

@@ -299,8 +299,8 @@ import Testing
         let running = StatusReport(status, isRunning: true)
         #expect(running.lines == ["server 1.0 is running since 2026-11-28T19:59:52Z"] + lines)
         #expect(running.json["Running"] == .bool(true) && running.json["Version"] == .string("1.0"))
-        // The report lacks two kinds of lines: the command's own process is not a server, and has
-        // no samples of the last hour.
+        // Without a server, two lines are missing: the one about the command's own process, which
+        // is not a server, and the one about the last hour, of which it has no samples.
         let resting = StatusReport(status, isRunning: false).lines
         let known = lines.filter { !$0.hasPrefix("from ") && !$0.hasPrefix("server a/1") }
         #expect(resting == ["no server is running here; the database has:"] + known)
@@ -360,8 +360,8 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
-    /// A suspended daemon still has locked the database. The command can therefore only report
-    /// that the daemon does not answer.
+    /// A suspended daemon still holds the lock of the database. The command can therefore only
+    /// report that the daemon does not answer.
     @Test func anUnresponsiveDaemonIsReported() async throws {
         let daemon = try await Daemon(in: self.folder)
         daemon.process.signal(SIGSTOP)

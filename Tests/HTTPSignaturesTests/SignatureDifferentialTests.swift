@@ -81,8 +81,8 @@ import Testing
         }
     }
 
-    /// Returns questions about the signed answer in which one covered component of the request
-    /// differs. The library must refuse each.
+    /// Returns the questions that differ from `question` in one covered component of the request.
+    /// The library must refuse each of them.
     private static func exchanged(_ question: Question) -> [Question] {
         var others = [question, question, question, question]
         others[0].token += "1"

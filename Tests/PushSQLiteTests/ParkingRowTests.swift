@@ -38,8 +38,8 @@ import Testing
     }
 
     /// The fan-out adds the user as a recipient first, and the push to this device with a later
-    /// page. If the device connects in between, its next search for parked pushes begins at newer
-    /// recipients, and would miss this push.
+    /// page. If the device connects in between, its next search begins at newer recipients, and
+    /// would miss a parked push.
     @Test func pushToADeviceOfALaterPageIsNotParked() async throws {
         let other = try await self.fixture.addDevice(of: self.alice, platform: "stream", handle: "two")
         try await self.fixture.post(1, from: self.alice, to: "username:alice", page: 1)

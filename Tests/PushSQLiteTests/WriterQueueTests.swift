@@ -9,8 +9,8 @@ import Testing
         WriterQueue(limit: limit, byteLimit: bytes, batch: batch)
     }
 
-    /// Takes turns from the queue until nothing is left. Returns what the writer runs in each
-    /// turn: the jobs, or receipts. At the beginning, enough receipts wait for `receipts` turns.
+    /// Empties the queue, turn by turn. Returns what the writer runs in each turn: the jobs, or
+    /// receipts. At the beginning, there are so many receipts that they need `receipts` turns.
     private func drain(_ queue: inout WriterQueue<String>, receipts: Int = 0, after wait: Duration = .zero) -> [String]
     {
         var turns: [String] = []
