@@ -1,6 +1,6 @@
 internal import Bytes
 
-/// A JSON text (RFC 8259) in its original form: members keep their order, numbers their digits.
+/// A JSON text (RFC 8259). Its members keep their order, and its numbers keep their digits.
 ///
 /// So a payload keeps its order and its digits from post to fetch. A reader that turns numbers
 /// into `Double` and members into a dictionary cannot guarantee that. Blanks and escapes are not

@@ -19,7 +19,7 @@ public enum Paths {
 
     /// Exchanges a password for a token.
     public static let sessions = "/api/sessions"
-    /// The token that authenticates the request itself.
+    /// The token with which the client authenticates this very request.
     public static let currentSession = "/api/sessions/current"
 
     /// The public key that browsers need to subscribe to Web Push.

@@ -105,8 +105,8 @@ extension ApplicationParts {
     private func reload(_ setup: SenderSetup, name: Platform) {
         do {
             guard try setup.reload() else { return }
-            // A provider's refusal of the old credentials says nothing about the new ones, so this
-            // ends all pauses.
+            // A provider's refusal of the old credentials says nothing about the new ones, so the
+            // server ends the pauses of the sender's lanes.
             for lane in setup.lanes { self.status.reset(lane.lane) }
             self.logger.info("credentials reloaded", metadata: ["sender": "\(name)"])
         } catch {

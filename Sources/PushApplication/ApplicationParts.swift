@@ -35,8 +35,8 @@ struct ApplicationParts: Sendable {
     let authenticator: Authenticator
     private let serverCount = ServerCount()
     let streams = StreamHub()
-    /// The changes that a user's other devices must show, for example that a notification was
-    /// read.
+    /// The changes that one device of a user has made and the user's other devices must show, for
+    /// example that a notification was read.
     let looks: LookBook
     private let settlements = SettlementWatch()
     private let schedule = ReleaseSchedule()
@@ -113,9 +113,11 @@ struct ApplicationParts: Sendable {
     }
 
     /// Before a start that makes files, reads the files that the configuration names, and opens
-    /// its addresses. So if one of these cannot be used, the start fails before it makes a file.
+    /// its addresses. So if a file or an address cannot be used, the start fails before it makes
+    /// any file.
     ///
-    /// Returns the opened listeners, or else `listeners`.
+    /// Returns the opened listeners; `listeners` itself if it is not empty, or if the start makes
+    /// no files.
     private static func checkFirstStart(
         of configuration: Configuration,
         _ listeners: [Listener]

@@ -48,8 +48,8 @@ struct ClosedApplication {
         )
     }
 
-    /// Answers requests until `open` returns a value. Throws the errors of `open`, unless the
-    /// database is refused or cannot be reached.
+    /// Answers requests until `open` returns a value. Calls `open` again if the server must not
+    /// use the database or cannot reach it; throws all other errors of `open`.
     func run<Value: Sendable>(until open: @escaping @Sendable () throws -> Value) async throws -> Value {
         let addresses = self.server.addresses.map(\.description).joined(separator: " ")
         self.logger.notice("not serving until the database is accepted", metadata: ["addresses": "\(addresses)"])

@@ -47,13 +47,13 @@ struct TLSSetup: Sendable {
         }
     }
 
-    /// The expiry dates of the certificates in use with their chains, and of the authorities that
+    /// The expiry dates of the certificates in use, of their chains, and of the authorities that
     /// sign client certificates.
     var expiries: [CredentialExpiry] { self.ends.all }
 
     /// The end of the revocation list that expires first, in seconds since 1970. `expiries` does
-    /// not contain it: lists are valid for days only, and warnings begin weeks before, so they
-    /// would never stop.
+    /// not contain it: such lists are valid for days only, so warnings, which begin weeks before
+    /// an expiry, would never stop.
     var listsEnd: Int64? { self.ends.lists }
 
     /// `expiries`, and the end of the revocation list that expires first if it is less than a day

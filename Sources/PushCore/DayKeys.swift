@@ -74,10 +74,10 @@ package final class DayKeys: Sendable {
 package struct SealedUntil: Sendable, Hashable {
     package let day: Day
 
-    /// A read-once payload is encrypted with the key of the next day at the latest. It is
-    /// encrypted again each day until its recipient has fetched it, so its bytes become unreadable
-    /// soon after the fetch. Other values are encrypted with the key of the day on which they
-    /// expire.
+    /// A read-once payload is encrypted with the key of the next day, or of the present day if it
+    /// expires on that day. It is encrypted again each day until its recipient has fetched it, so
+    /// its bytes become unreadable soon after the fetch. Other values are encrypted with the key
+    /// of the day on which they expire.
     package init(expiresAt: Date, isReadOnce: Bool, now: Date) {
         let expiry = Day(of: expiresAt)
         self.day = isReadOnce ? min(expiry, Day(of: now).next) : expiry

@@ -137,7 +137,7 @@ import Testing
         #expect(health.pause == nil)
     }
 
-    /// Returns consecutive pauses, each ended by a probe that fails.
+    /// Returns the lengths of the consecutive delays in a pause; after each delay, a probe fails.
     private func delays(after results: [SendOutcome], probes failure: SendFailure, isKnown: Bool) -> [TimeInterval] {
         var health = self.health(after: results)
         var time = self.now

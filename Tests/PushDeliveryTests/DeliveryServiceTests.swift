@@ -203,8 +203,8 @@ import Testing
             #expect(Self.pause(status)?.cause == .overloaded)
             self.fixture.clock.advance(by: 599)
             wakeUp()
-            // When a push to the second provider has completed, the service would also have sent
-            // the pushes that it may send to the first provider.
+            // As soon as a push to the second provider has completed, the service has also sent
+            // all pushes that it may send to the first provider.
             try await self.pushToTheOther(wakeUp)
             #expect(self.apns.pushes.received.count <= 3)
             self.apns.pushes.setFaults([])

@@ -119,8 +119,8 @@ import Testing
             // The operator removes the proxy that has refused the pushes.
             self.apns.pushes.setFaults([])
             try await eventually {
-                // The service may record the last answer only now. Its push is then due only after
-                // a new delay, so the clock must advance again.
+                // The service may record the last answer only now. The push with this answer is
+                // then due only after a new delay, so the clock must advance again.
                 let due = try await self.fixture.reader.nextDue(in: Self.lane, .direct)
                 if let due, due > self.fixture.now {
                     self.fixture.clock.advance(by: due.timeIntervalSince(self.fixture.now))

@@ -7,7 +7,8 @@ import PushTesting
 import ServiceLifecycle
 import Testing
 
-/// The service ends each lease of a read-once payload when the lease expires.
+/// The service erases a read-once payload when its lease ends. During the lease, the recipient may
+/// fetch the payload again.
 @Suite(.timeLimit(.minutes(5))) struct PayloadLeaseServiceTests {
     private let fixture: StoreFixture
     private let alice: User

@@ -3,7 +3,7 @@ import PushSQLite
 import Reactor
 
 extension Configuration {
-    /// The files that a start makes if they are missing.
+    /// The files that the server's start makes if they are missing.
     var madeFiles: [String] {
         let senders = self.senders.values.map { sender -> String? in
             if case .webPush(let webPush) = sender { webPush.keyFile } else { nil }

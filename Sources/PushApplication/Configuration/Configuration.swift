@@ -87,7 +87,7 @@ package struct Configuration: Sendable {
     /// The kinds of events that the server stores, their lifetime, and the receiver that gets
     /// them.
     struct Events: Sendable, Hashable {
-        /// A receiver that the operator runs.
+        /// A receiver of events that the operator runs.
         struct Webhook: Sendable, Hashable {
             var url: String
             var secretFile: String
@@ -230,8 +230,8 @@ enum SenderConfiguration: Sendable, Hashable {
         }
     }
 
-    /// The sender that reaches the same devices with invisible pushes; it may be this sender.
-    /// `nil`: no such sender exists.
+    /// The sender that sends invisible pushes to this sender's devices. It may be this sender
+    /// itself. `nil`: no such sender exists.
     var silent: SenderConfiguration? {
         switch self {
         case .apns(var apns):

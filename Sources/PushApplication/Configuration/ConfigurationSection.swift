@@ -51,7 +51,8 @@ final class ConfigurationSection {
         return value
     }
 
-    /// The mappings of a list; their paths contain their indexes, which begin at 0.
+    /// The mappings of a list. The path of each mapping contains its index in the list, counted
+    /// from 0.
     func sections(_ key: String) throws -> [ConfigurationSection] {
         guard let node = try self.list(key) else { return [] }
         guard let mappings = node.sequence?.map(\.mapping), !mappings.contains(nil) else {
@@ -168,7 +169,8 @@ final class ConfigurationSection {
     }
 
     /// A hint with the key that was probably intended. It is a similar key of this section, or a
-    /// key with the same name in another section. Keys of senders exist in no other section.
+    /// key with the same name in another section. For a sender's section, other sections are not
+    /// searched, since they have no keys of senders.
     private func hint(at name: String) -> String {
         if RemovedKey.isOne(self.path + [name]) { return RemovedKey.hint }
         let known = self.known.sorted()

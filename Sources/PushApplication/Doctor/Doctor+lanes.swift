@@ -4,8 +4,8 @@ import PushStore
 
 /// Checks of the running server's state, and of pushes whose sender is not configured.
 extension Doctor {
-    /// The lanes (queues of pushes to one provider) that contain pushes, although the
-    /// configuration no longer has their sender.
+    /// The findings about lanes (queues of pushes to one provider) in which pushes wait, although
+    /// the configuration no longer has the sender of these lanes.
     func lanesWithoutSender(_ tallies: [String: Tally]) -> [Finding] {
         tallies.sorted { $0.key < $1.key }.compactMap { name, tally in
             self.isConfigured(Lane(stored: name)) ? nil : self.withoutSender(name, pending: tally.pending)

@@ -46,8 +46,8 @@ enum PrivateFile {
         return Set(groups.prefix(max(0, Int(count)))).union([getegid()])
     }
 
-    /// Reads the file and its status, whoever may read it. All files of keys, secrets and
-    /// certificates are read here, except for `caFile`, which libcurl reads.
+    /// Reads the file and its status, and does not check which users may read the file. All files
+    /// of keys, secrets and certificates are read here, except for `caFile`, which libcurl reads.
     ///
     /// Does not wait at a named pipe without a writer. The path may lead through links, as in the
     /// volumes of Kubernetes. Throws `ConfigurationError` if the file cannot be read, is not a
@@ -81,8 +81,8 @@ enum PrivateFile {
     ///
     /// The change opens the new file before it reads the old one, and locks the new file. While
     /// another change holds this lock, a second change waits for half a second and then throws. So
-    /// no change overwrites another. A killed process leaves no lock, and the next change
-    /// overwrites the new file that it left. Throws `ConfigurationError` if the change fails, and
+    /// no change overwrites another. A killed process may leave its new file, but no lock; the
+    /// next change overwrites that file. Throws `ConfigurationError` if the change fails, and
     /// rethrows errors of `content`.
     static func change<Value>(
         _ path: String,

@@ -171,7 +171,8 @@ struct SpanExportService: Service {
         } while !wakesEarly && ContinuousClock.now < end && !Self.isEnding
     }
 
-    /// Empties the batch, unless it is to be sent again.
+    /// Logs the collector's answer as far as necessary, and empties the batch unless it must be
+    /// sent again.
     private func note(
         _ answer: Answer,
         of batch: inout [Span],
