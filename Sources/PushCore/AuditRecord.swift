@@ -17,8 +17,8 @@ package struct AuditRecord: Sendable, Hashable {
         /// A token was revoked, or a user has ended a session.
         case revokeToken = "token.revoke"
         case registerDevice = "device.register"
-        /// A user has asked to register a handle that others can guess. The server registers it
-        /// once the user has confirmed it.
+        /// A user has asked to register a handle that others can guess. The server registers the
+        /// handle after the user has confirmed it.
         case claimDevice = "device.claim"
         /// A registration ended because another account, the actor, has registered its handle.
         case moveDevice = "device.move"
@@ -31,10 +31,11 @@ package struct AuditRecord: Sendable, Hashable {
         case confirm = "notification.confirm"
         case dismiss = "notification.dismiss"
         case recall = "notification.recall"
-        /// The sender of a notification or an administrator has cancelled one of its pushes.
+        /// An administrator, or the sender of a notification, has cancelled a push of the
+        /// notification.
         case cancelPush = "notification.cancel"
-        /// The sender of a notification or an administrator has made the server send one of its
-        /// pushes at once.
+        /// An administrator, or the sender of a notification, has made the server send a push of
+        /// the notification at once.
         case retryPush = "notification.retry"
         /// At an operator's command, the server read another keyring.
         case changeKeys = "keys.change"

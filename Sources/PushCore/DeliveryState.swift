@@ -19,7 +19,7 @@ package struct DeliveryState: Sendable, Hashable {
     /// The delay before a retry if the provider refuses all devices of one kind, because of a
     /// fault that an operator must repair.
     private static let waitForKind = Duration.seconds(300)
-    /// The server lengthens a delay that a provider requests by at most this share.
+    /// If a provider requests a delay, the server lengthens the delay by at most this share of it.
     package static let longestSpread = 0.25
 
     package func isExpired(now: Date) -> Bool {

@@ -57,7 +57,8 @@ extension Role {
     }
 
     /// The scopes of a token if the request for it names no scopes. They give no access to data of
-    /// other users, but may permit to send to other users. A request must name any further scope.
+    /// other users, but may permit the user to send to other users. A request must name any
+    /// further scope.
     package var usualScopes: Scopes { self.scopes.intersection([.fetch, .send, .register]) }
 
     /// The scopes with these names. Throws `ScopeError` for a scope that the role cannot have, and

@@ -96,8 +96,8 @@ package enum SendFailure: Error, Sendable, Hashable {
         }
     }
 
-    /// The device is retired, unless it has registered again after the returned date. `nil` if the
-    /// device stays registered in any case.
+    /// If the device must be retired, returns a date: a device that has registered again after
+    /// this date stays registered. Returns `nil` if the device stays registered in any case.
     ///
     /// - Parameters:
     ///   - sentAt: The time at which the sender received the push.

@@ -258,8 +258,9 @@ package struct SenderHealth: Sendable {
     /// Whether refusals of the credential mean that it is wrong, and are not the provider's
     /// occasional mistake.
     ///
-    /// The credential is wrong if the provider has accepted no push before, or no push between two
-    /// attempts of the same push. It is also wrong if the provider refuses many pushes in a row.
+    /// The credential is wrong if the provider has accepted no push before, or refuses a probe. It
+    /// is also wrong if the provider refuses a push twice and accepts no push in between, or
+    /// refuses many pushes in a row.
     private func isCredentialWrong(afterRetry isRepeated: Bool) -> Bool {
         self.acceptedAt == nil || self.isProbing || (isRepeated && self.credentialRefusals > 1)
             || self.credentialRefusals >= Self.failuresInARow

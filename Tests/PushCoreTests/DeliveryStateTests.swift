@@ -103,8 +103,9 @@ import Testing
         )
     }
 
-    /// A push is sent at 1010. The last two values of a row say since when its device is retired.
-    /// The first applies if the device is known to be the cause, and the second if it is not.
+    /// A push is sent at 1010. The last two values of a row are results of `retirement`: the first
+    /// if the device is known to be the cause, and the second if it is not. With `nil`, the device
+    /// is not retired.
     @Test(
         arguments: [
             (.success(Acceptance(providerID: "p")), .accepted(providerID: "p"), nil, nil),

@@ -219,7 +219,8 @@ import Testing
         #expect(Set(ids).count == 100)
     }
 
-    /// The first push after a pause, the probe, expires between its lease and its sending.
+    /// The first push after a pause, the probe, expires after the service has taken it from the
+    /// queue, and before the service sends it.
     @Test(.timeLimit(.minutes(5))) func theLaneResumesAfterALeasedProbeExpires() async throws {
         let alice = try await fixture.addUser("alice")
         try await fixture.addDevice(of: alice, handle: "abcd")

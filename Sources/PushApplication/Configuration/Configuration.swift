@@ -216,8 +216,8 @@ enum SenderConfiguration: Sendable, Hashable {
     /// Server-sent events at this server itself.
     case stream
 
-    /// The shortest time in seconds between two looks, the pushes that only tell a device of this
-    /// sender to sync; `nil`: the sender's devices get no looks.
+    /// The shortest time in seconds between two looks (pushes that only tell a device to sync) of
+    /// one device; `nil`: the sender's devices get no looks.
     var lookInterval: Int? {
         switch self {
         case .apns(let apns): apns.lookInterval

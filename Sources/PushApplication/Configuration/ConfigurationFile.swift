@@ -31,8 +31,8 @@ package struct ConfigurationFile: Sendable, Hashable, CustomStringConvertible {
         self.variables = ConfigurationSource.variables(in: environment)
     }
 
-    /// Throws `ConfigurationError` for a default file that another user may have put there, for
-    /// example in a folder for temporary files.
+    /// Throws `ConfigurationError` if the file is a default file that another user may have
+    /// written, for example in a folder for temporary files.
     package func refuseForeign() throws(ConfigurationError) {
         var status = stat()
         guard !self.isNamed, let path, stat(path, &status) == 0 else { return }

@@ -20,7 +20,7 @@ struct AdminSocket: Sendable, Hashable {
     // MARK: The daemon's end
 
     /// Listens at the socket, and makes the folder if it is missing. Two daemons cannot listen at
-    /// the same socket, even if both start at once.
+    /// the same socket, even if both start at the same time.
     ///
     /// Throws an `AdminSocketError` with the cause.
     func listen() throws(AdminSocketError) -> (listener: Listener, lock: AdminSocketLock) {

@@ -30,8 +30,8 @@ extension Configuration {
         var options = StoreOptions()
         options.now = self.makeClock().now
         options.admitsMoved = admitsMoved
-        // A command needs the kinds of events, too: if it deletes a user, that user's pushes end
-        // with events.
+        // A command must also know which kinds of events are stored: if it deletes a user, the end
+        // of each of that user's pushes is an event.
         options.events = self.events.stored
         options.release = Version.current
         options.isListedAfterEnd = false

@@ -26,7 +26,8 @@ package struct RootFolder {
         self.isForNewFile = isForNewFile
     }
 
-    /// The folder of a file. If it does not exist, this is the nearest existing folder above it.
+    /// The folder of a file or, if that folder does not exist, the nearest existing folder above
+    /// it.
     package init(ofExisting file: String) {
         // `..` is not resolved here: behind a link, the kernel resolves it to the folder above the
         // link's target.

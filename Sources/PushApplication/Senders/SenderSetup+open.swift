@@ -16,8 +16,8 @@ extension SenderSetup {
         _ egress: Egress,
         _ alerts: AlertPolicy
     ) throws -> SenderSetup {
-        // The start has made the file. For a check before the start, a new key stands in for a
-        // missing key.
+        // The server's start makes a missing file before this call. Only a check before the start
+        // can find the file missing; a new key then stands in for the missing one.
         let file = webPush.keyFile
         let isMissing = PrivateFile.isMissing(file)
         let text = isMissing ? VAPIDKey.generateText() : try PrivateFile.load(file, what: name.keyFileSubject)

@@ -82,8 +82,8 @@ struct SenderSetup {
         self.init([lane, looks], rule: .init(StreamHandleRule()), close: {})
     }
 
-    /// Adds lanes for looks (pushes that only tell a device to sync). They go through `silent`, a
-    /// sender to the same devices whose pushes show nothing.
+    /// Adds lanes for looks (pushes that only tell a device to sync). They go through `silent`: it
+    /// is another sender for the same devices, and its pushes show nothing.
     private mutating func addLooks(of silent: SenderSetup) {
         let (close, reload) = (self.close, self.reload)
         self.lanes += silent.lanes.filter(\.lane.isOfLooks)

@@ -6,7 +6,7 @@ import Foundation
 /// that of `OTEL_EXPORTER_OTLP_HEADERS`: `name=value` pairs with commas between them, whose values
 /// may have percent escapes. In a file, line ends may separate the pairs, too.
 enum CollectorHeaders {
-    /// A fault of a pair. No text quotes the pair, since the pair may contain a secret.
+    /// A fault of a `name=value` pair. No text quotes the pair, since it may contain a secret.
     struct Fault: Error, CustomStringConvertible {
         let description: String
     }
