@@ -6,7 +6,7 @@ package import Foundation
 package struct Pacer: Sendable {
     /// How long the rise of the rate lasts, in seconds.
     package static let rise: TimeInterval = 60
-    /// The share of the full rate at the beginning of the rise.
+    /// The share of the full rate that may be used at the beginning of the rise.
     private static let least = 0.1
 
     /// A ring buffer of the times of the last calls, as many as are allowed in a tenth of a

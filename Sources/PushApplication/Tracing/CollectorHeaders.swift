@@ -17,7 +17,7 @@ enum CollectorHeaders {
         "connection", "content-encoding", "content-length", "content-type", "expect", "host", "transfer-encoding",
     ]
 
-    /// Throws the first fault, with the number of its pair.
+    /// Throws the first fault, with the number of the faulty pair.
     static func read(_ text: String) throws(Fault) -> [OutboundRequest.Header] {
         var headers: [OutboundRequest.Header] = []
         for pair in text.split(whereSeparator: { $0 == "," || $0.isNewline }) {

@@ -99,7 +99,7 @@ extension Configuration.Tracing {
         }
     }
 
-    /// The first of these variables that is set, and its value.
+    /// The first variable of `names` that is set, and its value.
     private static func value(of names: [String], in environment: [String: String]) -> (name: String, text: String)? {
         for name in names { if let text = environment[name], !text.isEmpty { return (name, text) } }
         return nil
