@@ -78,6 +78,7 @@ struct ApplicationParts: Sendable {
         self.tls = try configuration.tls.map {
             try TLSSetup($0, logger: logger)
         }
+        try configuration.refuseLostStore()
         self.listeners = try Self.checkFirstStart(of: configuration, listeners)
         let keyring = try KeyringFile(configuration.keyring).loadOrCreate(beside: configuration.storePlace)
         let options = StoreOptions(

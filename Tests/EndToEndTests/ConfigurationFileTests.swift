@@ -171,6 +171,42 @@ import Testing
         #expect(try await self.run("migrate", environment: environment).code == 0)
     }
 
+    /// The start of a new server prints a link that makes an administrator.
+    @Test(arguments: ["serve", "init --yes", "user list", "user add bob --no-password", "migrate", "backup copy.db"])
+    func anEmptiedFileIsALostDatabase(command: String) async throws {
+        try await Daemon.makeDatabase(in: self.folder)
+        let file = self.folder.file("var/sealpost.db")
+        try #require(truncate(file, 0) == 0)
+        let ended = try await self.run(command, environment: ["SEALPOST_SERVER_LISTEN": "127.0.0.1:0"])
+        #expect(ended.code == 78 && ended.output.isEmpty, "\(ended.output) \(ended.errors)")
+        let text = "sealpost: var/sealpost.db is empty, although a server has used it, as var/keyring shows: restore"
+        #expect(ended.errors.contains(text), "\(ended.errors)")
+        #expect(try await self.run("doctor").output.contains("\nfail database: var/sealpost.db is empty, although"))
+        #expect(try Data(contentsOf: URL(fileURLWithPath: file)).isEmpty)
+        try FileManager.default.removeItem(atPath: file)
+        #expect(try await self.run("user add alice --no-password").code == 0)
+    }
+
+    /// A server that joins others may have their keyring before its first start.
+    @Test func aDatabaseOnAServerWithoutItsTablesIsLost() async throws {
+        func environment() throws -> [String: String] {
+            ["SEALPOST_DATABASE": try PostgreSQLCluster.shared.newDatabaseText()]
+        }
+        _ = try KeyringFile(self.folder.file("var/keyring")).loadOrCreate()
+        let joined = try await self.run("user add alice --no-password", environment: environment())
+        #expect(joined.code == 0, "\(joined.errors)")
+        let empty = try environment()
+        for mark in ["timeline", "day-keys"] {
+            let refused = try await self.run("user add bob --no-password", environment: empty)
+            #expect(refused.code == 78, "\(refused.errors)")
+            #expect(refused.errors.contains("is empty, although a server has used it, as "), "\(refused.errors)")
+            #expect(refused.errors.contains("/\(mark) shows: restore a backup; or"), "\(refused.errors)")
+            #expect(try await self.run("doctor", environment: empty).output.contains("\nfail database: postgres"))
+            try FileManager.default.removeItem(atPath: self.folder.file("var/\(mark)"))
+        }
+        #expect(try await self.run("user add bob --no-password", environment: empty).code == 0)
+    }
+
     /// The error must name the database server, and not the missing keyring. A restart cures it as
     /// soon as the database server answers.
     @Test(arguments: ["serve", "user list", "user add alice --no-password", "migrate"])
