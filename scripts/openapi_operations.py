@@ -265,7 +265,7 @@ true: its `Cursor` continues the search.""",
         parameter("app", "query", {"type": "string", "pattern": "^[-_a-z0-9]{1,64}$"}, "Only pushes to devices of this app."),
         parameter("user", "query", schema("Username"), "Only pushes to devices of this user."),
     ),
-    answers=ok("A page of failed pushes.", schema("FailureList")),
+    answers=ok("A page of failed pushes.", schema("FailureList")), problems=[404],
 )
 DEVICE = parameter("device", "path", schema("RegistrationId"), "The device, as in `Device` of the list.")
 operation(

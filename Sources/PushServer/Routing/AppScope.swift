@@ -1,6 +1,7 @@
 internal import Bytes
 internal import Cryptography
 internal import Foundation
+internal import PushAPI
 internal import PushCore
 internal import PushStore
 
@@ -30,6 +31,21 @@ struct AppScope: Sendable {
     /// Whether a caller who sees the apps of `limit` sees a user who belongs to `apps`.
     static func sees(_ apps: Set<AppName>, within limit: Set<AppName>?) -> Bool {
         limit.map { !$0.isDisjoint(with: apps) } ?? true
+    }
+
+    /// Throws a `not-found` problem for a user or an app that does not exist, or that a caller with
+    /// this limit does not see: a misspelt filter must not look like an empty list.
+    func check(
+        user: Username?,
+        app: AppName? = nil,
+        within limit: Set<AppName>?,
+        _ reader: any StoreReader
+    ) async throws {
+        if let app, !(limit ?? self.apps).contains(app) { throw Problem(.notFound, "you see no app \(app)") }
+        guard let user else { return }
+        guard let found = try await reader.user(named: user), Self.sees(found.apps, within: limit) else {
+            throw Problem(.notFound, "you see no user \(user)")
+        }
     }
 }
 
