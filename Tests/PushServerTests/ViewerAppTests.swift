@@ -185,6 +185,22 @@ import Testing
         try await fixture.send(.get, path + "1\(query)", user: "ada").expectProblem(.invalidCursor)
     }
 
+    /// Without the rule about the limited viewer's cursors, the problem would ask for a number,
+    /// and refuse each number.
+    @Test(arguments: [
+        ("/api/events?since=1", "since", "the number of an event"),
+        ("/api/audit?before=1", "before", "the number of an audit entry"),
+        ("/api/users?after=bea", "after", "a user name"),
+    ])
+    func theProblemOfACursorStatesTheCallersRule(target: String, name: String, rule: String) async throws {
+        let (fixture, _) = try await self.makeFixture(.sqlite)
+        try await fixture.send(.get, target, user: "vic")
+            .expectProblem(.invalidParameter, "\(name) must be the Cursor of another page")
+        let bad = String(target.prefix { $0 != "=" }) + "=%20"
+        let answer = try await fixture.send(.get, bad, user: "ada")
+        try answer.expectProblem(.invalidParameter, "\(name) must be \(rule)")
+    }
+
     @Test func aViewerOfAllAppsSeesAll() async throws {
         let (fixture, _) = try await self.makeFixture(.sqlite)
         try await self.set(["bank", "default"], of: "vic", in: fixture)

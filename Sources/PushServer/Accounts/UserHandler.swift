@@ -89,7 +89,7 @@ struct UserHandler: Handler {
         let last = try query.start(
             { self.scope.text(ofCursor: $0, within: apps).flatMap { Username($0) } },
             older: "after",
-            "a user name"
+            AppScope.rule(ofCursor: "a user name", within: apps)
         )
         let size = try query.limit
         var scan = ListScan<UserEntry, Username>(

@@ -33,8 +33,8 @@ struct AppScope: Sendable {
         limit.map { !$0.isDisjoint(with: apps) } ?? true
     }
 
-    /// Throws a `not-found` problem for a user or an app that does not exist, or that a caller with
-    /// this limit does not see: a misspelt filter must not look like an empty list.
+    /// Throws a `not-found` problem for a user or an app that does not exist, or that a caller
+    /// with this limit does not see: a misspelt filter must not look like an empty list.
     func check(
         user: Username?,
         app: AppName? = nil,
@@ -55,6 +55,11 @@ extension AppScope {
     /// The length to which each cursor is padded before its encryption, so that no encrypted
     /// cursor reveals the length of a name.
     private static let cursorLength = 112
+
+    /// The rule for cursors of a caller with this limit: `rule`, unless the cursors are encrypted.
+    static func rule(ofCursor rule: String, within limit: Set<AppName>?) -> String {
+        limit == nil ? rule : "the Cursor of another page"
+    }
 
     func cursor(_ text: String?, within limit: Set<AppName>?) throws -> String? {
         guard let text, limit != nil else { return text }
