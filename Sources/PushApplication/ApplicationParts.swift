@@ -124,9 +124,9 @@ struct ApplicationParts: Sendable {
         let loop = try EventLoop(index: 0)
         defer { loop.stop() }
         _ = try OutboundParts(configuration, SpanRecorder(sampling: 0), StreamHub(), on: loop)
-        if !PrivateFile.isMissing(configuration.signingKeys) {
-            _ = try SigningKeyFile(configuration.signingKeys).load()
-        }
+        let signingKeys = configuration.signingKeys
+        try PrivateFile.refuseDanglingLink(signingKeys, what: SigningKeySet.fileName)
+        if !PrivateFile.isMissing(signingKeys) { _ = try SigningKeyFile(signingKeys).load() }
         return listeners.isEmpty ? try configuration.makeListeners() : listeners
     }
 

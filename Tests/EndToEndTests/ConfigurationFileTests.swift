@@ -74,6 +74,7 @@ import Testing
         ("senders:\n  webpush:\n    subject: mailto:a@sealpost.net\n    caFile: none", 4, "senders.webpush.caFile"),
         ("tracing:\n  endpoint: http://a\n  caFile: none", 3, "tracing.caFile"),
         ("signIn:\n  oidc:\n    issuer: https://a.example\n    audience: a\n    caFile: none", 5, "signIn.oidc.caFile"),
+        ("log: {level: info}\nkeys: sealpost.yaml", 2, "keys"),
     ])
     func aFirstStartWithAnUnusableSettingNamesItsLineAndMakesNothing(yaml: String, line: Int, key: String) async throws
     {
@@ -103,6 +104,26 @@ import Testing
         let ended = try await self.run("serve", environment: ["SEALPOST_SERVER_LISTEN": "127.0.0.1:0"])
         #expect(ended.code == 78 && ended.errors.contains("var/signing-keys is not valid"), "\(ended.errors)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.file("var")) == ["signing-keys"])
+    }
+
+    /// The target may be on a volume that is not mounted. No file can be made under the link's name.
+    @Test(arguments: [
+        ("var/keyring", "keyring: the keyring"), ("var/signing-keys", "signing-keys: the file of signing keys"),
+        ("var/vapid.pem", "senders.webpush: senders.webpush.keyFile:"),
+    ])
+    func aDanglingLinkInPlaceOfKeysIsReportedAndNothingIsMade(path: String, subject: String) async throws {
+        let link = self.folder.file(path)
+        try FileManager.default.createDirectory(atPath: self.folder.file("var"), withIntermediateDirectories: true)
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "/nowhere/file")
+        let environment = [
+            "SEALPOST_SERVER_LISTEN": "127.0.0.1:0", "SEALPOST_SENDERS_WEBPUSH_SUBJECT": "mailto:a@sealpost.net",
+        ]
+        let text = "\(path) is a link to a missing file; restore that file, or remove the link\n"
+        let served = try await self.run("serve", environment: environment)
+        #expect(served.code == 78 && served.errors.contains(text), "\(served.errors)")
+        let doctor = try await self.run("doctor", environment: environment)
+        #expect(doctor.output.contains("\nfail \(subject) \(text)"), "\(doctor.output)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.file("var")).count == 1)
     }
 
     @Test func aFolderInPlaceOfAFileIsReported() async throws {

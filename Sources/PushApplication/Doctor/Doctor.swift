@@ -127,7 +127,7 @@ package struct Doctor: Sendable {
     private var keyring: Finding {
         let (path, place) = (self.configuration.keyring, self.configuration.storePlace)
         if PrivateFile.isMissing(path), !place.exists {
-            return Finding(.warn, "keyring", "\(path) does not exist; the first start creates it")
+            return self.missing("keyring", path, what: Keyring.fileName, "the first start creates it")
         }
         do {
             let keyring = try KeyringFile(path).loadOrCreate(beside: place)
@@ -162,13 +162,24 @@ package struct Doctor: Sendable {
     private var signingKeys: Finding {
         let path = self.configuration.signingKeys
         guard !PrivateFile.isMissing(path) else {
-            return Finding(.warn, "signing-keys", "\(path) does not exist; the next start creates it")
+            return self.missing("signing-keys", path, what: SigningKeySet.fileName, "the next start creates it")
         }
         do {
             let first = try SigningKeyFile(path).load().keys[0].key
             return Finding(.ok, "signing-keys", "\(path) can be used; \(first.id) signs")
         } catch {
             return Finding(.fail, "signing-keys", "\(error)")
+        }
+    }
+
+    /// The finding about a missing file of keys, which the server can create unless a link has its
+    /// name.
+    private func missing(_ subject: String, _ path: String, what: String, _ remedy: String) -> Finding {
+        do throws(ConfigurationError) {
+            try PrivateFile.refuseDanglingLink(path, what: what)
+            return Finding(.warn, subject, "\(path) does not exist; \(remedy)")
+        } catch {
+            return Finding(.fail, subject, "\(error)")
         }
     }
 

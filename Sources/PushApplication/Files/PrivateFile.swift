@@ -8,12 +8,26 @@ enum PrivateFile {
         return stat(path, &status) != 0 && [ENOENT, ENOTDIR].contains(errno)
     }
 
+    /// Whether the path leads to anything but a folder.
+    static func isFile(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFDIR
+    }
+
+    /// Throws `ConfigurationError` for a link to a missing file: no file can be made at its path.
+    static func refuseDanglingLink(_ path: String, what: String) throws(ConfigurationError) {
+        var status = stat()
+        guard self.isMissing(path), lstat(path, &status) == 0 else { return }
+        throw ConfigurationError("\(what) \(path) is a link to a missing file; restore that file, or remove the link")
+    }
+
     /// Reads the file. If the file is missing, first creates it with mode 0600.
     ///
     /// `what` begins each error. Throws `ConfigurationError` if the file cannot be created or
     /// read, or if other users may read it.
     static func load(_ path: String, what: String, ifMissing make: () -> String) throws -> String {
         if self.isMissing(path) {
+            try self.refuseDanglingLink(path, what: what)
             try NewFile(path, what: what, mode: 0o600, text: make()).appear()
         }
         return try self.load(path, what: what)
