@@ -129,11 +129,20 @@ import Testing
     @Test func aFolderInPlaceOfAFileIsReported() async throws {
         try FileManager.default.createDirectory(atPath: self.folder.file("x"), withIntermediateDirectories: true)
         let configuration = try await self.run("user list --config x")
-        let text = "sealpost: x: cannot be read: Is a directory"
+        let text = "sealpost: x: cannot be read: it is a folder; name a file"
         #expect(configuration.errors.hasPrefix(text), "\(configuration.errors)")
         let database = try await self.run("serve", environment: ["SEALPOST_DATABASE": "x"])
         #expect(database.code == 78, "\(database.errors)")
         #expect(database.errors.contains("SEALPOST_DATABASE: x is not a regular file; name"), "\(database.errors)")
+    }
+
+    /// A reload reads the configuration again, and a pipe cannot be read twice.
+    @Test(arguments: ["serve", "user list", "doctor"])
+    func aPipeInPlaceOfTheConfigurationIsRefused(command: String) async throws {
+        try #require(mkfifo(self.folder.file("fifo"), 0o600) == 0)
+        let ended = try await self.run("\(command) --config fifo")
+        let text = "fifo: cannot be read: it is a pipe or a device; name a regular file"
+        #expect(ended.code != 0 && (ended.output + ended.errors).contains(text), "\(ended)")
     }
 
     @Test func aCommandFindsItsConfigurationAndNamesItWhenItFails() async throws {

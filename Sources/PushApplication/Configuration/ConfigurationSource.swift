@@ -22,19 +22,13 @@ final class ConfigurationSource {
             self.root = nil
             return
         }
-        do {
-            let data = try Data(contentsOf: URL(fileURLWithPath: file)).withoutByteOrderMark
-            guard let text = String(data: data, encoding: .utf8) else {
-                throw ConfigurationError("\(file): is not UTF-8; save it in that encoding")
-            }
-            let node = try YAMLText(text, of: file).root()
-            guard node == nil || node?.mapping != nil else { throw ConfigurationError("\(file): must be a mapping") }
-            self.root = node?.mapping
-        } catch let error as ConfigurationError {
-            throw error
-        } catch {
-            throw ConfigurationError("\(file): cannot be read: \(error.cause)")
+        let data = try PrivateFile.bytes(of: file, as: "\(file):").bytes
+        guard let text = String(data: data, encoding: .utf8) else {
+            throw ConfigurationError("\(file): is not UTF-8; save it in that encoding")
         }
+        let node = try YAMLText(text, of: file).root()
+        guard node == nil || node?.mapping != nil else { throw ConfigurationError("\(file): must be a mapping") }
+        self.root = node?.mapping
     }
 
     /// The values that the file sets, by the paths of their keys. Values that the environment

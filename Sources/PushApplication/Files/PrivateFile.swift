@@ -60,15 +60,25 @@ enum PrivateFile {
         return Set(groups.prefix(max(0, Int(count)))).union([getegid()])
     }
 
-    /// Reads the file and its status, whoever may read it. All files of keys, secrets and
-    /// certificates are read here, except for `caFile`, which libcurl reads.
+    /// Reads the text of the file and its status, whoever may read it. All files of keys, secrets
+    /// and certificates are read here, except for `caFile`, which libcurl reads.
+    static func read(_ path: String, what: String, upTo limit: Int = 1 << 20) throws -> (text: String, status: stat) {
+        let (data, status) = try self.bytes(of: path, as: "\(what) \(path)", upTo: limit)
+        return (String(decoding: data, as: UTF8.self), status)
+    }
+
+    /// Reads the file and its status, without a byte order mark. `subject` begins each error.
     ///
     /// Never waits, as it would at a named pipe without a writer. The path may lead through links,
     /// as in the volumes of Kubernetes. Throws `ConfigurationError` if the file cannot be read, is
     /// not a regular file, or is longer than `limit`.
-    static func read(_ path: String, what: String, upTo limit: Int = 1 << 20) throws -> (text: String, status: stat) {
+    static func bytes(
+        of path: String,
+        as subject: String,
+        upTo limit: Int = 1 << 20
+    ) throws -> (bytes: Data, status: stat) {
         func fault(_ reason: String) -> ConfigurationError {
-            ConfigurationError("\(what) \(path) cannot be read: \(reason)")
+            ConfigurationError("\(subject) cannot be read: \(reason)")
         }
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw fault(String(cString: strerror(errno))) }
@@ -87,7 +97,7 @@ enum PrivateFile {
             throw fault(error.cause)
         }
         guard data.count <= limit else { throw fault("it is longer than \(limit >> 10) KiB") }
-        return (String(decoding: data.withoutByteOrderMark, as: UTF8.self), status)
+        return (data.withoutByteOrderMark, status)
     }
 
     /// Replaces the file's content atomically, even across a power failure. Sets mode 0600 and
