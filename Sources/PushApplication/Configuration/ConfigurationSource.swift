@@ -64,6 +64,10 @@ final class ConfigurationSource {
         if RemovedKey.isOne(variable: name) {
             throw ConfigurationError("\(name): unknown environment variable; \(RemovedKey.hint)")
         }
+        if let key = known.filter({ $0.hasPrefix("\(name)_") }).min() {
+            let hint = "set the keys of this section, such as \(key)"
+            throw ConfigurationError("\(name): unknown environment variable; \(hint)")
+        }
         // In a name such as `SEALPOST_LISTEN`, the section is missing.
         let ends = known.filter { $0.hasSuffix(name.dropFirst(Self.prefix.count - 1)) }
         let near = known.sorted().nearest(to: name) ?? (ends.count == 1 ? ends.first : nil)
@@ -76,10 +80,11 @@ final class ConfigurationSource {
     /// The place that sets a key, for an error: the variable that overrides the key, or else the
     /// file, the line and the path. Without a file, it is the variable that could set the key.
     func place(of path: [String], _ mark: Mark? = nil) -> String {
-        // If a single variable sets a list, its elements have no line numbers.
+        // If a single variable sets a list, its elements have no line numbers. A variable with the
+        // name of a section sets nothing.
         for length in stride(from: path.count, to: 0, by: -1) {
             let variable = Self.variable(Array(path.prefix(length)))
-            if self.environment[variable] != nil {
+            if self.environment[variable] != nil, self.knownPaths.contains(Array(path.prefix(length))) {
                 return ([variable] + path.dropFirst(length).map(YAMLText.shown)).joined(separator: ".")
             }
         }
