@@ -98,6 +98,20 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.path) == ["sealpost.yaml"])
     }
 
+    @Test(arguments: ["none/s.sock", "sealpost.yaml/s.sock"])
+    func aSocketWithoutItsFolderIsReportedWithARemedy(path: String) async throws {
+        try "server: {listen: 'unix:\(path)'}".write(
+            toFile: self.folder.file("sealpost.yaml"),
+            atomically: true,
+            encoding: .utf8
+        )
+        let ended = try await self.run("serve")
+        #expect(ended.code == 1, "\(ended.errors)")
+        #expect(ended.errors.contains("sealpost: ./sealpost.yaml:1: server.listen: bind to unix:\(path): "))
+        #expect(ended.errors.contains("; make the socket's folder, or correct its path\n"), "\(ended.errors)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.path) == ["sealpost.yaml"])
+    }
+
     @Test func aFirstStartWithBadSigningKeysMakesNothing() async throws {
         try FileManager.default.createDirectory(atPath: self.folder.file("var"), withIntermediateDirectories: true)
         try self.folder.writeSecret("1 short\n", to: "var/signing-keys")
@@ -156,6 +170,8 @@ import Testing
         let other = ["SEALPOST_CONFIG": "none.yaml"]
         let missing = try await self.run("user list", environment: other)
         #expect(missing.code == 78 && missing.errors.contains("none.yaml: cannot be read"), "\(missing.errors)")
+        let doctor = try await self.run("doctor", environment: other)
+        #expect(doctor.output == "fail configuration: none.yaml: cannot be read: No such file or directory\n")
         #expect(try await self.run("user list --config sealpost.yaml", environment: other).code == 0)
         #expect(try await self.run("doctor").output.hasPrefix("ok   configuration: ./sealpost.yaml\n"))
     }

@@ -17,15 +17,19 @@ extension Configuration {
             do throws(SystemError) {
                 return try Listener(address)
             } catch {
-                let remedy =
-                    switch error.code {
-                    case EADDRINUSE: "; stop the program that has the address, or change server.listen"
-                    case EACCES: "; use a port above 1023, or the socket of systemd: docs/operate/install.md"
-                    case EADDRNOTAVAIL: "; use an address of this machine"
-                    default: ""
-                    }
-                throw CommandFailure("server.listen: \(error)\(remedy)")
+                throw CommandFailure("server.listen: \(error)\(Self.remedy(for: error, at: address))")
             }
+        }
+    }
+
+    private static func remedy(for error: SystemError, at address: SocketAddress) -> String {
+        switch (error.code, address) {
+        case (EADDRINUSE, _): "; stop the program that has the address, or change server.listen"
+        case (EADDRNOTAVAIL, _): "; use an address of this machine"
+        case (EACCES, .tcp): "; use a port above 1023, or the socket of systemd: docs/operate/install.md"
+        case (EACCES, .unix): "; let the server's user write to the socket's folder"
+        case (ENOENT, .unix), (ENOTDIR, .unix): "; make the socket's folder, or correct its path"
+        default: ""
         }
     }
 }
