@@ -112,20 +112,21 @@ struct ApplicationParts: Sendable {
         )
     }
 
-    /// Before a start that makes files, reads the files that the configuration names and opens its
-    /// addresses, so that the start makes nothing if one of them cannot be used.
+    /// Before a start that makes files, reads the files that the configuration names, checks the
+    /// folders of the new files and opens its addresses, so that the start makes nothing if one of
+    /// them cannot be used.
     ///
     /// Returns the opened listeners, or else `listeners`.
     private static func checkFirstStart(
         of configuration: Configuration,
         _ listeners: [Listener]
     ) throws -> [Listener] {
-        guard configuration.madeFiles.contains(where: PrivateFile.isMissing) else { return listeners }
+        guard !configuration.missingFiles.isEmpty else { return listeners }
+        try configuration.checkMissingFiles()
         let loop = try EventLoop(index: 0)
         defer { loop.stop() }
         _ = try OutboundParts(configuration, SpanRecorder(sampling: 0), StreamHub(), on: loop)
         let signingKeys = configuration.signingKeys
-        try PrivateFile.refuseDanglingLink(signingKeys, what: SigningKeySet.fileName)
         if !PrivateFile.isMissing(signingKeys) { _ = try SigningKeyFile(signingKeys).load() }
         return listeners.isEmpty ? try configuration.makeListeners() : listeners
     }

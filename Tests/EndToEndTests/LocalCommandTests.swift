@@ -540,6 +540,7 @@ import Testing
             named.errors.contains("SEALPOST_ADMIN_SOCKET: local admin socket: the folder open can be"),
             "\(named.errors)"
         )
+        #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.path) == ["open"])
         let usual = self.folder.file("var/admin")
         try FileManager.default.createDirectory(atPath: usual, withIntermediateDirectories: true)
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: usual)

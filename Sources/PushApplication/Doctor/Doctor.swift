@@ -29,6 +29,7 @@ package struct Doctor: Sendable {
     package func examine(online: Bool) async throws -> [Finding] {
         var findings = [self.clock, self.disk, self.keyring, self.signingKeys] + self.database + self.certificates
         if let dayKeys = self.dayKeys { findings.append(dayKeys) }
+        findings += self.missingFiles
         findings += self.configuration.risks.map { risk in
             Finding(risk.grade == .refused ? .fail : .warn, risk.key, risk.reason)
         }
@@ -127,7 +128,7 @@ package struct Doctor: Sendable {
     private var keyring: Finding {
         let (path, place) = (self.configuration.keyring, self.configuration.storePlace)
         if PrivateFile.isMissing(path), !place.exists {
-            return self.missing("keyring", path, what: Keyring.fileName, "the first start creates it")
+            return Finding(.warn, "keyring", "\(path) does not exist; the first start creates it")
         }
         do {
             let keyring = try KeyringFile(path).loadOrCreate(beside: place)
@@ -162,7 +163,7 @@ package struct Doctor: Sendable {
     private var signingKeys: Finding {
         let path = self.configuration.signingKeys
         guard !PrivateFile.isMissing(path) else {
-            return self.missing("signing-keys", path, what: SigningKeySet.fileName, "the next start creates it")
+            return Finding(.warn, "signing-keys", "\(path) does not exist; the next start creates it")
         }
         do {
             let first = try SigningKeyFile(path).load().keys[0].key
@@ -172,14 +173,13 @@ package struct Doctor: Sendable {
         }
     }
 
-    /// The finding about a missing file of keys, which the server can create unless a link has its
-    /// name.
-    private func missing(_ subject: String, _ path: String, what: String, _ remedy: String) -> Finding {
+    /// Whether the next start can create the missing files.
+    private var missingFiles: [Finding] {
         do throws(ConfigurationError) {
-            try PrivateFile.refuseDanglingLink(path, what: what)
-            return Finding(.warn, subject, "\(path) does not exist; \(remedy)")
+            try self.configuration.checkMissingFiles()
+            return []
         } catch {
-            return Finding(.fail, subject, "\(error)")
+            return [Finding(.fail, "files", "\(error)")]
         }
     }
 

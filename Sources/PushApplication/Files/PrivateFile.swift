@@ -61,7 +61,7 @@ enum PrivateFile {
     }
 
     /// Reads the text of the file and its status, whoever may read it. All files of keys, secrets
-    /// and certificates are read here, except for `caFile`, which libcurl reads.
+    /// and certificates are read here; libcurl reads `caFile` again.
     static func read(_ path: String, what: String, upTo limit: Int = 1 << 20) throws -> (text: String, status: stat) {
         let (data, status) = try self.bytes(of: path, as: "\(what) \(path)", upTo: limit)
         return (String(decoding: data, as: UTF8.self), status)

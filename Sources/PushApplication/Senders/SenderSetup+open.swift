@@ -19,7 +19,6 @@ extension SenderSetup {
         // The start has made the file. For a check before the start, a new key stands in for a
         // missing key.
         let file = webPush.keyFile
-        try PrivateFile.refuseDanglingLink(file, what: name.keyFileSubject)
         let isMissing = PrivateFile.isMissing(file)
         let text = isMissing ? VAPIDKey.generateText() : try PrivateFile.load(file, what: name.keyFileSubject)
         let key = try VAPIDKey(Secret(text))
