@@ -240,6 +240,17 @@ import Testing
         #expect(ended.output.isEmpty)
     }
 
+    /// A quote in the text needs two bytes in JSON.
+    @Test(arguments: [(65_534, "x", 0), (65_535, "x", 64), (32_767, "\"", 0), (32_768, "\"", 64), (300_000, "x", 64)])
+    func aTextThatIsTooLongIsWrongUsage(count: Int, character: String, code: Int32) async throws {
+        _ = try await Daemon.run(["user", "add", "alice", "--no-password"], in: self.folder)
+        let input = String(repeating: character, count: count)
+        let ended = try await Daemon.run(["send", "alice", "-"], in: self.folder, input: input)
+        #expect(ended.code == code, "\(ended.errors.prefix(500))")
+        let text = "bytes in JSON, more than notifications.maxPayload, 65536\n"
+        #expect(ended.errors.contains(text) == (code != 0), "\(ended.errors.prefix(500))")
+    }
+
     @Test(arguments: [
         (["token", "create", "bob"], 1, "user bob does not exist"),
         (["token", "create", "a:b"], 1, "user a:b does not exist"),
