@@ -543,7 +543,7 @@ out, disable the user.""",
 )
 operation(
     "POST", "/api/tokens", "addToken", "administration", "Create a token",
-    "Creates a token for any user. 400 `unknown-user` if no user has that name.",
+    "Creates a token for any user. 400 `unknown-user` if no user has that name, and 403 if the user is disabled.",
     "admin", "manage", body=json("TokenOrder", "The user, the scopes and the lifetime."),
     answers={201: ("The token.", schema("NewToken"), {"Location": header("Location"), "links": {"revoke": link("deleteToken", "$response.body#/Prefix", "Revokes the token.")}})},
 )
