@@ -172,6 +172,19 @@ import Testing
         #expect(try await Daemon.run(["token", "list"], in: folder).output.split(separator: "\n").count == 1)
     }
 
+    /// The database has the names encrypted, in another order.
+    @Test func usersAreListedByName() async throws {
+        let names = ["dora", "alice", "carl", "bea", "fred", "emil"]
+        for name in names {
+            let arguments = ["user", "add", name, "--no-password"] + (name == "bea" ? ["--require-encryption"] : [])
+            let added = try await Daemon.run(arguments, in: self.folder)
+            #expect(added.code == 0 && added.output.contains("end-to-end payloads only") == (name == "bea"))
+        }
+        let lines = try await Daemon.run(["user", "list"], in: self.folder).output.split(separator: "\n")
+        #expect(lines.map { $0.prefix { $0 != " " } }.map(String.init) == names.sorted())
+        #expect(lines.filter { $0.hasSuffix("  encryption required") }.count == 1 && lines[1].hasPrefix("bea  "))
+    }
+
     @Test func usersAreListedChangedAndRemoved() async throws {
         let steps: [(arguments: [String], output: String, list: String)] = [
             (["role", "Alice", "admin"], "Alice is admin", "alice  admin  since "),
