@@ -146,8 +146,8 @@ final class Dispatcher: @unchecked Sendable {
         self.startWaiting()
     }
 
-    /// After the first call of an unproven connection has failed, fails the calls that waited for
-    /// it. Otherwise each of them would open a connection of its own.
+    /// After the first call on a new connection has failed, fails the calls that waited for its
+    /// outcome. Otherwise each of them would open a connection of its own.
     private func failWaiting(_ outcome: Call.Outcome) {
         guard self.settings.provesConnections else { return }
         let waiting = self.waiting + self.delayed

@@ -6,13 +6,13 @@ internal import Bytes
 /// A star stands for at least one label. A pattern without a port matches only HTTPS's default
 /// port.
 package struct HostPattern: Sendable, Hashable {
-    /// Whether the pattern has a star, so that the author of a URL can choose among many hosts.
+    /// Whether the pattern has a star: then the author of a URL can choose among many hosts.
     package let isWildcard: Bool
     private let suffix: String
     private let port: UInt16
 
-    /// Every public host name, on HTTPS's default port. `init` makes no such pattern from a text,
-    /// so that only a caller which names this constant allows all hosts.
+    /// Every public host name, on HTTPS's default port. `init` never makes this pattern from a
+    /// text, so a caller must name this constant to allow all hosts.
     package static let anyPublic = HostPattern(anyPublic: ())
 
     /// The host without its star, and the port unless it is HTTPS's default port; for `anyPublic`

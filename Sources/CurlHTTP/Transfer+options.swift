@@ -40,7 +40,8 @@ extension Transfer {
         }
         if let caFile = settings.caFile {
             ccurl_set_text(easy, CURLOPT_CAINFO, caFile)
-            // Debian's libcurl also uses its directory of authorities unless this is unset.
+            // Debian's libcurl also trusts the system's directory of certificates unless this
+            // option is unset.
             ccurl_set_text(easy, CURLOPT_CAPATH, nil)
         }
     }

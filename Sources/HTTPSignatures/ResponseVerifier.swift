@@ -130,7 +130,8 @@ public struct ResponseVerifier: Sendable {
         let covered = list.items.map(SignatureComponent.init)
         guard covered != demanded else { return }
         let isLess = Set(covered).isStrictSubset(of: demanded.map(Optional.some))
-        // The new list has no parameters: these would include the name of the key.
+        // The new list lacks the parameters, so that the error does not contain the name of the
+        // key.
         let text = InnerList(list.items).text
         throw SignatureFailure(
             isLess ? .insufficientCoverage : .wrongComponents,

@@ -5,7 +5,7 @@ public struct SignatureCoverage: Sendable, Hashable {
 
     /// The answer's status and content, and the request's token, method, path and query.
     ///
-    /// An answer that passes was made for a request of this method to this target.
+    /// An answer that passes the check was made for a request with the same method and target.
     public static let exchange = Self(known: Self.answer.components + [.method, .path, .query])
 
     /// `exchange`, and the account that the answer is for. An answer for another account has

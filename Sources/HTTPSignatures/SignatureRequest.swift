@@ -1,8 +1,8 @@
 internal import Bytes
 
 /// The signature that an `Accept-Signature` asks for (RFC 9421 §5). It covers the components of
-/// ``SignatureCoverage/answer``, and any of the others of ``SignatureCoverage/account``, in any
-/// order.
+/// ``SignatureCoverage/answer``, and any of the further components of
+/// ``SignatureCoverage/account``, in any order.
 public struct SignatureRequest: Sendable, Hashable {
     private static let maximumLabelLength = 64
     private static let nonceLength = 1...64

@@ -24,8 +24,8 @@ extension BlockingConnection {
     private func sharesSession(with other: BlockingConnection) throws(DatabaseError) -> Bool {
         if other.session.isUsed || other.session.process == self.session.process { return true }
         for _ in 0..<Self.rounds {
-            // A pooler that shares sessions gives this transaction the session that a client has
-            // returned last. That is the session of the other connection.
+            // A pooler that shares sessions gives this transaction the session that was last
+            // returned to it: the session of `other`.
             try self.execute("begin")
             let hasMoved = try self.hasMoved()
             let otherHasMoved = try other.hasMoved()

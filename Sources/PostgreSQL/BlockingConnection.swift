@@ -55,12 +55,12 @@ package final class BlockingConnection {
         PQfinish(self.connection)
     }
 
-    /// Opens a connection to the first host that accepts writes and does not lack data of
-    /// `newest`. Also returns the identity of its server.
+    /// Opens a connection to the first host that accepts writes and whose database is not older
+    /// than `newest`. Also returns the identity of its server.
     ///
     /// If no host is suitable, throws the `ClusterFault` of a refused host. If no host was
-    /// refused, throws `DatabaseError.unavailable`. Throws `unusable`, as `init` does, even if
-    /// another host is suitable: a pool would use all hosts.
+    /// refused, throws `DatabaseError.unavailable`. Throws `unusable` if a pooler shares sessions,
+    /// even if another host is suitable: a pool would use all hosts.
     package static func open(
         _ address: DatabaseAddress,
         after newest: ClusterIdentity?

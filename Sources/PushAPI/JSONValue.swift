@@ -67,9 +67,10 @@ public enum JSONValue: Sendable, Hashable {
         }
     }
 
-    /// The value of the member of that name, compared without case; `nil` if it is missing.
+    /// The value of the member with this name, in upper, lower or mixed case; `nil` if it is
+    /// missing.
     ///
-    /// If several members match, the last one counts, as in most readers.
+    /// If several members match, the last one counts, as in most parsers.
     public subscript(_ name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.last { $0.name.isSpelled(like: name) }?.value

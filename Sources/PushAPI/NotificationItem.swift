@@ -71,7 +71,7 @@ public struct NotificationItem: Sendable, Hashable, Identifiable {
         return try decoder.decode(type, from: Data(payload.bytes))
     }
 
-    /// The wire form: `Id`, `Payload` and `Read` first, as the published clients read them.
+    /// The wire form. It begins with `Id`, `Payload` and `Read`, as in Microsoft's tutorial.
     public var json: JSONValue {
         var members: [JSONValue.Member] = [.init("Id", .number(self.id))]
         if let payload { members.append(.init("Payload", payload)) }

@@ -16,8 +16,8 @@ struct ClosedApplication {
     private let manager: ServiceManager?
     private let logger: Logger
 
-    /// Listens on duplicates of `listeners`. Connections that nobody has accepted before these
-    /// duplicates close stay in the listeners' queues, and the application accepts them. Throws
+    /// Listens on duplicates of `listeners`. When these duplicates close, connections that they
+    /// have not accepted stay in the listeners' queues, and the application accepts them. Throws
     /// `ConfigurationError` or `SystemError`.
     init(
         _ configuration: Configuration,

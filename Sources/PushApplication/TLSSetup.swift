@@ -52,7 +52,8 @@ struct TLSSetup: Sendable {
     var expiries: [CredentialExpiry] { self.ends.all }
 
     /// The end of the revocation list that expires first, in seconds since 1970. `expiries` does
-    /// not contain it: lists are valid for days only, so warnings weeks before would never stop.
+    /// not contain it: lists are valid for days only, and warnings begin weeks before, so they
+    /// would never stop.
     var listsEnd: Int64? { self.ends.lists }
 
     /// `expiries`, and the end of the revocation list that expires first if it is less than a day

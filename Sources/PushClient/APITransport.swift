@@ -6,8 +6,8 @@ internal import PushAPI
     internal import FoundationNetworking
 #endif
 
-/// Sends requests with credentials and a `MyToken`, repeats a request if the connection is lost,
-/// and returns answers that have passed the checks.
+/// Sends requests with credentials and a random `MyToken`, which the answer must echo; repeats a
+/// request if the connection is lost, and returns answers that have passed the checks.
 final class APITransport: Sendable {
     /// The server's API; `nil` if the server's URL is invalid.
     let endpoint: Endpoint?

@@ -34,8 +34,8 @@ struct Answer: Sendable {
         return item
     }
 
-    /// The error for a body whose JSON does not have the form of this call's answers: an
-    /// interference.
+    /// The error `interference`, for a body whose JSON does not have the form of this call's
+    /// answers.
     func unexpected(_ expected: String) -> PushClientError {
         self.interference(.unexpectedBody, expected, self.json?.kind)
     }

@@ -20,8 +20,8 @@ extension PushClient {
         let kind: Kind
 
         /// Identifies the session of the requests: the first characters of its token, which the
-        /// server's lists of sessions also show. Empty for a password or a token that is not a
-        /// session's; `nil` before the app has provided a token.
+        /// server's lists of sessions also show. Empty for a password, and for a token that
+        /// belongs to no session; `nil` before the app has provided a token.
         var session: String? {
             switch self.kind {
             case .unasked(let text): Self.session(of: text)

@@ -41,7 +41,7 @@ public struct PushClient: Sendable {
     let isDeviceShared: Bool
     /// The time limit of a call.
     let deadline: Duration
-    /// Runs the calls that register one after the other. Two such calls at once would get two ids
+    /// Makes the calls that register wait for each other. Two such calls at once would get two ids
     /// for one handle, and the server would end the registration of the first call.
     let registrationTurn = Turn()
     /// Whether this client has registered the device, or has asked the server whether the device's

@@ -9,7 +9,7 @@ package struct AuditRecord: Sendable, Hashable {
         case deleteUser = "user.delete"
         /// An operator has exported all data of a user.
         case exportUser = "user.export"
-        /// The tags that a user has were replaced.
+        /// The tags that were given to a user were replaced.
         case setTags = "user.tags"
         /// A one-time code was made; a device of the user gets a token with it.
         case enrol = "user.enrol"
@@ -88,7 +88,7 @@ package struct AuditRecord: Sendable, Hashable {
         self.at = at
     }
 
-    /// Another action of the same actor at the same time.
+    /// The record of another action by the same actor at the same time.
     package func another(_ action: Action, of subject: String, detail: String) -> AuditRecord {
         AuditRecord(action, of: subject, detail: detail, by: self.actor, at: self.at)
     }

@@ -32,8 +32,8 @@ package struct Push: Sendable, Hashable {
     /// The alert that replaces the fixed alert text of the provider's configuration; `nil` if the
     /// push has the fixed text.
     package let alert: PushAlert?
-    /// The number of the user's unread notifications in the app; `nil` if the pushes of the lane
-    /// do not carry this number.
+    /// The number of the user's unread notifications in the app; `nil` if the pushes of the
+    /// device's sender do not carry this number.
     package var unread: Int?
     /// Shows the device which account the push is for; `nil` unless several accounts share the
     /// device.

@@ -6,8 +6,8 @@ package struct Scopes: OptionSet, Sendable, Hashable, CustomStringConvertible {
     package static let send = Scopes(rawValue: 2)
     /// Register, list and remove the user's own devices.
     package static let register = Scopes(rawValue: 4)
-    /// Manage users and tokens, and so get any other scope. In tokens of publishers: only give
-    /// tags to users.
+    /// Manage users and tokens, and so get any other scope. A publisher gets from this scope only
+    /// the right to give tags to users.
     package static let manage = Scopes(rawValue: 8)
     /// See all that viewers may see. Viewers and administrators can have this scope.
     package static let view = Scopes(rawValue: 16)

@@ -49,12 +49,13 @@ struct LaneState: Sendable {
     var servers = 1
     /// The delay that the provider has requested; `nil` as soon as the other servers know it.
     var unreportedDelay: (until: Date, reason: String)?
-    /// The number of the delay that was applied last of those that other servers have reported.
+    /// The number that identifies the delay applied last, one of the delays that other servers
+    /// have reported.
     var observedDelay: Int64?
-    /// The pause as the other servers know it; `nil` if they know of no pause, or of a different
-    /// one.
+    /// The lane's pause as the other servers know it; `nil` if they know of no pause, or of
+    /// another than this server's.
     var sharedPause: Pause?
-    /// The number of another server's latest report of a pause.
+    /// The number that identifies the latest report of a pause from another server.
     var observedPause: Int64?
     /// The time at which another server's probe last ended a pause of this server.
     var leftAt: Date?
@@ -94,8 +95,8 @@ struct LaneState: Sendable {
         let event = self.health.reset()
         self.record(event)
         self.probe = nil
-        // The pause is no longer shared, because other servers may still have the credentials that
-        // failed.
+        // This server no longer shares the pause: it may have new credentials, while other servers
+        // still have those that failed.
         self.sharedPause = nil
         self.leftAt = nil
     }

@@ -100,8 +100,8 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
         }
     }
 
-    /// Leads a group: the caller of this seat, whose turn it is, and the callers that wait.
-    /// Afterwards all their seats have outcomes.
+    /// Leads a group that consists of this seat's caller and of waiting callers. Afterwards all
+    /// their seats have outcomes.
     @discardableResult
     func lead(_ seat: Seat, _ work: @Sendable ([Member]) async -> [End]) async -> End {
         await self.waitForMembers()

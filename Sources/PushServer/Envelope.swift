@@ -201,8 +201,9 @@ final class Exchange {
     /// route does not know.
     var isCheckedStrictly = false
     var token: MyToken?
-    /// The term of the credential lease at the time at which the caller was authenticated; `nil`
-    /// if the request has no caller, or if the server has no term.
+    /// The term of the credential lease (a period during which the lease has not expired) when the
+    /// request began. Cached credentials are trusted only during the term. `nil` if the request
+    /// has no caller, or if no term was running.
     var term: CredentialLease.Term?
     /// The caller's account, if the caller is known and has one.
     var account: AccountID?

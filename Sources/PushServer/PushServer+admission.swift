@@ -47,8 +47,8 @@ extension PushServer {
     }
 
     private func checkVoucher(of caller: Caller, _ request: Request) throws(Problem) {
-        // Fast path: nearly all tokens need no voucher, which is the user's name from a proxy or a
-        // certificate.
+        // Fast path: nearly all tokens need no voucher (the user's name from a proxy or a
+        // certificate).
         guard self.identityField != nil || caller.token?.isVouched == true else { return }
         try Voucher(of: request, identityField: self.identityField).check(caller)
     }

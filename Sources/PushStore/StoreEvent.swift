@@ -94,7 +94,8 @@ package struct StoreReport: Sendable, Hashable {
         }
     }
 
-    /// How long calls waited until a file's changes were on the disk, since the start.
+    /// The times of all syncs since the server's start: how long a call waited until a file's
+    /// changes were on the disk.
     package struct Syncs: Sendable, Hashable {
         /// The times of syncs of the write-ahead log. Each commit waits for one sync.
         package var log = TimeHistogram()

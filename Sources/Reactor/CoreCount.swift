@@ -38,7 +38,8 @@ package enum CoreCount {
 
     // MARK: - Private
 
-    /// Reads `max 100000`, or the microseconds of processor time in each period.
+    /// Reads `150000 100000`: the processor time for each period, and the period, both in
+    /// microseconds. Without a limit, the file has `max 100000`.
     private static func version2(_ folder: String) -> Int? {
         let numbers = self.text(folder + "/cpu.max").split { $0 == " " || $0 == "\n" }
         guard numbers.count == 2 else { return nil }

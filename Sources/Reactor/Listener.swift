@@ -110,8 +110,8 @@ package final class Listener: Sendable {
     /// On an adopted socket the calls return at once, and waiting connections are left to the next
     /// process.
     ///
-    /// Unlike cancelling the task that accepts, this does not affect the tasks that it has
-    /// started.
+    /// Unlike a cancellation of the task that accepts, `stop()` does not affect the tasks that
+    /// this task has started.
     package func stop() {
         let wakes = self.life.withLock { life in
             life.isStopped = true

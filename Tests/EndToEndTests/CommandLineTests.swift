@@ -368,7 +368,7 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
-    /// docs/operate/keys.md has the same order.
+    /// The help must give the steps in the same order as docs/operate/keys.md.
     @Test func theHelpOfKeysRotateBacksUpTheKeyringAfterwards() async throws {
         let help = try await Daemon.run(["keys", "rotate", "--help"], in: self.folder).output
         #expect(help.contains("Back up the keyring afterwards, before `reload`"), "\(help)")

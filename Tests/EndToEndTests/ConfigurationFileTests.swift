@@ -60,8 +60,8 @@ import Testing
         #expect(ended.errors.contains("sealpost: configuration: environment variables, as"), "\(ended.errors)")
     }
 
-    /// After the configuration, and before it creates anything, the server reads the files that
-    /// these keys name.
+    /// Before it creates anything, the server reads the configuration, and then the files that the
+    /// keys in these rows name.
     @Test(arguments: [
         ("senders:\n  fcm:\n    serviceAccount: none.json", 3, "senders.fcm.serviceAccount"),
         (

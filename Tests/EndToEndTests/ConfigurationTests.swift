@@ -121,8 +121,8 @@ import Testing
         #expect(configuration.server.alerts.templates["visit"]?.texts == [.bodyKey: "VISIT"])
     }
 
-    /// `SEALPOST_SENDERS_MY_APNS_TYPE` overrides the type of the sender in the file. It must not
-    /// create another sender.
+    /// `SEALPOST_SENDERS_MY_HOOK_TYPE` overrides the type of the sender `my-hook` in the file. It
+    /// must not create another sender.
     @Test func aVariableOfASenderInTheFileMakesNoOther() throws {
         let yaml = "senders: {my-hook: {type: stream}}"
         let environment = [

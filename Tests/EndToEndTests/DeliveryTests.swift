@@ -191,7 +191,8 @@ import Testing
                 handle: stack.providers.wns.makeChannel(),
                 tags: ["canary-tag"]
             )
-            // The provider's first answer delays the push, because the server logs that, too.
+            // The provider's first answer delays the push, so that the log also has the line about
+            // the delay.
             stack.providers.apns.pushes.answerNext(status: 503, body: #"{"reason":"Shutdown"}"#)
             let body =
                 #"{"Payload":{"canary-key":"canary-payload"},"To":["canary-tag"],"CollapseKey":"canary-collapse"}"#

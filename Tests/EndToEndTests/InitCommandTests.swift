@@ -3,7 +3,7 @@ import PushClient
 import PushTesting
 import Testing
 
-/// The command `sealpost init`, answered by options and on a terminal.
+/// The command `sealpost init`, which gets its answers from options or from a terminal.
 @Suite(.timeLimit(.minutes(5))) struct InitCommandTests {
     private let folder: TemporaryFolder
 

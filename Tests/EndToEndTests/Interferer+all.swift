@@ -1,8 +1,8 @@
 import PushClient
 
 extension Interferer {
-    /// Proxies that are configured as users of these products would configure them. A machine with
-    /// only some of the products gets a short list.
+    /// Proxies of several products, configured as the products' users would configure them. A
+    /// machine with only some of the products gets a short list.
     static let all: [Interferer] =
         Site.hasAllProxies ? caches + meddlers + portals + harmless : [caches[0], meddlers[1], meddlers[3], portals[0]]
 

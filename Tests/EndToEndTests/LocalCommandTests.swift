@@ -263,7 +263,7 @@ import Testing
         #expect(try await self.run("why 987654321", isRefused: number) == "")
     }
 
-    /// Runs a command that must be refused with a text. Returns its output.
+    /// Runs a command that must be refused with an error that contains `text`. Returns its output.
     private func run(_ arguments: String, isRefused text: String) async throws -> String {
         let ended = try await Daemon.run(arguments.split(separator: " ").map(String.init), in: self.folder)
         #expect(ended.code != 0 && ended.errors.contains(text), "\(arguments): \(ended.errors)")
@@ -300,7 +300,8 @@ import Testing
         let running = StatusReport(status, isRunning: true)
         #expect(running.lines == ["server 1.0 is running since 2026-11-28T19:59:52Z"] + lines)
         #expect(running.json["Running"] == .bool(true) && running.json["Version"] == .string("1.0"))
-        // The command's own process is not a server, and has no samples of the last hour.
+        // The report lacks two kinds of lines: the command's own process is not a server, and has
+        // no samples of the last hour.
         let resting = StatusReport(status, isRunning: false).lines
         let known = lines.filter { !$0.hasPrefix("from ") && !$0.hasPrefix("server a/1") }
         #expect(resting == ["no server is running here; the database has:"] + known)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PushApplication
 
-/// Log lines whose file descriptor may not accept them.
+/// Log lines, and file descriptors that do not always accept them.
 @Suite(.timeLimit(.minutes(5))) struct LogWriterTests {
     private static func line(_ number: Int, level: Logger.Level = .info, size: Int = 0) -> LogLine {
         LogLine(

@@ -455,7 +455,7 @@ import Testing
 private final class Collector: Responder {
     private let response: Response
     private let taken = Mutex<[(fields: [String: String], body: [UInt8])]>([])
-    /// Lets answers wait until `answer()`.
+    /// Lets answers wait until a test calls `answer()`.
     private let gate: AsyncStream<Void>
     private let opener: AsyncStream<Void>.Continuation
 

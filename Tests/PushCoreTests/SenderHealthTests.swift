@@ -108,7 +108,8 @@ import Testing
         #expect(events == [.kindRefused(reason: "THIRD_PARTY_AUTH_ERROR"), nil, nil, nil, nil])
     }
 
-    /// The second value says whether another push is accepted between the two attempts.
+    /// The first value of a row says whether another push is accepted between the two attempts;
+    /// the second value, whether the lane pauses.
     @Test(arguments: [(true, false), (false, true)])
     func credentialRefusedAgainAtARetryPausesTheLane(isAccepted: Bool, pauses: Bool) {
         var health = self.health(after: [Self.accepted])

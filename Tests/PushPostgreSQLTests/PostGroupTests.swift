@@ -133,7 +133,7 @@ import Testing
             try self.member(3, from: self.alice, to: "username:alice", within: one),
         ])
         #expect(ends[0] == .stored(pushes: 0, hasWork: false))
-        // The second member of the group has the same id as the first.
+        // The second member of the group posts under the same id as the first.
         #expect(ends[1] == .idTaken)
         #expect(ends[2] == .idTaken)
         #expect(ends[3] == .tooMuch(.notifications))

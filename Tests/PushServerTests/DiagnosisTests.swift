@@ -171,8 +171,8 @@ import Testing
         }
     }
 
-    /// Each row has the end of the pause and the due time of the push, both in seconds from now,
-    /// and then the words about the next attempt. The pause may have ended while no push was due.
+    /// Each row has the end of the pause and the due time of the push, both in seconds from now
+    /// (negative: already past), and then the words about the next attempt.
     @Test(
         arguments: [
             (-1, -5, "due now"), (-1, 30, "at 2023-11-14T22:13:50Z"), (60, 30, "at 2023-11-14T22:14:20Z"),
@@ -369,7 +369,7 @@ import Testing
         }
     }
 
-    /// The apps that the caller does not see may have devices and notifications of the user.
+    /// The user may have devices and notifications in apps that the caller does not see.
     @Test func aCallerWhoSeesSomeAppsReadsNothingAboutOthers() throws {
         var diagnosis = Self.diagnosis
         diagnosis.isLimited = true

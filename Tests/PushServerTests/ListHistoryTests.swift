@@ -128,7 +128,7 @@ import Testing
 
     // MARK: - Private
 
-    /// Fetches, one by one, the notifications whose recipient the user is.
+    /// Fetches, one by one, the notifications that have the user as a recipient.
     private func there(
         for user: String,
         in history: History,

@@ -32,7 +32,7 @@ import Testing
         "[" + Array(repeating: "\"news\"", count: count).joined(separator: ",") + "]"
     }
 
-    // MARK: Taken
+    // MARK: Accepted
 
     @Test(arguments: [
         #""To":["username:bob"]"#, #""To":null"#, #""To":["!a && (b || c)"]"#, #""To":\#(expressions(20))"#,

@@ -34,7 +34,7 @@ import Testing
         )
     }
 
-    /// Registers the device as a client does that states this environment.
+    /// Registers the device for a client that states this environment.
     private func register(_ environment: PushEnvironment, handle: String = "aa") async throws {
         let registration = DeviceRegistration(
             platform: Self.platform,

@@ -7,13 +7,13 @@ import Testing
 struct LookOrderTests {
     private static let now = Date(timeIntervalSince1970: 1_800_000_000)
 
-    /// The arguments are the interval, the time of the last look, whether that look is waiting,
-    /// and whether the change is urgent. The last one is the seconds until the new look is due;
-    /// `nil` means no new look.
+    /// The arguments are the interval, the time of the last look (silent push), whether that look
+    /// is waiting, and whether the change is urgent. The last one is the seconds until the new
+    /// look is due; `nil` means no new look.
     @Test(
         arguments: [
             (10, nil, false, false, 2.0), (1, nil, false, false, 0.2), (1200, nil, false, false, 2),
-            // A waiting look also serves for this change, so there is no new one.
+            // A waiting look (silent push) also serves for this change, so there is no new one.
             (10, 5.0, true, false, nil), (10, -100, true, false, nil),
             // The last look was already sent, so the new look waits for the rest of the interval.
             (10, -3, false, false, 7), (10, -9.5, false, false, 2), (1, -0.5, false, false, 0.5),

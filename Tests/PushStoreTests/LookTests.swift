@@ -77,8 +77,8 @@ import Testing
         (expected.enqueued, expected.accepted) = (1, 1)
         #expect(try await self.tally() == expected)
         #expect(try await self.fixture.reader.tallies().count == 1)
-        // A notification does not wait for the interval after a look, and a later look does not
-        // replace the push of the notification.
+        // Even just after a look (silent push), the push of a notification is due at once. A later
+        // look does not replace this push.
         try await self.fixture.post(1, from: self.alice, to: "username:alice", platforms: ["apns"])
         #expect(try await self.look())
         let leased = try await self.fixture.lease(interval: .seconds(1200))
@@ -96,7 +96,8 @@ import Testing
             #expect(try await self.tally()?.accepted == number + 1)
             #expect(try await self.tally()?.enqueued == number + 1)
         }
-        // The look for a change after the last push waits for the interval.
+        // After the last push, the look (silent push) for another change is due only when
+        // `interval` seconds have passed.
         #expect(try await self.look())
         #expect(try await self.due() == Self.interval)
     }
@@ -128,8 +129,8 @@ import Testing
         #expect(try await self.fixture.reader.summary(of: try #require(last)) != nil)
     }
 
-    /// If unsettled looks stayed, the looks for an event stream that nobody reads would fill the
-    /// database.
+    /// If looks (silent pushes) without a recorded outcome stayed, those for an event stream that
+    /// nobody reads would fill the database.
     @Test func aLookThatIsNeverSettledIsDeletedSoonAfterTheNext() async throws {
         try await self.fixture.addDevice(of: self.alice, handle: "one")
         var ids: [NotificationID] = []
@@ -166,8 +167,8 @@ import Testing
             try await self.store.cancelLooks(of: [sync], now: self.fixture.now)
         }
         try await self.look()
-        // A list from before the change does not contain it, so its fetch must not cancel the
-        // look.
+        // A list from before the change does not contain it, so fetching that list must not cancel
+        // the look (silent push).
         try await sync(0)
         #expect(try await self.tally()?.pending == 1)
         try await sync(change)

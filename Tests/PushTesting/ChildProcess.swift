@@ -19,8 +19,8 @@ package final class ChildProcess: Sendable {
 
     package let id: Int32
     private let isReaped = Atomic(false)
-    /// These are sockets and not pipes, because sockets can be created so that no other child
-    /// inherits them.
+    /// The descriptors are sockets and not pipes, because sockets can be created so that no other
+    /// child inherits them.
     private let output: Int32
     private let errors: Int32
 

@@ -21,7 +21,7 @@ extension StoreFixture {
         try connection.write {
             try $0.execute(sql: "insert into index_secret (id, secret) values (1, ?)", arguments: [sealed])
             // A change number that is made from a time has only 32 bits for the seconds. This
-            // number is larger than any of them.
+            // number is larger than any such number.
             try $0.execute(sql: "insert into change_number (id, reserved) values (1, ?)", arguments: [Int64(1) << 62])
         }
         try connection.close()

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// A shell script that runs until this process or this object ends. Until this end, a read of the
+/// A shell script that runs until this process or this object ends. Until then, a read of the
 /// script's descriptor 3 blocks. The script therefore reads the descriptor to its end, and then
 /// cleans up. Programs that it starts must close the descriptor.
 ///

@@ -24,8 +24,8 @@ final class Connector {
     }
 
     /// Opens a connection to the first server that accepts writes. Calls the completion once,
-    /// perhaps before this function returns. The caller must keep the returned race until that
-    /// call.
+    /// perhaps before this function returns. Until the completion is called, the caller must keep
+    /// the returned race.
     func race(_ settings: SessionSettings, completion: @escaping ConnectAttempt.Completion) -> ConnectRace {
         ConnectRace(self, settings, completion: completion)
     }

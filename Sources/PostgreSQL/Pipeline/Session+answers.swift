@@ -3,7 +3,7 @@ internal import CPostgreSQL
 extension Session {
     /// The results of one group of statements, which succeeds or fails as a whole.
     struct Group {
-        /// The results that the callers get only once the group is stored.
+        /// The results that the callers get only when the group is stored.
         var held: [(request: Request, rows: Rows)] = []
         /// The reason why a statement of the group could not be prepared. The request that
         /// executes this statement fails with it.

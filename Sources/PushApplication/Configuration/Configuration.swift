@@ -42,7 +42,7 @@ package struct Configuration: Sendable {
     var logFormat = "text"
     /// The file of the log; `nil`: the server logs to standard error.
     package var logFile: String?
-    /// Of this number of requests, the server logs one at level `info`; 0: it logs none.
+    /// The server logs one in this number of requests at level `info`; 0: it logs none at `info`.
     var loggedRequests = 0
     /// How long the server keeps the audit's records.
     var auditKept = Duration.seconds(31_536_000)
@@ -145,8 +145,8 @@ package struct Configuration: Sendable {
         /// The file of the authorities that sign client certificates. Such a certificate replaces
         /// a password.
         var clientCA: String?
-        /// The file of the certificates that these authorities have revoked; `nil`: no certificate
-        /// counts as revoked.
+        /// The file of the certificates that the authorities in `clientCA` have revoked; `nil`: no
+        /// certificate counts as revoked.
         var clientCRL: String?
         /// The `max-age` of `Strict-Transport-Security` in seconds; `nil`: no answer has the
         /// field.
@@ -223,7 +223,8 @@ enum SenderConfiguration: Sendable, Hashable {
         case .apns(let apns): apns.lookInterval
         case .fcm(let fcm): fcm.lookInterval
         case .wns(let wns): wns.lookInterval
-        // A browser must show something for each push, and a webhook's receiver shows nothing.
+        // No looks (silent pushes): a browser must show something for each push, and a webhook's
+        // receiver shows nothing.
         case .webPush, .webhook: nil
         case .stream: 1
         }

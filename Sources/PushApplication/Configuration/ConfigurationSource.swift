@@ -93,7 +93,7 @@ final class ConfigurationSource {
         return "\(file)\(line): \(path.map(YAMLText.shown).joined(separator: "."))"
     }
 
-    /// The place in the file that sets a key; `nil` if the file does not set the key.
+    /// The file, the line and the path of a key; `nil` if the file does not set the key.
     func place(ofSet path: [String]) -> String? {
         var node = self.root.map { Node.mapping($0) }
         for name in path {
@@ -104,7 +104,8 @@ final class ConfigurationSource {
         return path.isEmpty ? nil : node?.mark.map { self.place(of: path, $0) }
     }
 
-    /// The names of the variables below the path, without the part for the path itself.
+    /// The names of the variables below the path, without the part for the path itself:
+    /// `APNS_TYPE` for `SEALPOST_SENDERS_APNS_TYPE` if the path is `senders`.
     func ends(under path: [String]) -> [Substring] {
         let start = Self.variable(path) + "_"
         return self.environment.keys.filter { $0.hasPrefix(start) }.map { $0.dropFirst(start.count) }

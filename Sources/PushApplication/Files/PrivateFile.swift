@@ -69,9 +69,9 @@ enum PrivateFile {
 
     /// Reads the file and its status, without a byte order mark. `subject` begins each error.
     ///
-    /// Never waits, as it would at a named pipe without a writer. The path may lead through links,
-    /// as in the volumes of Kubernetes. Throws `ConfigurationError` if the file cannot be read, is
-    /// not a regular file, or is longer than `limit`.
+    /// Does not wait at a named pipe without a writer. The path may lead through links, as in the
+    /// volumes of Kubernetes. Throws `ConfigurationError` if the file cannot be read, is not a
+    /// regular file, or is longer than `limit`.
     static func bytes(
         of path: String,
         as subject: String,
@@ -161,8 +161,8 @@ enum PrivateFile {
     /// between two attempts.
     private static let (lockAttempts, lockPause): (Int, UInt32) = (25, 20_000)
 
-    /// Opens the new file of a change of `path`, with mode 0600 and a lock. The lock ends at the
-    /// latest with the process.
+    /// Opens `new`, the file for the new content of `path`, with mode 0600 and a lock. The lock
+    /// ends at the latest with the process.
     private static func openLocked(_ new: String, what: String, of path: String) throws -> FileHandle {
         for _ in 1...self.lockAttempts {
             let descriptor = open(new, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -220,7 +220,7 @@ enum PrivateFile {
 
 extension Error {
     /// The reason why a file cannot be used, such as "Is a directory": the text of the system's
-    /// error, as Foundation's own may be a number only.
+    /// error, since the text of Foundation's error may be only a number.
     package var cause: String {
         let error = self as NSError
         let system = error.userInfo[NSUnderlyingErrorKey] as? any Error

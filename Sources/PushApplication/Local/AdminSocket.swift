@@ -128,9 +128,9 @@ struct AdminSocket: Sendable, Hashable {
         }
     }
 
-    /// Makes the daemon's own folder private again: at each mount, Kubernetes opens all folders of
-    /// a volume with `fsGroup` to that group. A link, or a folder of another user, stays as it is,
-    /// and `checkFolder` then refuses it.
+    /// Makes the daemon's own folder private again: at each mount of a volume with `fsGroup`,
+    /// Kubernetes gives this group access to all folders of the volume. A link, or a folder of
+    /// another user, stays as it is, and `checkFolder` then refuses it.
     private func closeFolder() {
         let descriptor = open(self.folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else { return }

@@ -16,8 +16,8 @@ package final class LogWriter: Sendable {
         return LogWriter(descriptor: STDERR_FILENO)
     }()
 
-    /// The delay in seconds before the report of dropped lines is retried if no further line is
-    /// logged.
+    /// If no further line is logged, the report of dropped lines is retried after this number of
+    /// seconds.
     private static let retryAfter: TimeInterval = 1
 
     private struct State {
@@ -134,7 +134,8 @@ package final class LogWriter: Sendable {
                 state.isAsleep = state.queue.isEmpty
                 return state.isAsleep
             }) {
-                // Foundation's clock overflows at `distantFuture`.
+                // `distantFuture` cannot stand for a missing deadline: Foundation's clock would
+                // overflow.
                 guard let deadline else {
                     self.changed.wait()
                     continue

@@ -36,8 +36,8 @@ extension SenderSetup {
             var lane = LaneSettings(
                 Lane(name, part: service.name),
                 sender: sender,
-                // The number assumes that all push services speak HTTP/2. With HTTP/1.1, some
-                // calls only wait for a free connection.
+                // This concurrency assumes that all push services speak HTTP/2. With HTTP/1.1,
+                // some calls wait for a free connection.
                 concurrency: 16 * webPush.connections,
                 rate: webPush.rate
             )
@@ -69,7 +69,8 @@ extension SenderSetup {
         let lane = LaneSettings(
             Lane(name),
             sender: credential.sender,
-            // If the receiver speaks HTTP/1.1, calls wait for a free connection.
+            // This concurrency assumes HTTP/2. If the receiver speaks HTTP/1.1, some calls wait
+            // for a free connection.
             concurrency: 4 * webhook.connections,
             rate: webhook.rate
         )

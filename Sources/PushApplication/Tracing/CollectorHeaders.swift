@@ -12,7 +12,7 @@ enum CollectorHeaders {
     }
 
     private static let longestName = 100
-    /// The lines that belong to the exporter.
+    /// The names of the lines that only the exporter itself sets.
     private static let own: Set = [
         "connection", "content-encoding", "content-length", "content-type", "expect", "host", "transfer-encoding",
     ]

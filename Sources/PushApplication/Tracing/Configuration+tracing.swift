@@ -6,7 +6,7 @@ extension Configuration {
     struct Tracing: Sendable {
         /// The address that receives the spans.
         var url: OutboundURL
-        /// Of this number of requests without the field `traceparent`, one begins a trace; 0: none
+        /// One in this number of requests without the field `traceparent` begins a trace; 0: none
         /// does.
         var every = 100
         var caFile: String?

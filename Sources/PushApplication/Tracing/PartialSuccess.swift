@@ -1,8 +1,8 @@
 import Bytes
 import PushAPI
 
-/// The part of a collector's answer that says that it has not accepted all spans, or has something
-/// to say (https://opentelemetry.io/docs/specs/otlp/#partial-success-1).
+/// The part of a collector's answer with the number of spans that the collector has rejected, and
+/// a message (https://opentelemetry.io/docs/specs/otlp/#partial-success-1).
 struct PartialSuccess: Sendable, Hashable {
     private static let longestMessage = 200
 

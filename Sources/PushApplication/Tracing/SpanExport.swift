@@ -117,8 +117,8 @@ struct SpanExportService: Service {
 
     let recorder: SpanRecorder
     let logger: Logger
-    /// The time for the exports from the shutdown on: a slow collector must not keep the next
-    /// server waiting.
+    /// How long exports may continue after shutdown begins: a slow collector must not keep the
+    /// next server waiting.
     var lastExports = Duration.seconds(2)
     let send: @Sendable ([Span]) async -> Answer
 
@@ -126,7 +126,8 @@ struct SpanExportService: Service {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.exportUntilShutdown() }
             group.addTask {
-                // Throws, and ends early, only once the exports have ended.
+                // The end of the exports cancels this task: `gracefulShutdown` then throws, and
+                // the sleep ends early.
                 guard (try? await gracefulShutdown()) != nil else { return }
                 try? await Task.sleep(for: self.lastExports)
             }

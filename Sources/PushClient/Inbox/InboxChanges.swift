@@ -11,8 +11,8 @@ public struct InboxChanges: Sendable, Hashable {
     /// them.
     public let deleted: Set<Int64>
     /// Whether ``arrived`` lists the whole inbox: the consumer's last confirmation is so old that
-    /// some deletions since are no longer known, or the store was created again. Remove all other
-    /// notifications from the consumer's data.
+    /// some later deletions are no longer known, or the store was created again. Then remove from
+    /// the consumer's data all notifications that ``arrived`` does not list.
     public let isEverything: Bool
     let consumer: String
     /// The last commit that the changes include.

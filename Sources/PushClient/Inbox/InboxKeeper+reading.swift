@@ -160,7 +160,7 @@ extension InboxKeeper {
         try PushClientError.storing { try self.account.item(name) }
     }
 
-    /// The place of a notification in the list. If the notification is gone, the place that it
+    /// The index of a notification in the list. If the notification is gone, the index that it
     /// would have.
     private static func place(of item: NotificationItem, in list: [ItemFacts]) -> Int {
         list.firstIndex { $0.name.id == item.id } ?? list.firstIndex { $0.createdAt > item.createdAt } ?? list.count

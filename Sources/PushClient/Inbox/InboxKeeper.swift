@@ -6,13 +6,14 @@ internal import PushAPI
 /// It is an actor, so that the calls of one process change it one after the other. Between calls
 /// the keeper has about seventy bytes for each notification in memory, and no payloads.
 actor InboxKeeper {
-    /// The consumer for which ``Inbox/arrived`` and ``Inbox/deleted`` list the changes.
+    /// The name of the consumer whose changes ``Inbox/arrived`` and ``Inbox/deleted`` list;
+    /// ``InboxChanges`` explains consumers.
     static let syncConsumer = "sealpost.refresh"
 
     nonisolated let account: Account
     /// When the server last confirmed the content of each file, as far as this process knows.
     private var confirmed: [EntryName: Date] = [:]
-    /// The facts of all items as of the last call.
+    /// The facts of all cached items, as `load` found them in its last call.
     var listed = ItemList()
     private var isSwept = false
     private var bells: [Int: AsyncStream<Void>.Continuation] = [:]

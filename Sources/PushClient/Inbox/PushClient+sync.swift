@@ -93,7 +93,8 @@ extension PushClient {
     /// cancelled or the account is signed out.
     ///
     /// Changes by this client arrive at once, and changes by another process within the interval.
-    /// A suspended process gets no changes; it has no lock for which other processes would wait.
+    /// A suspended process gets no changes. It holds no lock, so other processes do not wait for
+    /// it.
     ///
     /// ```swift
     /// for try await _ in client.updates() { list = try await client.cachedInbox().notifications }

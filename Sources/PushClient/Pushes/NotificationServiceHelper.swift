@@ -28,7 +28,7 @@ public import PushAPI
 /// }
 /// ```
 public final class NotificationServiceHelper: Sendable {
-    /// A closure that writes the text of a notification into the content, which is that of the
+    /// A closure that writes the text of a notification into the content, which is at first the
     /// placeholder.
     ///
     /// The closure may wait, for example for the download of an image. If the closure takes longer
@@ -131,8 +131,8 @@ public final class NotificationServiceHelper: Sendable {
         among clients: [PushClient],
         _ placeholder: NotificationContent
     ) async -> NotificationContent? {
-        // The text of an error may come from a proxy, so it is not shown: the placeholder says
-        // where to look.
+        // The text of an error may come from a proxy, so the user sees the placeholder and not
+        // this text.
         guard let item = try? await client.preview(id), !item.isReadOnce else { return nil }
         var content = placeholder
         await self.fill(item, &content)

@@ -36,9 +36,9 @@ extension Account {
         }
         let commits = try store.commits(in: self.folder)
         if let last = commits.max(), last > draft.commit {
-            // Other clients have committed since. Either their commits are based on this commit,
-            // or this process was suspended until the commit's number was free again. In the
-            // second case `sweep()` removes the files of this commit.
+            // Other clients have committed since. If their commits are based on this commit, the
+            // newest history contains its name. Otherwise this process was suspended until the
+            // commit's number was free again, and `sweep()` removes the files of this commit.
             return try self.newest(store).index?.history.contains(name) == true
         }
         let names = Set(index.files)

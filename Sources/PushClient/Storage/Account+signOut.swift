@@ -55,7 +55,7 @@ extension Account {
         try self.changeSignOuts { $0.removeAll { $0 == order } }
     }
 
-    /// Replaces a sign-out order by an order for what remains to be done, or with a valid token.
+    /// Replaces a sign-out order by one with another token or without a token.
     func replace(_ order: SignOutOrder, with other: SignOutOrder) throws {
         try self.changeSignOuts { orders in
             guard let place = orders.firstIndex(of: order) else { return }

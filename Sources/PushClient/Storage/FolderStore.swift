@@ -175,7 +175,7 @@ final class FolderStore: EntryStore {
         guard let sealed = box.combined else { preconditionFailure("a nonce of twelve bytes is combined") }
         // Indexes and payloads to send are synced, so their contents survive a loss of power. A
         // new file's name may still be lost; then the previous index is the latest. Other entries
-        // need no sync: the client fetches an entry that cannot be decrypted again.
+        // need no sync: if one cannot be decrypted, the client fetches it again.
         try NewFile.create(file, sealed, isSynced: isSynced)
     }
 

@@ -20,7 +20,7 @@ package final class EventStatus: Sendable {
         var counts = Counts()
     }
 
-    /// Wakes the loop.
+    /// Wakes the loop that sends events.
     let signal = Signal()
     private let state = Mutex(State())
 

@@ -9,8 +9,9 @@ extension PostgreSQLStore {
     /// handle.
     private static let attempts = 10
 
-    /// Follows a decision on a registration. If another transaction registers the same handle at
-    /// the same time, runs again, and then finds that registration.
+    /// Runs a registration: reads the facts that `decide` asks for, and writes the plan that it
+    /// returns. If another transaction registers the same handle at the same time, runs again, and
+    /// then finds that registration.
     package func follow<Outcome>(
         _ decision: RegistrationDecision,
         page: Int,

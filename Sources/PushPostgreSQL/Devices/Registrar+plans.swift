@@ -5,7 +5,7 @@ internal import PushStore
 
 extension Registrar {
     /// Writes the plan of a registration. Returns the number of pushes that have moved to the
-    /// device's new lane.
+    /// device's new lane (a provider's queue).
     func write(_ plan: RegistrationPlan) async throws -> Int {
         for old in plan.retired {
             try await PostgreSQLStore.retire(
@@ -31,8 +31,8 @@ extension Registrar {
     private static let forgetPushes = "delete from device_push where device = $1"
     private static let useCode = "update confirmation set is_used = true where handle_key = $1"
 
-    /// Writes the plan of a claim to a handle. Returns `false`, and writes nothing, if the id of
-    /// the code's notification is in use.
+    /// Writes the plan of a claim to a handle. Returns `false`, and writes nothing, if the id
+    /// for the notification with the confirmation code is already in use.
     func write(_ plan: ClaimPlan) async throws -> Bool {
         if let push = plan.push, try await !self.insert(push) { return false }
         if let claim = plan.ended { try await PostgreSQLStore.delete(self.tx, devices: [claim]) }
@@ -72,8 +72,8 @@ extension Registrar {
         where number = $1
         """
 
-    /// The row for the claim to a handle: the row of the user's earlier claim, which now belongs
-    /// to this device, or else a new row.
+    /// Returns the number of the claim's row. If the plan has an earlier claim of the user, moves
+    /// its row to this device; otherwise inserts a row.
     private func claimRow(_ plan: ClaimPlan) async throws -> Int64 {
         if let earlier = plan.earlier {
             _ = try await self.tx.query(Self.moveClaim, earlier, plan.device)

@@ -5,7 +5,8 @@ package import PushStore
 internal import Synchronization
 
 extension PostgreSQLStore {
-    /// The maximum time after which `keepKeys` checks whether a key waits, even without a signal.
+    /// The maximum time after which `keepKeys` checks, even without a signal, whether a key waits
+    /// for other servers.
     private static let longestWait = Duration.seconds(60)
 
     package var keyWait: KeyWait? { self.keys.wait }

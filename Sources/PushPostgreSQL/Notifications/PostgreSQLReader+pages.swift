@@ -31,8 +31,8 @@ extension PostgreSQLReader {
 
     // MARK: - Private
 
-    /// The maximum number of times that a page is read, if payloads are erased between its two
-    /// statements.
+    /// The maximum number of times that a page is read, if payloads are erased between the two
+    /// statements that read it.
     private static let attempts = 5
 
     /// Reads a page, and also its payloads if `needsPayloads` says so.

@@ -14,7 +14,8 @@ extension PostgreSQLStore {
         let old = try await self.marks([id.rawValue], of: user, now: now).first?.mark
         if let outcome = mark.outcome(replacing: old, ifStill: expected) { return outcome }
         let marked = try await self.write { tx in
-            // From here on no other transaction changes the user's notifications.
+            // `changes` locks the user's counter of changes. From here on, no other transaction
+            // changes the user's notifications.
             let numbers = try await tx.changes(ofUsers: [user])
             return try await Self.mark(tx, [id.rawValue], as: mark, by: user, from: numbers, now: now)
         }

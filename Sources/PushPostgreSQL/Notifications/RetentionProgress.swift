@@ -16,8 +16,7 @@ final class RetentionProgress: Sendable {
         case recipients = "recipient"
     }
 
-    /// Some notifications, and a second number. In each of them, only rows with a higher second
-    /// number remain.
+    /// Notifications whose remaining rows have a second number higher than `after`.
     typealias Part = (ids: [Int64], after: Int64)
 
     private struct Key: Hashable {
@@ -32,7 +31,7 @@ final class RetentionProgress: Sendable {
     /// The second number of the last row that was deleted; `Int64.max` if all rows were deleted.
     private let last = Mutex([Key: Int64]())
 
-    /// The parts of notifications that still have rows. First come partly deleted notifications,
+    /// The notifications that still have rows, in groups. First come partly deleted notifications,
     /// then untouched notifications. Each kind is in the order of the ids.
     func parts(of ids: [Int64], in table: Table) -> [Part] {
         self.last.withLock { last in

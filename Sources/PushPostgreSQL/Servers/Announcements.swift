@@ -62,7 +62,8 @@ struct ServerMessage: Sendable, Hashable, CustomStringConvertible {
     enum News: Sendable, Hashable {
         /// Credentials have ended, such as a session.
         case ends
-        /// Streams have received events, and their devices also have a stream at another server.
+        /// Streams at this server have received events, and their devices also have a stream at
+        /// another server, which needs to know.
         case events
         /// A server was fenced, so any server may take over the pushes that it had leased.
         case freed

@@ -12,7 +12,8 @@ internal import Synchronization
 /// server joins again under another number.
 ///
 /// At each renewal, the server reads which credentials have ended at other servers
-/// (`ServerMembership+ends.swift`). It may trust its cache of credentials as long as it may send.
+/// (`ServerMembership+ends.swift`). It may trust its cache of credentials as long as it may send
+/// pushes.
 final class ServerMembership: Sendable {
     /// The interval between renewals, and between checks for expired leases of other servers. It
     /// is short compared with the time after which a dead server's pushes are taken over.
@@ -162,8 +163,8 @@ final class ServerMembership: Sendable {
         let start = ContinuousClock.now
         self.database.control(Self.renewLease, number) { outcome in
             switch outcome {
-            // A renewal counts only after a read of ended credentials that began after it: see
-            // `catchUp`.
+            // A renewal counts only when the server has read the ended credentials. This read must
+            // begin after the renewal: see `catchUp`.
             case .success(let rows) where rows.changed == 1: self.catchUp { self.recordRenewal(at: start, $0) }
             case .success: self.rejoin()
             case .failure: self.recordRenewal(at: start, false)
@@ -172,8 +173,8 @@ final class ServerMembership: Sendable {
     }
 
     private func recordRenewal(at start: ContinuousClock.Instant, _ isCurrent: Bool) {
-        // If this server was paused, its renewals count as successful only from now on. All
-        // servers may have been paused together.
+        // If this server was paused, its renewals count as successful only from now on. So it does
+        // not fence the other servers at once, which may have been paused, too.
         let wasHeld = self.lease.term != nil
         let (number, mayFence, mayTrim) = self.state.withLock { state in
             guard isCurrent else {

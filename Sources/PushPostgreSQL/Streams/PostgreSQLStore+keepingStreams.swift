@@ -8,8 +8,8 @@ extension PostgreSQLStore {
     private static let gathering = Duration.milliseconds(100)
     /// The interval between two checks whether this server has joined under another number.
     private static let interval = Duration.seconds(1)
-    /// The number of these intervals between two searches for rows of fenced servers, and between
-    /// two comparisons of all rows with the open streams.
+    /// In multiples of `interval`: the time between two searches for rows of fenced servers, and
+    /// between two comparisons of all rows with the open streams.
     private static let (fencedEvery, allEvery) = (5, 60)
 
     /// Keeps the rows of event streams up to date until the task is cancelled.

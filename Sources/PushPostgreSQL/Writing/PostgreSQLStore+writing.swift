@@ -4,7 +4,7 @@ internal import PushStore
 internal import Synchronization
 
 extension PostgreSQLStore {
-    /// The maximum number of times that a transaction runs because another server has extended its
+    /// The maximum number of runs of one transaction, if other servers extend the transaction's
     /// hash chain of the audit.
     private static let maximumRuns = 4
 
@@ -68,7 +68,7 @@ extension PostgreSQLStore {
                 loan.forgetHead()
                 runs += 1
             } catch let error as DatabaseError {
-                // Whether the audit's hash chain has a new end is now unknown.
+                // It is now unknown whether the audit's hash chain has a new end.
                 if case .unknownOutcome = error { loan.forgetHead() }
                 let failure = StoreError(error)
                 if case .full = failure { self.condition.shared.record(isFull: true) }

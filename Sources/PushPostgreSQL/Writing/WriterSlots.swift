@@ -9,8 +9,8 @@ struct AuditHead: Sendable, Hashable {
     let link: AuditLink
 }
 
-/// A number for one transaction at a time. It selects the rows of the tally that the transaction
-/// changes, and the audit's hash chain that gets its records.
+/// A number that one transaction at a time uses. It selects the rows of the table `tally` that the
+/// transaction changes, and the audit's hash chain that gets the transaction's records.
 final class WriterSlot: Sendable {
     /// A few different numbers suffice: two servers that use the same rows of the tally only wait
     /// for each other.

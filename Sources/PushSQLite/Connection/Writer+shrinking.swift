@@ -23,7 +23,7 @@ extension Writer {
     }
 
     /// Removes some free pages from the file; the next checkpoint then shortens the file. Returns
-    /// the numbers of the remaining pages.
+    /// how many pages and free pages remain.
     ///
     /// This is a transaction of its own, which runs after the transactions that clients wait for.
     func shrink() async throws -> FileSpace {

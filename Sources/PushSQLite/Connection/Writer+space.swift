@@ -17,8 +17,8 @@ extension Writer {
             do {
                 return try body(db)
             } catch let error as DatabaseError where error.extendedResultCode == .ioErrorOfWriting {
-                // The last system error is known for each file. Any other error than that of a
-                // quota means that the disk may have failed.
+                // SQLite keeps the last system error for each file: the database and the log. Any
+                // error other than that of a quota means that the disk may have failed.
                 let codes = [0, 1].map { csqlite_last_errno(db.handle, $0) }
                 guard codes.contains(EDQUOT), codes.allSatisfy({ [0, EDQUOT].contains($0) }) else { throw error }
                 throw DatabaseError(resultCode: .full, message: "the quota of the file system is used up")

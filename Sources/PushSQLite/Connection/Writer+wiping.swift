@@ -42,7 +42,7 @@ extension Writer {
     ///
     /// The numbers of some pages are in the log. The other pages certainly contain no erased data
     /// if the last process has closed the database, and nobody has written to the file since.
-    /// Otherwise all pages are checked; those of a large file mostly after the start.
+    /// Otherwise all pages are checked; if the file is large, most of them after the start.
     func wipeAtStart() throws {
         if try !self.wipe() { self.recordErasure() }
         try self.sweep(atMost: Self.sweepAtStart)

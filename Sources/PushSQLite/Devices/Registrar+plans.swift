@@ -5,7 +5,7 @@ internal import SQLite
 
 extension Registrar {
     /// Writes the plan of a registration. Returns the number of pushes that have moved to the
-    /// device's new lane.
+    /// device's new lane (a provider's queue).
     func write(_ plan: RegistrationPlan, _ db: Database) throws -> Int {
         for old in plan.retired {
             try SQLiteStore.retire(db, device: old.device, reason: old.reason, moved: old.platform, now: self.now)
@@ -24,8 +24,8 @@ extension Registrar {
         return try SQLiteStore.moveQueued(db, ofDevice: plan.device, page: self.page, now: self.now)
     }
 
-    /// Writes the plan of a claim to a handle. Returns `false`, and writes nothing, if the id of
-    /// the code's notification is in use.
+    /// Writes the plan of a user's claim to a handle, which the user must confirm with a pushed
+    /// code. Returns `false`, and writes nothing, if the id of the code's notification is in use.
     func write(_ plan: ClaimPlan, _ db: Database) throws -> Bool {
         if let push = plan.push, try !self.insert(push, db) { return false }
         if let claim = plan.ended { try db.run(prepared: Self.deleteRow, claim) }
@@ -88,7 +88,7 @@ extension Registrar {
         ) == 1
     }
 
-    /// Enqueues the push of a code, and cancels the push of an earlier code.
+    /// Enqueues the push of a confirmation code, and cancels the push of an earlier code.
     private func enqueue(_ push: ClaimPlan.CodePush, to claim: Int64, _ values: HandleValues, _ db: Database) throws {
         let (reason, lane) = (PushReason.replacedConfirmation, values.registration.lane.description)
         try SQLiteStore.cancel(db, where: "device = \(claim) and due_at is not null", reason: reason, now: self.now)

@@ -67,7 +67,8 @@ final class PageWiper: Sendable {
         return "\(status.st_ino) \(status.st_size) \(status.st_mtim.tv_sec) \(status.st_mtim.tv_nsec)"
     }
 
-    /// Whether all pages are wiped, except those that were checkpointed since.
+    /// Whether all pages are wiped, except those that this process has checkpointed since it last
+    /// wiped them.
     var knowsAllPages: Bool { self.state.withLock { $0.unknown == nil } }
 
     /// Records that all pages are wiped. Call it if the last process has wiped the file, and

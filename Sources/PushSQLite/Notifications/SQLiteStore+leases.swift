@@ -55,8 +55,8 @@ extension SQLiteStore {
 
     package func endLeases(now: Date, limit: Int) async throws -> Date? {
         let (next, users) = try await self.writer.write(.housekeeping) { [writer, changes] db in
-            // The query requests one row more than `limit`: the end of that lease says when this
-            // function must be called again.
+            // The query requests one row more than `limit`: the end of the additional lease says
+            // when this function must be called again.
             let leases = try db.all(prepared: Self.nextLeases, limit + 1) {
                 (notification: $0.integer(0), user: $0.integer(1), end: $0.integer(2))
             }

@@ -68,17 +68,17 @@ struct PushInsertion {
         if case .now = schedule { self.dueCount += 1 }
     }
 
-    /// When the delivery next handles a push.
+    /// Whether and when the push becomes due.
     private enum Schedule {
         case now
-        /// The device cannot be reached. The delivery handles the push when the notification
-        /// expires, unless the device connects before.
+        /// The device cannot be reached. The push becomes due when the notification expires, or
+        /// earlier if the device connects.
         case awayUntilExpiry
         /// The device cannot be reached, and the push waits without a due time until it connects.
         ///
-        /// When a device connects, it finds such pushes through those recipient rows of its user
-        /// that are newer than its last connection. So a push can wait in this way only if this
-        /// transaction has inserted the row of its recipient.
+        /// When a device connects, the store finds such pushes through its user's rows in
+        /// `recipient` that are newer than the device's last connection. So a push can wait in
+        /// this way only if this transaction has inserted the row of its recipient.
         case parked
     }
 

@@ -36,9 +36,9 @@ extension SQLiteStore {
         return rows.count
     }
 
-    /// Moves a queued push to another lane of devices, and makes it due at once. A look (a push
-    /// that only tells a device to sync) moves to the lane of looks that belongs to the other
-    /// lane.
+    /// Moves a queued push to the lane (a provider's queue) `new`, and makes it due at once. Each
+    /// lane has a second lane for looks (pushes that only tell a device to sync): a look moves to
+    /// the second lane of `new`.
     static func move(
         _ db: Database,
         notification: Int64,

@@ -6,9 +6,10 @@ internal import SQLite
 /// Enqueues looks: pushes that show nothing and tell a device to sync. A look is enqueued when
 /// another device of the same user has changed something.
 ///
-/// A look is the push of a notification that has no payload and no recipients. Its lane belongs to
-/// the device's lane. The device's row names its last look, whose rows the next look deletes. So a
-/// device has only one look at a time, however often its user changes something.
+/// A look is the push of a notification that has no payload and no recipients. Each lane (a
+/// provider's queue) has a second lane for looks. The device's row names its last look, whose rows
+/// the next look deletes. So a device has only one look at a time, however often its user changes
+/// something.
 extension SQLiteStore {
     package func enqueueLooks(
         _ orders: [LookOrder],

@@ -35,7 +35,7 @@ extension SQLiteStore {
         now: Date
     ) async throws -> LeasedDelivery? {
         try await self.writer.write(.delivery) { [writer, sealing] db in
-            // Since a reader found this push, it may have been cancelled.
+            // The push may have been cancelled since a reader found it.
             guard try ProbeSearch.isDue(push, in: lane, db, now: now) else { return nil }
             var tally = TallyCount()
             let leasing = Leasing(
@@ -85,7 +85,8 @@ extension SQLiteStore {
         """
 }
 
-/// Decides about due pushes of one lane, and leases those that are to be sent.
+/// Decides which due pushes of one lane (a provider's queue) are sent now, and leases them: marks
+/// them as being sent.
 private struct Leasing {
     let writer: Writer
     let sealing: Sealing
@@ -102,7 +103,7 @@ private struct Leasing {
             let due = try DuePushRow(db, key, needsAcceptance: needsAcceptance, self.sealing, self.alerts)
             return try due.flatMap { try self.lease($0, db, &tally) }
         } catch let error as DatabaseError where !error.concernsAll {
-            // A damaged row must not block the other rows, and must not fail the next lease again.
+            // A damaged row must neither block the other rows nor make the next lease fail again.
             try self.settle(key, as: .failed, reason: PushReason.damaged, db, &tally)
             self.writer.condition.record(.push(notification: key.notification, device: key.device))
             return nil

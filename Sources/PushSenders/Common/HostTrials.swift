@@ -2,9 +2,9 @@
 /// type only decides whether a host may be called; its caller makes the calls.
 ///
 /// A host that accepts requests and never answers keeps each call busy until the call's deadline.
-/// Several such hosts could use up all calls of a lane. Therefore the number of concurrent calls
-/// to hosts that have not answered yet is limited. A host that has failed to answer is not called
-/// for a while. This type does not limit calls to hosts that answer.
+/// Several such hosts could use up all calls of a lane (a provider's queue). Therefore the number
+/// of concurrent calls to hosts that have not answered yet is limited. A host that has failed to
+/// answer is not called for a while. This type does not limit calls to hosts that answer.
 struct HostTrials: Sendable {
     enum Admission: Sendable, Hashable {
         /// The host may be called: it has answered before.
@@ -27,7 +27,7 @@ struct HostTrials: Sendable {
     /// How long further calls to a host wait for the answer to the first.
     static let timeout = Duration.milliseconds(500)
     /// A host whose answer took longer stays limited: otherwise a host could keep all calls of a
-    /// lane busy until just before their deadlines.
+    /// lane (a provider's queue) busy until just before their deadlines.
     static let slowAnswer = Duration.seconds(5)
     /// The largest number of hosts in each table.
     static let rememberedHosts = 1000

@@ -10,7 +10,8 @@ struct TokenSender: Sendable {
     /// The patterns by which devices may name hosts; empty if the operator has named the only
     /// host.
     var hosts: [HostPattern] = []
-    /// Limits the calls to hosts that match only a wildcard; `nil` if devices name no hosts.
+    /// Calls the hosts that only a wildcard allows, and limits the calls to those that have not
+    /// answered yet; `nil` if devices name no hosts.
     var named: NamedHosts?
 
     func send(
@@ -40,8 +41,8 @@ struct TokenSender: Sendable {
         }
     }
 
-    /// The smallest age of a token, in seconds, at which the sender believes a host that matches
-    /// only a wildcard if the host calls the token invalid.
+    /// If a host that matches only a wildcard calls a token invalid, the sender believes the host
+    /// only if the token is at least this many seconds old.
     private static let youngestAtNamedHosts: TimeInterval = 60
 
     private func attempt(

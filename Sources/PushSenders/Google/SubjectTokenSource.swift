@@ -4,7 +4,7 @@ internal import Foundation
 internal import Glibc
 internal import PushCore
 
-/// The place of the token that another identity provider issues to this server: a file that the
+/// The source of the token that another identity provider issues to this server: a file that the
 /// platform renews, or a URL. The token is read again for each exchange.
 struct SubjectTokenSource: Sendable {
     /// The maximum number of bytes of the file; tokens have a few kilobytes.

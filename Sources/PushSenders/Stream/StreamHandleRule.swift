@@ -1,7 +1,7 @@
 package import PushCore
 
-/// The address of a device that holds an event stream open: it is the device's registration id, in
-/// any form.
+/// The address of a device that holds an event stream open: the device's registration id. The rule
+/// does not check the id's format, since the server has issued the id.
 package struct StreamHandleRule: HandleRule {
     package init() {}
 

@@ -6,8 +6,8 @@ package import PushCore
 /// connection is lost after that, the device reconnects with `Last-Event-ID`. Every wait ends with
 /// the stream's `writeTimeout`.
 package struct StreamSender: PushSender {
-    /// The delay before a retry. After this time, a stream whose client reads all events can
-    /// accept further events.
+    /// The delay before a retry. After this time, a stream accepts events again if its client
+    /// reads them.
     private static let moment = Duration.seconds(1)
 
     private let hub: StreamHub

@@ -5,12 +5,12 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Gives tokens to devices of users without a password. A device sends a code that works once, and
+/// Gives tokens to devices without the user's password: a device sends a code that works once, and
 /// gets a token in exchange.
 struct EnrolmentHandler: Handler {
     let store: any TokenStore
     let authenticator: Authenticator
-    /// How long a token is valid that was exchanged for a code.
+    /// The lifetime of a token that a device gets for a code.
     let lifetime: Duration
 
     var routes: [Route] {

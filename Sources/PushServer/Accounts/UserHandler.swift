@@ -230,8 +230,8 @@ struct UserHandler: Handler {
         }
     }
 
-    /// Runs `body`, and turns an error about a password into a problem that names the body's
-    /// member.
+    /// Runs `body`, and turns an error about a password into a problem that names `member`, the
+    /// member of the request that contains the password.
     private func naming<Value>(_ member: String, _ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()

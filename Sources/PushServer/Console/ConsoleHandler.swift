@@ -13,7 +13,7 @@ struct ConsoleHandler: Handler {
     private static let folder = "/console/"
 
     var routes: [Route] {
-        // A person who opens the server's address in a browser looks for its page.
+        // A person who opens the server's address in a browser looks for the console.
         ["/", "/console"].map { path in
             Route(.get, path, .anybody) { _ in
                 Response(status: .permanentRedirect, fields: [.location: Self.folder, .cacheControl: "no-cache"])

@@ -102,8 +102,8 @@ extension StoreReader {
         try await self.greatestAge(now: now) { queue in try await self.nextDue(in: lane, queue) }
     }
 
-    /// The age, in seconds, of the oldest notification that has a push in this lane; the push is
-    /// due now or is scheduled for a retry. 0 if there is no such notification.
+    /// The age, in seconds, of the oldest notification that waits for a push in this lane, now or
+    /// in a retry. 0 if no notification waits.
     func oldestAge(in lane: Lane, now: Date) async throws -> TimeInterval {
         try await self.greatestAge(now: now) { queue in try await self.oldestWaiting(in: lane, queue) }
     }

@@ -63,7 +63,7 @@ package final class StatusHistory: Sendable {
         }
     }
 
-    /// Records, as the step that ends now, the changes since the sums were last read.
+    /// Records the step that ends now: what has changed since the sums were last read.
     func record(_ tallies: some Sequence<Tally>, at now: Date) {
         var sums = Step(
             posted: self.posted.load(ordering: .relaxed),

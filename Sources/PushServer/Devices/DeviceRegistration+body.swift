@@ -36,9 +36,9 @@ extension DeviceRegistration {
 
     /// The member `Shared`; false if absent.
     ///
-    /// The registration id is the key of the account hints, so nobody must be able to guess it: it
-    /// must be random. Earlier versions accepted ids that clients had made up: for such an id, a
-    /// shared registration gets a problem.
+    /// The registration id is the secret key of the pushes' account hints (`AccountHint`), so it
+    /// must be random: nobody must be able to guess it. Earlier versions accepted ids that clients
+    /// had made up: for such an id, a shared registration gets a problem.
     private static func isShared(_ body: JSONBody, _ id: RegistrationID) throws(Problem) -> Bool {
         guard try body.bool("Shared") == true else { return false }
         guard id.isRandom else {

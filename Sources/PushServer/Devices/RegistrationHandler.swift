@@ -10,7 +10,7 @@ struct RegistrationHandler: Handler {
     let store: any DeviceStore
     let settings: ServerSettings
     let ids: NotificationIDs
-    /// Wakes the delivery.
+    /// Wakes the service that sends pushes.
     let workIsWaiting: @Sendable () -> Void
 
     /// How long the list of a user's devices shows a device whose handle another account has

@@ -51,8 +51,8 @@ struct EventHandler: Handler {
         )
     }
 
-    /// The events that are about these apps: about their pushes, about their devices, and about
-    /// fetches of their notifications.
+    /// Selects the events about `apps`: about their pushes, their devices, and fetches of their
+    /// notifications.
     private static func events(
         _ events: [PushEvent],
         of apps: Set<AppName>,

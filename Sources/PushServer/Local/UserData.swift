@@ -116,8 +116,9 @@ struct UserData: Sendable {
         ]).bytes
     }
 
-    /// Whether the subject is the user or one of its devices. The audit entry about a moved device
-    /// has as its detail the name of the user who had the device before, not of the actor.
+    /// Whether the entry's subject is the user or one of the user's devices. If another account
+    /// has registered a device's handle, the detail of the audit entry names the device's user,
+    /// not the actor.
     private func isSubject(of entry: AuditEntry) -> Bool {
         switch entry.kind {
         case "device": self.devices.contains(entry.subject)

@@ -29,8 +29,8 @@ struct DeletionHandler: Handler {
     /// the notification.
     enum Deletion: Hashable {
         case recallAsSender
-        /// Cancels only the pushes that are not sent yet. Every sender of a notification may
-        /// cancel these pushes.
+        /// Recalls the notification only as long as it is scheduled. A sender of any role may do
+        /// that.
         case cancelAsSender
         case dismiss
         case recallAsAdministrator
@@ -68,11 +68,12 @@ struct DeletionHandler: Handler {
         throw Problem(.notFound)
     }
 
-    /// The notification's present read mark, if the user is a recipient and the request's
-    /// preconditions hold for this mark. `nil` for users who are no recipients.
+    /// Whether the user has read the notification (`ReadMark`), if the user is a recipient;
+    /// otherwise `nil`.
     ///
-    /// Throws a `precondition-failed` problem if the preconditions do not hold. If the user cannot
-    /// delete the notification, the caller of this function reports it as not found.
+    /// Throws a `precondition-failed` problem if the request's preconditions do not hold for the
+    /// notification's present state. The caller of this function reports a notification that the
+    /// user cannot delete as not found.
     private func expectation(
         _ id: NotificationID,
         of user: User,

@@ -22,7 +22,7 @@ struct IdempotencyGuard: Sendable {
         self.requests = KeyedHash(key: requests)
     }
 
-    /// A request with a key, apart from its body.
+    /// A request with a key. The request's body is not part of this value.
     struct KeyedRequest: Sendable {
         /// The user, the method, the path and the key, separated by spaces. None of these parts
         /// contains a space.

@@ -174,8 +174,7 @@ struct ListHandler: Handler {
         }
     }
 
-    /// Throws an `invalid-cursor` problem if the cursor was not issued for this user's list of
-    /// these notifications.
+    /// Throws an `invalid-cursor` problem if the cursor was not issued for `list`.
     private func change(
         at cursor: String,
         of list: CursorMaker.List,
@@ -202,8 +201,8 @@ struct ListHandler: Handler {
             let list = CursorMaker.List(user: user, app: request.app, isUnreadOnly: isUnreadOnly)
             (cursor, start) = (self.cursors.cursor(at: page.end, of: list), since)
         }
-        // If nothing has changed since the cursor, the cursor itself is the entity tag, since
-        // every client that has fetched up to this cursor knows it.
+        // If nothing has changed since the cursor, the cursor itself is the entity tag: every
+        // client that has fetched everything up to the cursor knows the cursor.
         let isEmpty = page.entries.isEmpty && !page.hasMore && cursor != nil && cursor == start
         return NotificationListView(
             page: page,

@@ -84,9 +84,9 @@ struct AuditHandler: Handler {
         )
     }
 
-    /// The entries about users who belong to these apps only. The action of a user who also
-    /// belongs to other apps may concern one of the other apps; an administrator's action that
-    /// names no user may concern any app.
+    /// The entries about users whose apps are all in `apps`. All other entries may concern another
+    /// app: actions of a user who also belongs to another app, and an administrator's actions that
+    /// name no user.
     private static func entries(
         _ entries: [AuditEntry],
         of apps: Set<AppName>,

@@ -60,11 +60,10 @@ struct Diagnosis: Sendable {
     let pauses: [Lane: Pause?]
     /// The names of the platforms that have a sender.
     let platforms: Set<String>
-    /// The hosts of the platforms whose pushes all go to one URL that the operator has configured,
-    /// by the platform's name.
+    /// For each platform whose pushes all go to one URL: the URL's host, by the platform's name.
     let receivers: [String: String]
-    /// Whether the caller sees only some apps: a text for this caller must be true whatever the
-    /// other apps have.
+    /// Whether the caller sees only some apps. A text for this caller must be true, whatever users
+    /// and notifications the other apps have.
     var isLimited = false
     /// Whether the explained user gets end-to-end payloads only.
     var requiresEncryption = false
@@ -77,8 +76,8 @@ struct Diagnosis: Sendable {
     /// last.
     static let maximumRetired = 3
 
-    /// Explains a user, or one device of the user. `sent` is `nil` if no notification is for the
-    /// user, or none that the caller sees.
+    /// Explains the state of a user, or of one device of the user. `sent` is `nil` if there is no
+    /// notification for the user that the caller may see.
     func explain(_ user: User, _ allDevices: [DeviceEntry], _ sent: Sent?) -> [Sentence] {
         let name = user.name.description
         let devices = Self.relevant(allDevices)

@@ -9,8 +9,7 @@ internal import Synchronization
 
 /// Identifies the caller of a request: the only place where credentials are checked.
 package final class Authenticator: Sendable {
-    /// The smallest number of seconds between two times at which the use of the same token is
-    /// stored.
+    /// The use of a token is stored at most once in this number of seconds.
     private static let useInterval: TimeInterval = 300
 
     let store: any AccountStore & TokenStore & KeyStore
@@ -35,11 +34,12 @@ package final class Authenticator: Sendable {
     let strengthening = Mutex<Set<Int64>>([])
     /// Hashes the identifiers that issuers have for the owners of accounts.
     let owners: IssuedOwners
-    /// Assigns an unknown name to an existing user, whose hash sets how long the check of the name
-    /// takes.
+    /// Picks an existing user for each unknown name, so that checking an unknown name takes as
+    /// long as checking that user's password hash.
     let nameCode: KeyedHash
 
-    /// Creates an authenticator. The quotas and the limiter of sign-ins are divided by `servers`.
+    /// Creates an authenticator. `servers` is the number of servers that share the quotas and the
+    /// limits of sign-ins.
     package init(
         store: any AccountStore & TokenStore & KeyStore,
         parameters: PasswordParameters,
@@ -182,8 +182,9 @@ package final class Authenticator: Sendable {
     /// Whether the credentials of a caller who was admitted earlier are still valid. Event streams
     /// need this check, because a stream may last longer than its caller's credentials.
     ///
-    /// The check reads the database and ignores the cache. It hashes no password: the number of
-    /// the user's password tells whether the password has changed.
+    /// The check reads the database and ignores the cache. It hashes no password: each new
+    /// password of a user gets another `passwordNumber`, so equal numbers show that the password
+    /// has not changed.
     func isStillGood(
         _ caller: Caller,
         by credentials: Credentials,
@@ -253,7 +254,8 @@ package final class Authenticator: Sendable {
         )
     }
 
-    /// The moment at which a caller was read from the database, or a moment shortly before.
+    /// The cache's number of evictions and the lease's term at the time when a caller was read
+    /// from the database, or shortly before.
     struct Moment {
         let epoch: Int
         let term: CredentialLease.Term?

@@ -42,8 +42,8 @@ struct HashingQueue<Job: Sendable>: Sendable {
 
     var count: Int { self.waiting.count }
 
-    /// Adds a job. If a limit is reached, the job that goes last is dropped among the new job and
-    /// all jobs that count for this limit.
+    /// Adds a job. If a limit is reached, drops the new job or one of the jobs that count for this
+    /// limit: the one that would run last.
     mutating func add(_ job: Job, _ requester: HashingRequester) -> Admission {
         if self.running < self.workers {
             self.running += 1

@@ -51,8 +51,9 @@ final class SignInGuard: Sendable {
         return try outcome.get()
     }
 
-    /// Counts wrong credentials that name no account whose password somebody could guess. Returns
-    /// the error for them: a problem with that code, or `TryLater` after too many.
+    /// Counts wrong credentials that contain no password of a named account, such as an unknown
+    /// token. Returns the error for the answer: a problem with that code, or `TryLater` after too
+    /// many wrong credentials.
     func refusal(_ code: ProblemCode, from origin: PeerAddress?, now: Date) -> any Error {
         self.refusal(Problem(code), from: origin, now: now)
     }

@@ -118,7 +118,8 @@ final class HTTP2Connection<Stream: ByteStream & SendableMetatype>: @unchecked S
                 try await self.writeOutput()
             }
         } catch {
-            // The reader detects the end and finishes the connection.
+            // The task that reads then sees that the stream is closed, and finishes the
+            // connection.
             self.stream.close()
         }
     }

@@ -62,7 +62,7 @@ package struct IssuedAccount: Sendable, Hashable {
     }
 }
 
-/// A verified token of an issuer that signs in to an account.
+/// A verified token of an issuer, with which a user signs in to an account.
 package struct IssuedToken: Sendable, Hashable {
     /// The owner, time and rights that the account has once it has accepted this token.
     package let account: IssuedAccount

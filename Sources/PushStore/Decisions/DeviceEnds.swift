@@ -10,15 +10,16 @@ package struct DeviceEnds: Sendable, Hashable {
     }
 
     package let retired: [Group]
-    /// Unconfirmed claims to handles, which are deleted. Unlike a retired device, a deleted claim
-    /// leaves no row, because no client registers with the id of a claim.
+    /// Unconfirmed claims to handles, which are deleted. A retired device leaves a row, so that
+    /// nobody registers under its id. A deleted claim leaves none, because no client registers
+    /// with the id of a claim.
     package let claims: [Int64]
     package let records: [AuditRecord]
 
     package var isEmpty: Bool { self.retired.isEmpty && self.claims.isEmpty }
 
-    /// The retirement of devices whose sessions somebody has ended. The audit names each device,
-    /// with the actor of `record`.
+    /// The retirement of devices whose sessions somebody has ended. The audit gets a record about
+    /// each device, with the actor of `record`.
     package init(ofSessions devices: [EndingDevice], by record: AuditRecord?) {
         let group = Group(reason: RegisteredDevice.sessionEnded, devices: devices.map(\.number))
         self.retired = devices.isEmpty ? [] : [group]

@@ -52,7 +52,7 @@ package struct RecipientState: Sendable, Hashable {
         return self.leasedUntil == nil ? .notFetched : .taken
     }
 
-    /// The outcome of `lease` if the store could begin no lease.
+    /// The result of `NotificationStore.lease` if the store could not begin a lease.
     package func leased(_ now: Date) -> PayloadLease {
         self.hasPayload && self.leasedUntil.map { $0 > now } ?? false ? .held : .refused
     }

@@ -62,7 +62,7 @@ package struct RegistrationPlan: Sendable, Hashable {
     /// Whether the times of earlier accepted pushes are deleted, since those pushes do not show
     /// that the device's new address works.
     package let forgetsPushes: Bool
-    /// Whether the waiting pushes to the device move to a new lane.
+    /// Whether the waiting pushes to the device move to a new lane (a provider's queue).
     package let movesPushes: Bool
     /// The key of the claim to the handle, if its code was used; `nil` if no code was used.
     package let usedCode: Data?

@@ -2,7 +2,7 @@ package import Foundation
 
 /// Adds entries to a page of a user's changes until the page is full.
 package struct PageBuilder {
-    /// The maximum number of rows that are read for one page. Most of these rows may show nothing.
+    /// The maximum number of rows that are read for one page. The page may leave most of them out.
     package static let maximumRows = 1000
 
     package private(set) var page: NotificationPage

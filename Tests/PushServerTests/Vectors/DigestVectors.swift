@@ -2,8 +2,8 @@ import Foundation
 import HTTPSignatures
 import PushAPI
 
-/// `digests.json`: contents with their `Content-Digest`, and values of the field that match a
-/// content or do not.
+/// `digests.json`: contents with their `Content-Digest`, and matching and other values of this
+/// field for one content.
 enum DigestVectors {
     static func file() -> JSONValue {
         let bodies: [(String, [UInt8])] = [

@@ -12,7 +12,7 @@ struct TokenFault: Error, Sendable, Hashable {
         case algorithm, issuer, audience, party
         /// A claim other than those of the cases above is missing or invalid.
         case claim
-        /// The token's expiry, or the longest time since it was issued, has passed.
+        /// The token has expired, or was issued longer ago than the configuration allows.
         case expired
         /// The token is not valid yet.
         case early
