@@ -79,6 +79,7 @@ struct ApplicationParts: Sendable {
         self.tls = try configuration.tls.map {
             try TLSSetup($0, logger: logger)
         }
+        try configuration.refuseLostStore()
         self.listeners = try Self.checkFirstStart(of: configuration, listeners)
         let keyring = try KeyringFile(configuration.keyring).loadOrCreate(beside: configuration.storePlace)
         let options = StoreOptions(
@@ -112,21 +113,22 @@ struct ApplicationParts: Sendable {
         )
     }
 
-    /// Before a start that makes files, reads the files that the configuration names, and opens
-    /// its addresses. So if one of these cannot be used, the start fails before it makes a file.
+    /// Before a start that makes files, reads the files that the configuration names, checks the
+    /// folders of the new files, and opens its addresses. So if one of these cannot be used, the
+    /// start fails before it makes a file.
     ///
     /// Returns the opened listeners, or else `listeners`.
     private static func checkFirstStart(
         of configuration: Configuration,
         _ listeners: [Listener]
     ) throws -> [Listener] {
-        guard configuration.madeFiles.contains(where: PrivateFile.isMissing) else { return listeners }
+        guard !configuration.missingFiles.isEmpty else { return listeners }
+        try configuration.checkMissingFiles()
         let loop = try EventLoop(index: 0)
         defer { loop.stop() }
         _ = try OutboundParts(configuration, SpanRecorder(sampling: 0), StreamHub(), on: loop)
-        if !PrivateFile.isMissing(configuration.signingKeys) {
-            _ = try SigningKeyFile(configuration.signingKeys).load()
-        }
+        let signingKeys = configuration.signingKeys
+        if !PrivateFile.isMissing(signingKeys) { _ = try SigningKeyFile(signingKeys).load() }
         return listeners.isEmpty ? try configuration.makeListeners() : listeners
     }
 
