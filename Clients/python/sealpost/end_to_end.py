@@ -91,14 +91,15 @@ class DeviceKey:
     """
 
     def __init__(self, text: str):
-        parts = text.split(".") if len(text) <= 2048 else []
+        parts = text.split(".") if len(text) <= 2048 and text.isascii() else []
         if len(parts) != 8 or f"{parts[0]}.{parts[1]}" != _KEY or len(parts[2]) != _ID or not _is_time(parts[5]):
             raise Unreadable("malformed")
         self.body, self.account = ".".join(parts[:6]), parts[2]
         self.signing, self.agreement = _bytes(parts[3], _POINT), _bytes(parts[4], _POINT)
         if len(parts[7]) % (_ID + _SIGNATURE):
             raise Unreadable("malformed")
-        self._signing, self.public = _public(self.signing), _public(self.agreement)
+        _public(self.signing)
+        self.public = _public(self.agreement)
         self.id = _id(self.body.encode())
         entries = [parts[7][at:at + _ID + _SIGNATURE] for at in range(0, len(parts[7]), _ID + _SIGNATURE)]
         self._approvals = {entry[:_ID]: entry[_ID:] for entry in entries}

@@ -183,7 +183,7 @@ final class EndToEndTests {
     public static void nothingIsSentWithoutATrustedDeviceOrIfTheCallerObjects() throws Exception {
         DeviceKey phone = device(ACCOUNT, 1000);
         Notification notification = Notification.of("x").to(Notification.user("alice"));
-        try (Script script = new Script(keys("alice", phone), keys("alice", phone), keys("mallory", phone))) {
+        try (Script script = new Script(keys("alice", phone), keys("alice", phone), keys("mallory", phone), keys("\u017Fam", phone))) {
             Client client = script.client();
             Encryption careful = new Encryption(SENDER, new Pins(false), changes -> {});
             NoTrustedDevice error = fails(NoTrustedDevice.class, () -> careful.send(client, notification));
@@ -192,9 +192,12 @@ final class EndToEndTests {
                 throw new IllegalStateException("no");
             });
             fails(IllegalStateException.class, () -> objecting.send(client, notification));
-            // Nobody's keys but alice's are hers.
-            equal(fails(Interference.class, () -> objecting.send(client, notification)).verdict, "unexpectedBody");
-            equal(script.requests.size(), 3);
+            // Nobody's keys but alice's are hers, and a long s is none of Sam's letters.
+            for (String name : List.of("alice", "sam")) {
+                Notification other = notification.to(Notification.user(name));
+                equal(fails(Interference.class, () -> objecting.send(client, other)).verdict, "unexpectedBody");
+            }
+            equal(script.requests.size(), 4);
         }
     }
 
