@@ -351,7 +351,8 @@ def open_payload(
         raise Unreadable("notEncrypted")
     if ".".join(parts[:3]) != _PAYLOAD:
         raise Unreadable("unsupported")
-    if len(parts) != 8 or len(parts[3]) != _ID or len(parts[4]) != _ID or not _is_time(parts[5]) or len(parts[7]) % _ENTRY:
+    if (len(parts) != 8 or not text.isascii() or len(parts[3]) != _ID or len(parts[4]) != _ID or not _is_time(parts[5])
+            or len(parts[7]) % _ENTRY):
         raise Unreadable("malformed")
     points = {_id(point): point for point in (_bytes(sender, _POINT) for sender in senders)}
     if parts[3] not in points:
