@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import functools
 import hashlib
 import hmac
 import json
@@ -118,6 +119,10 @@ class DeviceKey:
         return by != self.id and by in self._approvals and _verifies(signing, "approve", self.body, self._approvals[by])
 
 
+# The verification of a key costs as much as two key agreements.
+_read_key = functools.lru_cache(10 * MAXIMUM_DEVICES)(DeviceKey)
+
+
 class Recipient(NamedTuple):
     """A device of a user, for which a payload is encrypted."""
 
@@ -187,7 +192,7 @@ class Pins:
         keys, changes = [], []
         for text in _texts("texts", texts):
             try:
-                key = DeviceKey(text)
+                key = _read_key(text)
                 if key.account != account:
                     raise Unreadable("account")
                 keys.append(key)
@@ -325,7 +330,9 @@ class Encryption:
             if key.id not in self._shared:
                 self._shared[key.id] = self.key._private.exchange(ec.ECDH(), key.public)
             info = _info(key.account, app)
-            found = (now, *setup_sender(self.key._private, key.public, info, self._ephemeral(), self._shared[key.id]))
+            ephemeral = self._ephemeral()
+            dh = ephemeral.exchange(ec.ECDH(), key.public) + self._shared[key.id]
+            found = (now, *setup_sender(ephemeral, dh, key.agreement, self.key.public, info))
             self._contexts[name] = found
         return found[1], found[2], is_old
 
@@ -405,14 +412,13 @@ _KEM = b"KEM" + (16).to_bytes(2, "big")
 _HPKE = b"HPKE" + (16).to_bytes(2, "big") + (1).to_bytes(2, "big") + (1).to_bytes(2, "big")
 
 
-def setup_sender(
-    private: ec.EllipticCurvePrivateKey, recipient: ec.EllipticCurvePublicKey, info: bytes, ephemeral: ec.EllipticCurvePrivateKey,
-    shared: Optional[bytes] = None,
-) -> Tuple[bytes, bytes]:
-    """The encapsulated key and the exporter secret (`SetupAuthS`). `shared` is the shared secret of `private` and `recipient`."""
+def setup_sender(ephemeral: ec.EllipticCurvePrivateKey, dh: bytes, recipient: bytes, sender: bytes, info: bytes) -> Tuple[bytes, bytes]:
+    """The encapsulated key and the exporter secret (`SetupAuthS`).
+
+    `dh` has the shared secrets of `recipient` with `ephemeral` and with the key of `sender`; both are points.
+    """
     enc = _point(ephemeral.public_key())
-    dh = ephemeral.exchange(ec.ECDH(), recipient) + (shared or private.exchange(ec.ECDH(), recipient))
-    return enc, _exporter(dh, enc + _point(recipient) + _point(private.public_key()), info)
+    return enc, _exporter(dh, enc + recipient + sender, info)
 
 
 def setup_receiver(enc: bytes, private: ec.EllipticCurvePrivateKey, sender: ec.EllipticCurvePublicKey, info: bytes) -> bytes:

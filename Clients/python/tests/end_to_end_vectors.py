@@ -143,7 +143,9 @@ def vectors():
     # Bob is a recipient, so he has the content key, and works with the server.
     shared = encrypt('"two"', 5)
     content, front = hashlib.sha256(b"content 5").digest()[:16], shared.rsplit(".", 1)[0]
-    enc, exporter = e2e.setup_sender(other.agreement, phone.key.public, e2e._info(alice, "default"), private("bob's ephemeral"))
+    ephemeral = private("bob's ephemeral")
+    dh = b"".join(key.exchange(ec.ECDH(), phone.key.public) for key in (ephemeral, other.agreement))
+    enc, exporter = e2e.setup_sender(ephemeral, dh, phone.key.agreement, other.key.agreement, e2e._info(alice, "default"))
     wrapping = e2e._export(exporter, hashlib.sha256(front.encode()).digest(), 16)
     by_bob = phone.key.id + e2e._text(enc + AESGCM(wrapping).encrypt(bytes(12), content, None))
     header = ".".join(shared.split(".")[:6])

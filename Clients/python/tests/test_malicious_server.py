@@ -208,7 +208,9 @@ def content_key(scene, device, text):
 
 def wrapped_by(scene, device, text, front):
     content = content_key(scene, device, text)
-    enc, exporter = e2e.setup_sender(device.agreement, scene.phone.key.public, e2e._info(ALICE, "default"), private())
+    ephemeral, phone = private(), scene.phone.key
+    dh = b"".join(key.exchange(ec.ECDH(), phone.public) for key in (ephemeral, device.agreement))
+    enc, exporter = e2e.setup_sender(ephemeral, dh, phone.agreement, device.key.agreement, e2e._info(ALICE, "default"))
     digest = hashlib.sha256(front.rsplit(".", 1)[0].encode()).digest()
     wrapped = AESGCM(e2e._export(exporter, digest, 16)).encrypt(bytes(12), content, None)
     return part(text, 7, scene.phone.key.id + e2e._text(enc + wrapped))
