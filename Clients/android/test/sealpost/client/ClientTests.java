@@ -906,6 +906,22 @@ public final class ClientTests {
         });
     }
 
+    public static void aSyncReadsNoFileThatItHasWritten() throws Exception {
+        with((server, folder) -> {
+            for (int count = 0; count < 4; count++) server.add("text " + count);
+            server.pageSize = 2;
+            PushClient client = server.client(folder.store());
+            // The files of the first page are lost while the second page is on its way.
+            server.held = () -> server.held = () -> {
+                for (String name : Arrays.asList("0", "1")) Check.that(files(folder, name).firstEntry().getValue().delete(), name);
+            };
+            Check.equal(client.sync().value().unreadCount(), 4, "all are listed");
+            Check.equal(server.log.stream().filter(request -> request.startsWith("GET /api/notifications")).count(), 2L, "pages");
+            Check.equal(client.cachedInbox().notifications().get(0).text(), null, "the lost file is noticed when it is read");
+            Check.that(!texts(client.sync().value()).contains(null), "fetched again");
+        });
+    }
+
     public static void aFullDiskShowsNewNotificationsFromMemory() throws Exception {
         with((server, folder) -> {
             long first = server.add("first");
