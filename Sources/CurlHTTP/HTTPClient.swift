@@ -18,7 +18,7 @@ package final class HTTPClient: Sendable {
     /// Creates a client. Throws `OutboundError.tls` if the CA file cannot be read.
     package init(_ settings: HTTPClientSettings, on loop: EventLoop) throws(OutboundError) {
         if let caFile = settings.caFile {
-            // At a pipe, libcurl would wait for a writer, and would block the loop.
+            // If the file were a pipe, libcurl would wait for a writer, and would block the loop.
             var status = stat()
             guard access(caFile, R_OK) == 0, stat(caFile, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
                 throw .tls("the CA file cannot be read")

@@ -78,8 +78,8 @@ package protocol StoreHealth: Sendable {
     /// The reason why the store no longer accepts writes; `nil` as long as it accepts them.
     var failure: String? { get }
 
-    /// The reason why the store refuses a database that answers, in words that anybody may see;
-    /// `nil` as long as it uses the database.
+    /// The reason why the store does not use a database that it can reach; `nil` as long as it
+    /// uses the database. Anybody may see this text.
     var refusal: String? { get }
 
     /// Whether writes fail because the disk is full.
@@ -120,8 +120,8 @@ package struct StoreOptions: Sendable {
     package var lookBook = LookBook()
     /// Decides which of the tags that devices set have an effect.
     package var tags = TagPolicy()
-    /// Whether the store also opens a database that was moved to another place, so that it can be
-    /// read.
+    /// Whether the store also opens a database whose data was moved to another one, so that
+    /// commands can read the old data.
     package var admitsMoved = false
     /// The kinds of events that the store records; if empty, it records no events.
     package var events: Set<PushEvent.Kind> = []

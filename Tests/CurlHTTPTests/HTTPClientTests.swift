@@ -290,8 +290,8 @@ private let ok = Reply.text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Two-Words
         }
     }
 
-    /// The last file stands for all files that are not regular; at a pipe, libcurl would wait for
-    /// a writer.
+    /// The last file stands for all files that are not regular. If the file were a pipe, libcurl
+    /// would wait for a writer.
     @Test(arguments: ["/nowhere/ca.pem", "/tmp", "/dev/null"])
     func aFolderOrADeviceInPlaceOfTheCAFileIsReportedAtOnce(file: String) throws {
         let loop = try EventLoop(index: 0)

@@ -41,8 +41,8 @@ package struct HandleValues: Sendable, Hashable {
     package let isMovable: Bool
 }
 
-/// A plan that registers a handle for a device. The store writes the changes in the order of these
-/// properties.
+/// A plan that registers a handle for a device. The store writes the changes in the order of the
+/// plan's properties.
 package struct RegistrationPlan: Sendable, Hashable {
     /// The retirement of a device that had the handle before.
     package struct Retirement: Sendable, Hashable {
