@@ -5,7 +5,7 @@ package import PushCore
 /// audit and the keys.
 ///
 /// Each function is one atomic transaction, which is durable when the function returns. No
-/// transaction spans two calls. Outcomes that a caller must decide on are returned; failures are
+/// transaction spans two calls. Outcomes that a caller must handle are returned; failures are
 /// thrown as `StoreError`. A caller gets only the protocol that it uses, such as `any
 /// DeviceStore`. `docs/decisions/store-interface.md` gives the reasons for this division.
 package protocol Store: AccountStore, TokenStore, DeviceStore, NotificationStore, OutboxStore, EventStore, AuditStore,

@@ -85,8 +85,8 @@ extension DeviceStore {
 
     /// Moves the pushes that remain after the first page. Returns the number of all moved pushes.
     ///
-    /// Each further page is moved in its own transaction. If a server takes a push from the old
-    /// queue before that, it moves the push instead of sending it.
+    /// Each further page is moved in its own transaction. A server that meanwhile takes a push
+    /// from the old queue moves the push instead of sending it.
     private func moveRemaining(ofDevice device: Int64, after first: Int, page: Int, now: Date) async throws -> Int {
         var (moved, last) = (first, first)
         while last == page {
