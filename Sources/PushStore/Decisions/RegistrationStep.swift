@@ -55,7 +55,7 @@ package struct RegistrationPlan: Sendable, Hashable {
 
     package let device: Int64
     package let retired: [Retirement]
-    /// The device's claim to a handle; the store deletes it. `nil` if there is no such claim.
+    /// The device's claim to a handle; the store deletes the claim. `nil` if there is no claim.
     package let claim: Int64?
     package let values: HandleValues
     package let records: [AuditRecord]
@@ -84,8 +84,8 @@ package struct ClaimPlan: Sendable, Hashable {
     /// inserts the push's notification first: if its id is in use, nothing has changed yet.
     package let push: CodePush?
     package let device: Int64
-    /// The device's claim to another handle; the store deletes it. `nil` if there is no such
-    /// claim.
+    /// The device's claim to another handle; the store deletes the claim. `nil` if there is no
+    /// such claim.
     package let ended: Int64?
     /// The user's earlier claim to the same handle; this claim now belongs to this device. `nil`
     /// if there is no such claim.
