@@ -2867,8 +2867,9 @@ export class PushClient {
    * compare between two screens. Devices without readable keys are left out.
    */
   async deviceKeys() {
-    const found = await this.#listedKeys(this.#api.deadline());
-    return found.map(({id, isThisDevice, key}) => ({id, isThisDevice, fingerprint: key.fingerprint}));
+    const found = await this.#listedKeys(this.#api.deadline()), own = await this.#deviceKeys();
+    // The server could list a key of its own as this device's, and as a new device's elsewhere.
+    return found.map(({id, isThisDevice, key}) => ({id, isThisDevice, fingerprint: (isThisDevice && own ? own.key : key).fingerprint}));
   }
 
   /**

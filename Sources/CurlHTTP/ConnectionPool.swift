@@ -2,8 +2,8 @@ internal import CCurl
 internal import Glibc
 internal import Reactor
 
-/// A multi handle of libcurl with its connections; the loop's watches and one timer drive it. Use
-/// a pool on the loop only.
+/// A multi handle of libcurl and its connections. The event loop drives it, by watching its
+/// sockets and by one timer. Use a pool on the loop only.
 ///
 /// A pool lives until it is retired and its last transfer has ended.
 final class ConnectionPool {
@@ -76,9 +76,9 @@ final class ConnectionPool {
         self.transfers += 1
     }
 
-    /// Whether a call may open a connection. With `provesConnections`, it may not after a call was
-    /// answered with 200, because the pool has then lost its only connection. On a new connection,
-    /// libcurl would send all waiting calls before a first call is answered.
+    /// Whether a call may open a connection. With `provesConnections`, it may not if an earlier
+    /// call was answered with 200: the pool had a connection and has lost it. On a new connection,
+    /// libcurl would send all waiting calls before the first one is answered.
     func allowConnection() -> Bool {
         if self.provesConnections, self.isProven { self.isUnusable = true }
         return !(self.provesConnections && self.isUnusable)

@@ -134,7 +134,8 @@ final class Dispatcher: @unchecked Sendable {
         self.startWaiting()
     }
 
-    /// Repeats a call after `delayBeforeRepeat`, together with the other calls of its connection.
+    /// Delays an interrupted call. All delayed calls are repeated together, `delayBeforeRepeat`
+    /// after the first of them was delayed.
     private func delay(_ transfer: Transfer) {
         if self.delayed.isEmpty { self.delayTimer?.arm(at: .now + Self.delayBeforeRepeat) }
         self.delayed.append(transfer)

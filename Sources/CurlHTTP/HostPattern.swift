@@ -6,7 +6,7 @@ internal import Bytes
 /// A star stands for at least one label. A pattern without a port matches only HTTPS's default
 /// port.
 package struct HostPattern: Sendable, Hashable {
-    /// Whether the pattern has a star: then the author of a URL can choose among many hosts.
+    /// Whether the pattern has a star, so that the author of a URL can choose among many hosts.
     package let isWildcard: Bool
     private let suffix: String
     private let port: UInt16
@@ -45,7 +45,7 @@ package struct HostPattern: Sendable, Hashable {
 
     package func matches(_ url: OutboundURL) -> Bool {
         guard url.port == self.port else { return false }
-        // A trailing dot names the same host.
+        // A host name means the same host with and without a trailing dot.
         let host = url.host.hasSuffix(".") ? url.host.dropLast() : url.host[...]
         if self == .anyPublic { return Self.isPublicName(host) }
         return self.isWildcard ? host.count > self.suffix.count && host.hasSuffix(self.suffix) : host == self.suffix

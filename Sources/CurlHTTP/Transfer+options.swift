@@ -11,8 +11,8 @@ extension Transfer {
         ccurl_set_long(easy, CURLOPT_PATH_AS_IS, 1)
 
         ccurl_set_long(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
-        // libcurl waits for a connection that may support many streams rather than open one for
-        // each call.
+        // With this option, libcurl waits for a connection that may support many streams. It does
+        // not open a connection for each call.
         ccurl_set_long(easy, CURLOPT_PIPEWAIT, 1)
         // Providers ask clients to keep connections open for hours, even idle ones.
         ccurl_set_long(easy, CURLOPT_MAXAGE_CONN, 3600)

@@ -79,6 +79,7 @@ struct ApplicationParts: Sendable {
         self.tls = try configuration.tls.map {
             try TLSSetup($0, logger: logger)
         }
+        try configuration.refuseLostStore()
         self.listeners = try Self.checkFirstStart(of: configuration, listeners)
         let keyring = try KeyringFile(configuration.keyring).loadOrCreate(beside: configuration.storePlace)
         let options = StoreOptions(
@@ -112,9 +113,9 @@ struct ApplicationParts: Sendable {
         )
     }
 
-    /// Before a start that makes files, reads the files that the configuration names, and opens
-    /// its addresses. So if a file or an address cannot be used, the start fails before it makes
-    /// any file.
+    /// Before a start that makes files, reads the files that the configuration names, checks the
+    /// folders of the new files, and opens its addresses. So if a file, a folder or an address
+    /// cannot be used, the start fails before it makes any file.
     ///
     /// Returns the opened listeners; `listeners` itself if it is not empty, or if the start makes
     /// no files.
@@ -122,13 +123,13 @@ struct ApplicationParts: Sendable {
         of configuration: Configuration,
         _ listeners: [Listener]
     ) throws -> [Listener] {
-        guard configuration.madeFiles.contains(where: PrivateFile.isMissing) else { return listeners }
+        guard !configuration.missingFiles.isEmpty else { return listeners }
+        try configuration.checkMissingFiles()
         let loop = try EventLoop(index: 0)
         defer { loop.stop() }
         _ = try OutboundParts(configuration, SpanRecorder(sampling: 0), StreamHub(), on: loop)
-        if !PrivateFile.isMissing(configuration.signingKeys) {
-            _ = try SigningKeyFile(configuration.signingKeys).load()
-        }
+        let signingKeys = configuration.signingKeys
+        if !PrivateFile.isMissing(signingKeys) { _ = try SigningKeyFile(signingKeys).load() }
         return listeners.isEmpty ? try configuration.makeListeners() : listeners
     }
 

@@ -19,6 +19,7 @@ struct IssuerSetup: Sendable {
     /// `apps` are all configured apps. Throws `ConfigurationError` if the file with the
     /// certificate authorities for the issuer cannot be read.
     init(_ configuration: Configuration.OIDC, apps: Set<AppName>, on loop: EventLoop, egress: Egress) throws {
+        try TLSSetup.checkAuthorities(in: configuration.caFile, key: "signIn.oidc.caFile")
         self.configuration = configuration
         var rules = configuration.rules
         rules.knownApps = apps

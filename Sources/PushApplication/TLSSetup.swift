@@ -71,6 +71,13 @@ struct TLSSetup: Sendable {
         try self.context(configuration, ticketKeys: TicketKeys(), logger: logger).ends
     }
 
+    /// Throws a `ConfigurationError` unless `file`, the value of a key `caFile`, has certificates
+    /// in PEM. libcurl would report a bad file only at the first call.
+    static func checkAuthorities(in file: String?, key: String) throws {
+        guard let file else { return }
+        _ = try self.authorities(in: file, key: key)
+    }
+
     // MARK: - Private
 
     private static let path = "server.tls"
@@ -95,7 +102,9 @@ struct TLSSetup: Sendable {
             record("\(path).certificate", identity.validity)
         }
         let revoked = try configuration.clientCRL.map { try self.revocationLists($0, logger: logger) }
-        let authorities = try configuration.clientCA.map { try self.clientAuthorities($0, revoked: revoked) }
+        let authorities = try configuration.clientCA.map {
+            try self.authorities(in: $0, key: "\(self.path).clientCA", revoked: revoked)
+        }
         record("\(self.path).clientCA", authorities?.validity)
         let context = try TLSServerContext(
             identities: identities,
@@ -151,8 +160,11 @@ struct TLSSetup: Sendable {
         return lists
     }
 
-    private static func clientAuthorities(_ file: String, revoked: TLSRevocationLists?) throws -> TLSClientAuthorities {
-        let key = "\(self.path).clientCA"
+    private static func authorities(
+        in file: String,
+        key: String,
+        revoked: TLSRevocationLists? = nil
+    ) throws -> TLSClientAuthorities {
         let certificates = try ConfigurationError.text(of: file, key: key)
         do throws(OpenSSLError) {
             return try TLSClientAuthorities(certificates: certificates, revoked: revoked)

@@ -25,7 +25,7 @@ package struct DatabaseMark: Sendable, Hashable {
 }
 
 /// Stores the mark of a server's database (the cluster and its newest timeline), but not in this
-/// database. So at its next start, the server recognises that a database is older.
+/// database. So at its next start, the server notices if the database is on an older timeline.
 package protocol DatabaseMarkKeeper: Sendable {
     /// The place where the mark is stored, in the form for operators.
     var place: String { get }

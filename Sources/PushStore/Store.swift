@@ -5,7 +5,7 @@ package import PushCore
 /// audit and the keys.
 ///
 /// Each function is one atomic transaction, which is durable when the function returns. No
-/// transaction spans two calls. Outcomes that a caller must decide on are returned; failures are
+/// transaction spans two calls. Outcomes that a caller must handle are returned; failures are
 /// thrown as `StoreError`. A caller gets only the protocol that it uses, such as `any
 /// DeviceStore`. `docs/decisions/store-interface.md` gives the reasons for this division.
 package protocol Store: AccountStore, TokenStore, DeviceStore, NotificationStore, OutboxStore, EventStore, AuditStore,
@@ -78,8 +78,8 @@ package protocol StoreHealth: Sendable {
     /// The reason why the store no longer accepts writes; `nil` as long as it accepts them.
     var failure: String? { get }
 
-    /// The reason why the store refuses a database that answers, in words that anybody may see;
-    /// `nil` as long as it uses the database.
+    /// The reason why the store does not use a database that it can reach; `nil` as long as it
+    /// uses the database. Anybody may see this text.
     var refusal: String? { get }
 
     /// Whether writes fail because the disk is full.
@@ -120,8 +120,8 @@ package struct StoreOptions: Sendable {
     package var lookBook = LookBook()
     /// Decides which of the tags that devices set have an effect.
     package var tags = TagPolicy()
-    /// Whether the store also opens a database that was moved to another place, so that it can be
-    /// read.
+    /// Whether the store also opens a database whose data was moved to another one, so that
+    /// commands can read the old data.
     package var admitsMoved = false
     /// The kinds of events that the store records; if empty, it records no events.
     package var events: Set<PushEvent.Kind> = []

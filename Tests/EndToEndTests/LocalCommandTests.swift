@@ -246,6 +246,7 @@ import Testing
         let failed = try await Daemon.run(["deliveries", "--failed", "--since", "1h"], in: self.folder)
         #expect(failed.code == 0 && failed.output == "" && failed.errors == "no failed pushes\n", "\(failed)")
         _ = try await self.run("deliveries --failed --since 1w", isRefused: "since must be a time")
+        _ = try await self.run("deliveries --failed --user nobody", isRefused: "you see no user nobody")
         let status = try await self.run("status")
         #expect(status.hasPrefix("server \(Version.current) is running since 20"), "\(status)")
         #expect(status.contains("\nlane stream: 1 pending, "), "\(status)")
@@ -540,6 +541,7 @@ import Testing
             named.errors.contains("SEALPOST_ADMIN_SOCKET: local admin socket: the folder open can be"),
             "\(named.errors)"
         )
+        #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.path) == ["open"])
         let usual = self.folder.file("var/admin")
         try FileManager.default.createDirectory(atPath: usual, withIntermediateDirectories: true)
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: usual)

@@ -150,6 +150,11 @@ test('a key that is no key of this package, and an unknown one, are refused with
   for (const [user, key] of [['alice', phone.text], ['bob', phone.key.id]]) assert.throws(() => pins.distrust(user, key), {name: 'TypeError', message: /no key/});
 });
 
+test('a listed key is verified once', () => {
+  const phone = device(), pins = new Pins(), [first, second] = [1, 2].map(() => pins.check('alice', phone.account, [phone.text]).recipients[0].key);
+  assert.ok(first === second);
+});
+
 test('users may have any name', () => {
   const phone = device();
   for (const name of ['constructor', '__proto__', 'toString']) {

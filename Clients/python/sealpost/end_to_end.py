@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import functools
 import hashlib
 import hmac
 import json
@@ -91,14 +92,15 @@ class DeviceKey:
     """
 
     def __init__(self, text: str):
-        parts = text.split(".") if len(text) <= 2048 else []
+        parts = text.split(".") if len(text) <= 2048 and text.isascii() else []
         if len(parts) != 8 or f"{parts[0]}.{parts[1]}" != _KEY or len(parts[2]) != _ID or not _is_time(parts[5]):
             raise Unreadable("malformed")
         self.body, self.account = ".".join(parts[:6]), parts[2]
         self.signing, self.agreement = _bytes(parts[3], _POINT), _bytes(parts[4], _POINT)
         if len(parts[7]) % (_ID + _SIGNATURE):
             raise Unreadable("malformed")
-        self._signing, self.public = _public(self.signing), _public(self.agreement)
+        _public(self.signing)
+        self.public = _public(self.agreement)
         self.id = _id(self.body.encode())
         entries = [parts[7][at:at + _ID + _SIGNATURE] for at in range(0, len(parts[7]), _ID + _SIGNATURE)]
         self._approvals = {entry[:_ID]: entry[_ID:] for entry in entries}
@@ -115,6 +117,10 @@ class DeviceKey:
     def is_approved(self, by: str, signing: bytes) -> bool:
         """Whether the device with that id and verification key has signed these keys."""
         return by != self.id and by in self._approvals and _verifies(signing, "approve", self.body, self._approvals[by])
+
+
+# The verification of a key costs as much as two key agreements.
+_read_key = functools.lru_cache(10 * MAXIMUM_DEVICES)(DeviceKey)
 
 
 class Recipient(NamedTuple):
@@ -186,7 +192,7 @@ class Pins:
         keys, changes = [], []
         for text in _texts("texts", texts):
             try:
-                key = DeviceKey(text)
+                key = _read_key(text)
                 if key.account != account:
                     raise Unreadable("account")
                 keys.append(key)
@@ -324,7 +330,9 @@ class Encryption:
             if key.id not in self._shared:
                 self._shared[key.id] = self.key._private.exchange(ec.ECDH(), key.public)
             info = _info(key.account, app)
-            found = (now, *setup_sender(self.key._private, key.public, info, self._ephemeral(), self._shared[key.id]))
+            ephemeral = self._ephemeral()
+            dh = ephemeral.exchange(ec.ECDH(), key.public) + self._shared[key.id]
+            found = (now, *setup_sender(ephemeral, dh, key.agreement, self.key.public, info))
             self._contexts[name] = found
         return found[1], found[2], is_old
 
@@ -350,7 +358,8 @@ def open_payload(
         raise Unreadable("notEncrypted")
     if ".".join(parts[:3]) != _PAYLOAD:
         raise Unreadable("unsupported")
-    if len(parts) != 8 or len(parts[3]) != _ID or len(parts[4]) != _ID or not _is_time(parts[5]) or len(parts[7]) % _ENTRY:
+    if (len(parts) != 8 or not text.isascii() or len(parts[3]) != _ID or len(parts[4]) != _ID or not _is_time(parts[5])
+            or len(parts[7]) % _ENTRY):
         raise Unreadable("malformed")
     points = {_id(point): point for point in (_bytes(sender, _POINT) for sender in senders)}
     if parts[3] not in points:
@@ -403,14 +412,13 @@ _KEM = b"KEM" + (16).to_bytes(2, "big")
 _HPKE = b"HPKE" + (16).to_bytes(2, "big") + (1).to_bytes(2, "big") + (1).to_bytes(2, "big")
 
 
-def setup_sender(
-    private: ec.EllipticCurvePrivateKey, recipient: ec.EllipticCurvePublicKey, info: bytes, ephemeral: ec.EllipticCurvePrivateKey,
-    shared: Optional[bytes] = None,
-) -> Tuple[bytes, bytes]:
-    """The encapsulated key and the exporter secret (`SetupAuthS`). `shared` is the shared secret of `private` and `recipient`."""
+def setup_sender(ephemeral: ec.EllipticCurvePrivateKey, dh: bytes, recipient: bytes, sender: bytes, info: bytes) -> Tuple[bytes, bytes]:
+    """The encapsulated key and the exporter secret (`SetupAuthS`).
+
+    `dh` has the shared secrets of `recipient` with `ephemeral` and with the key of `sender`; both are points.
+    """
     enc = _point(ephemeral.public_key())
-    dh = ephemeral.exchange(ec.ECDH(), recipient) + (shared or private.exchange(ec.ECDH(), recipient))
-    return enc, _exporter(dh, enc + _point(recipient) + _point(private.public_key()), info)
+    return enc, _exporter(dh, enc + recipient + sender, info)
 
 
 def setup_receiver(enc: bytes, private: ec.EllipticCurvePrivateKey, sender: ec.EllipticCurvePublicKey, info: bytes) -> bytes:

@@ -110,9 +110,12 @@ def vectors():
         ("a clear text", "Your test result is in.", "notEncrypted"),
         ("a later version", changed(1, "2"), "unsupported"),
         ("another suite", changed(2, "2"), "unsupported"),
+        ("a suite of two digits", changed(2, "11"), "unsupported"),
         ("no keys", changed(7, ""), "notForThisDevice"),
         ("only another device's key", changed(7, entries[tablet.key.id]), "notForThisDevice"),
         ("another device's key under this device's id", changed(7, phone.key.id + entries[tablet.key.id][22:]), "unreadable"),
+        ("another device's key under this device's id, before this device's key",
+         changed(7, phone.key.id + entries[tablet.key.id][22:] + entries[phone.key.id]), "unreadable"),
         ("a key of another payload of the sender", changed(7, second[7]), "unreadable"),
         ("the content of another payload of the sender", changed(6, second[6]), "unreadable"),
         ("a changed content", changed(6, flipped(parts[6], 100)), "unreadable"),
@@ -140,7 +143,9 @@ def vectors():
     # Bob is a recipient, so he has the content key, and works with the server.
     shared = encrypt('"two"', 5)
     content, front = hashlib.sha256(b"content 5").digest()[:16], shared.rsplit(".", 1)[0]
-    enc, exporter = e2e.setup_sender(other.agreement, phone.key.public, e2e._info(alice, "default"), private("bob's ephemeral"))
+    ephemeral = private("bob's ephemeral")
+    dh = b"".join(key.exchange(ec.ECDH(), phone.key.public) for key in (ephemeral, other.agreement))
+    enc, exporter = e2e.setup_sender(ephemeral, dh, phone.key.agreement, other.key.agreement, e2e._info(alice, "default"))
     wrapping = e2e._export(exporter, hashlib.sha256(front.encode()).digest(), 16)
     by_bob = phone.key.id + e2e._text(enc + AESGCM(wrapping).encrypt(bytes(12), content, None))
     header = ".".join(shared.split(".")[:6])
@@ -188,6 +193,7 @@ def pin_histories(alice, bob, phone, tablet, laptop, other, mallory):
     moved = new.split(".")
     wrong = ".".join([*mallory.text.split(".")[:7], moved[7]])  # The approval of another key.
     parts = old.split(".")
+    mixed = mallory.text + phone.key.id + parts[6]  # The phone's signature of its own key.
     swapped = ".".join([*parts[:4], mallory.text.split(".")[4], *parts[5:]])  # Its agreement key is the server's.
     stories = {
         "a second device is approved by the first": [[alice, [old]], [alice, [old, new]], [alice, [old, new]]],
@@ -211,6 +217,9 @@ def pin_histories(alice, bob, phone, tablet, laptop, other, mallory):
         "old keys under another account": [[alice, [old, new]], [bob, [old]]],
         "a key without its approval": [[alice, [old, new]], [alice, [old, tablet.text]]],
         "two unapproved keys at the first contact": [[alice, [old, mallory.text]]],
+        "the keys in another order": [[alice, [old, new]], [alice, [new, old]]],
+        "an approval that is another key's own signature": [[alice, [old]], [alice, [old, mixed]]],
+        "an approval of zeros": [[alice, [old]], [alice, [old, mallory.text + phone.key.id + "A" * 86]]],
     }
     histories = []
     for name, steps in stories.items():

@@ -20,7 +20,8 @@ class Vectors(unittest.TestCase):
     def test_the_vectors_of_the_rfc(self):
         rfc = {name: bytes.fromhex(value) for name, value in VECTORS["hpke"].items() if isinstance(value, str)}
         keys = {name: ec.derive_private_key(int.from_bytes(rfc[name], "big"), e2e._CURVE) for name in ("ephemeral", "recipient", "sender")}
-        enc, secret = e2e.setup_sender(keys["sender"], keys["recipient"].public_key(), rfc["info"], keys["ephemeral"])
+        dh = b"".join(keys[name].exchange(e2e.ec.ECDH(), keys["recipient"].public_key()) for name in ("ephemeral", "sender"))
+        enc, secret = e2e.setup_sender(keys["ephemeral"], dh, rfc["recipientPublic"], rfc["senderPublic"], rfc["info"])
         self.assertEqual((enc, secret), (rfc["enc"], rfc["exporterSecret"]))
         self.assertEqual(e2e.setup_receiver(enc, keys["recipient"], keys["sender"].public_key(), rfc["info"]), secret)
         for export in VECTORS["hpke"]["exports"]:
@@ -161,6 +162,13 @@ class Sending(unittest.TestCase):
         pins = e2e.Pins(trusts_first_contact=False)
         pins.trust("alice", device.key)
         self.assertEqual(len(pins.check("alice", "A" * 22, [device.text])[0]), 1)
+
+    def test_a_listed_key_is_verified_once(self):
+        device, pins = Device(), e2e.Pins()
+        with mock.patch.object(e2e, "_verifies", wraps=e2e._verifies) as verified:
+            for _ in range(3):
+                self.assertEqual(len(pins.check("alice", "A" * 22, [device.text])[0]), 1)
+        self.assertEqual(verified.call_count, 1)
 
     def test_an_unknown_key_is_distrusted_with_words(self):
         pins = e2e.Pins()

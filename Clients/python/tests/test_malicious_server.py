@@ -92,6 +92,12 @@ def forged_body(scene):
     return part(scene.phone.text, 4, scene.mallory.text.split(".")[4])
 
 
+def negated(signature):
+    """The other valid signature, with the negative of s."""
+    value, order = e2e._bytes(signature), 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
+    return e2e._text(value[:32] + (order - int.from_bytes(value[32:], "big")).to_bytes(32, "big"))
+
+
 def own_approval(device, by, signing):
     return device.text + by + e2e._sign(signing, "approve", device.key.body)
 
@@ -116,6 +122,14 @@ KEYS = {
     "a cut signature": lambda s: (s.lists(s.phone.text[:-10], s.tablet.approved(s.phone)), ["invalid", "missing"], "t"),
     "the phone twice": lambda s: (s.lists(s.phone.text, s.phone.text, s.tablet.approved(s.phone)), [], "pt"),
     "the tablet without its approval": lambda s: (s.lists(s.phone.text, s.tablet.text), [], "pt"),
+    "another order": lambda s: (s.lists(s.tablet.approved(s.phone), s.phone.text), [], "pt"),
+    "another signature of the phone": lambda s: (s.lists(part(s.phone.text, 6, negated(s.phone.text.split(".")[6])), s.tablet.approved(s.phone)), [], "pt"),
+    "a key of its own with a signature of the phone for itself": lambda s: (s.lists(s.phone.text, s.tablet.approved(s.phone), s.mallory.text + s.phone.key.id + s.phone.text.split(".")[6]), ["unapproved"], "pt"),
+    "a key of its own with an approval of zeros": lambda s: (s.lists(s.phone.text, s.tablet.approved(s.phone), s.mallory.text + s.phone.key.id + "A" * 86), ["unapproved"], "pt"),
+    "a key of its own with the approval of another user's pinned device": lambda s: (s.encryption.pins.trust("bob", s.bob.key), s.lists(s.phone.text, s.tablet.approved(s.phone), own_approval(s.mallory, s.bob.key.id, s.bob.signing)), ["unapproved"], "pt")[1:],
+    "a key of its own, which it lists before as approved": lambda s: (s.lists(s.phone.text, s.tablet.approved(s.phone), own_approval(s.mallory, s.phone.key.id, s.mallory.signing), s.mallory.text), ["unapproved"], "pt"),
+    "the user a second time": lambda s: (s.server.users.extend([UserKeys("ALICE", ALICE, [s.mallory.text])]), ["missing", "missing", "unapproved"], "pt"),
+    "half a character in a key": lambda s: (s.lists(part(s.phone.text, 2, "\ud800" + "A" * 21), s.tablet.approved(s.phone)), ["invalid", "missing"], "t"),
 }
 
 
@@ -194,7 +208,9 @@ def content_key(scene, device, text):
 
 def wrapped_by(scene, device, text, front):
     content = content_key(scene, device, text)
-    enc, exporter = e2e.setup_sender(device.agreement, scene.phone.key.public, e2e._info(ALICE, "default"), private())
+    ephemeral, phone = private(), scene.phone.key
+    dh = b"".join(key.exchange(ec.ECDH(), phone.public) for key in (ephemeral, device.agreement))
+    enc, exporter = e2e.setup_sender(ephemeral, dh, phone.agreement, device.key.agreement, e2e._info(ALICE, "default"))
     digest = hashlib.sha256(front.rsplit(".", 1)[0].encode()).digest()
     wrapped = AESGCM(e2e._export(exporter, digest, 16)).encrypt(bytes(12), content, None)
     return part(text, 7, scene.phone.key.id + e2e._text(enc + wrapped))
@@ -205,6 +221,9 @@ PAYLOADS = {
     "a clear payload": (lambda s: "Your test result is in.", "notEncrypted"),
     "an older version": (lambda s: part(s.message(), 1, "0"), "unsupported"),
     "another suite": (lambda s: part(s.message(), 2, "0"), "unsupported"),
+    "a suite of two digits": (lambda s: part(s.message(), 2, "11"), "unsupported"),
+    "half a character in the message's id": (lambda s: part(s.message(), 4, "\ud800" + "A" * 21), "malformed"),
+    "a wrapped key of its own before the phone's": (lambda s: part(m := s.message(), 7, s.phone.key.id + entry(m, s.tablet)[22:] + entry(m, s.phone)), "unreadable"),
     "no wrapped key": (lambda s: part(s.message(), 7, ""), "notForThisDevice"),
     "the tablet's wrapped key": (lambda s: part(m := s.message(), 7, entry(m, s.tablet)), "notForThisDevice"),
     "the tablet's wrapped key under the phone's id": (lambda s: part(m := s.message(), 7, s.phone.key.id + entry(m, s.tablet)[22:]), "unreadable"),

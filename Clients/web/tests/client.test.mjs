@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import {randomInt, webcrypto} from 'node:crypto';
 import {test} from 'node:test';
 
-import {EventLines, IndexedStore, MemoryStore, PushClient, PushClientError, accountHint, pushedID} from '../sealpost.js';
+import {DeviceKeys, EventLines, IndexedStore, MemoryStore, PushClient, PushClientError, accountHint, pushedID} from '../sealpost.js';
 import {Encryption, Pins, SenderKey} from '../../node/src/endToEnd.js';
 import {FakeIndexedDB} from './fake-indexeddb.mjs';
 import {ALICE, FakeServer, MALLORY, pinned} from './fake-server.mjs';
@@ -1617,6 +1617,14 @@ test('a payload that is repeated, forged, for others or clear is not shown', asy
   assert.ok(notifications.slice(1).every(({payload, hasPayload}) => payload === undefined && !hasPayload));
   // A message that arrives again with the same notification is no replay.
   assert.equal((await push.preview(id)).payload, 'once');
+});
+
+test('a device shows the fingerprint of its own key, whatever the server lists', async t => {
+  browser(t);
+  const server = new FakeServer(), push = await clientOf(t, server, {endToEnd: {senders: []}}), id = await push.register();
+  const [{fingerprint}] = await push.deviceKeys();
+  server.deviceKeys.set(id, (await DeviceKeys.make(ALICE)).key.text);
+  assert.deepEqual(await push.deviceKeys(), [{id, isThisDevice: true, fingerprint}]);
 });
 
 test('a second device is approved by the first, and signing out removes the keys', async t => {

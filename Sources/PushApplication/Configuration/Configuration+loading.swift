@@ -30,6 +30,7 @@ extension Configuration {
         if let fault = self.storePlace.fault { throw root.error("database", nil, fault) }
         try root.nonEmptyString("keys", into: &self.keys)
         if self.keys.count > 1, self.keys.hasSuffix("/") { self.keys.removeLast() }
+        if PrivateFile.isFile(self.keys) { throw root.error("keys", nil, "\(self.keys) is a file; name a folder") }
         self.localSocket = try root.section("admin") { try LocalSocket($0) }
         // A file that sets `admin.socket` to the default path means the same as a file without
         // this key.

@@ -70,9 +70,7 @@ package struct ConfigurationFile: Sendable, Hashable, CustomStringConvertible {
 
     /// The file, line and key; `nil` if the file does not set the key.
     private func place(of path: [String]) -> String? {
-        // A pipe, which has no size, cannot be read twice.
-        var status = stat()
-        guard let file = self.path, stat(file, &status) == 0, status.st_size > 0 else { return nil }
+        guard let file = self.path else { return nil }
         // Loading has read the file already. If the file has changed since, the error names no
         // line.
         return try? ConfigurationSource(file: file, environment: [:]).place(ofSet: path)

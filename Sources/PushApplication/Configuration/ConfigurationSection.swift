@@ -187,11 +187,11 @@ final class ConfigurationSection {
             return try self.value(key)
         }
         self.known.insert(key)
-        // A value such as `[::]:8080` is an address and no list. A value without a closing bracket
-        // is a list whose end is missing; the YAML parser reports it.
-        if text.hasPrefix("["), text.hasSuffix("]") || !text.contains("]") {
-            return try YAMLText(text, of: self.source.place(of: self.path + [key])).root()
+        // A value such as `[::]:8080` is an address and no list.
+        if text.hasPrefix("["), text.hasSuffix("]") {
+            return try YAMLText(text, of: self.source.place(of: self.path + [key]), hasLines: false).root()
         }
+        guard !text.hasPrefix("[") || text.contains("]") else { throw self.error(key, nil, "lacks the ] of the list") }
         let elements = text.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
         return Node(elements.filter { !$0.isEmpty }.map { Node($0) })
     }

@@ -30,9 +30,7 @@ struct AdminSocket: Sendable, Hashable {
         if self.isUsual { self.closeFolder() }
         try self.checkFolder()
         let lock = try AdminSocketLock(self.path + ".lock")
-        if Listener.isOtherFile(self.path) {
-            throw AdminSocketError("\(self.path) is not a socket; remove it, or set admin.socket to another path")
-        }
+        try self.refuseOtherFile()
         guard let address = SocketAddress("unix:\(self.path)") else {
             throw AdminSocketError("\(self.path) is longer than the 107 bytes of a socket's path; set admin.socket")
         }
@@ -43,6 +41,15 @@ struct AdminSocket: Sendable, Hashable {
         } catch {
             throw AdminSocketError("\(error)")
         }
+    }
+
+    /// Throws if the folder or the path cannot be used. Changes nothing, also while a daemon
+    /// listens.
+    func check() throws(AdminSocketError) {
+        let folder = RootFolder(ofExisting: self.path)
+        if let fault = folder.writeFault { throw AdminSocketError(fault) }
+        if !PrivateFile.isMissing(self.folder) { try self.checkFolder() }
+        try self.refuseOtherFile()
     }
 
     // MARK: A command's end
@@ -103,6 +110,11 @@ struct AdminSocket: Sendable, Hashable {
     }
 
     // MARK: - Private
+
+    private func refuseOtherFile() throws(AdminSocketError) {
+        guard Listener.isOtherFile(self.path) else { return }
+        throw AdminSocketError("\(self.path) is not a socket; remove it, or set admin.socket to another path")
+    }
 
     private func makeFolder() throws(AdminSocketError) {
         do {

@@ -41,6 +41,13 @@ package struct RootFolder {
         path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
     }
 
+    /// The reason why this process can make no file in the folder; `nil` if it can.
+    var writeFault: String? {
+        if PrivateFile.isFile(self.path) { return "\(self.path) is not a folder" }
+        guard access(self.path, W_OK | X_OK) != 0 else { return nil }
+        return "the folder \(self.path) cannot be written: \(String(cString: strerror(errno)))"
+    }
+
     /// The reason why root may not use the folder; `nil` if root may use it, or if this process
     /// does not run as root.
     ///

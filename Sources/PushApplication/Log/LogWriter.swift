@@ -58,9 +58,11 @@ package final class LogWriter: Sendable {
     /// Throws `ConfigurationError` if the file cannot be opened; the previous file then stays in
     /// use.
     package func append(to path: String) throws {
-        let descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o640)
+        // Without `O_NONBLOCK`, the start would wait until a process reads a named pipe.
+        let descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0o640)
         guard descriptor >= 0 else {
-            throw ConfigurationError("log.file: \(path) cannot be opened: \(String(cString: strerror(errno)))")
+            let reason = errno == ENXIO ? "nobody reads this pipe; start its reader" : String(cString: strerror(errno))
+            throw ConfigurationError("log.file: \(path) cannot be opened: \(reason)")
         }
         let unused = self.state.withLock { state in
             defer { state.newFile = descriptor }

@@ -34,6 +34,7 @@ struct SenderSetup {
         alerts: AlertPolicy = AlertPolicy()
     ) throws {
         let path = name.configurationKey
+        try TLSSetup.checkAuthorities(in: configuration.caFile, key: "\(path).caFile")
         do {
             switch configuration {
             case .apns(let apns): self = try Self.apns(apns, name: name, on: loop, egress, tokens)

@@ -18,6 +18,7 @@ struct SpanExport: Sendable {
     /// Throws `ConfigurationError` if the file with the authorities that sign the collector's
     /// certificate, or the file with the header lines, cannot be read.
     init(_ configuration: Configuration.Tracing, _ recorder: SpanRecorder, on loop: EventLoop) throws {
+        try TLSSetup.checkAuthorities(in: configuration.caFile, key: "tracing.caFile")
         self.recorder = recorder
         self.configuration = configuration
         self.document = SpanDocument(

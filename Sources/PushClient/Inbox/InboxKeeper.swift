@@ -145,6 +145,8 @@ actor InboxKeeper {
 
     /// Returns after a change by this process, or after the interval. After the interval, the
     /// caller looks for changes by other processes.
+    ///
+    /// The system may extend the interval by half, to wake the processor once for several timers.
     func waitForChange(after commit: Int64, atMost interval: Duration) async throws {
         guard self.account.latest == commit else { return }
         let (stream, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -154,7 +156,7 @@ actor InboxKeeper {
         defer { self.bells[number] = nil }
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { for await _ in stream { return } }
-            group.addTask { try await Task.sleep(for: interval) }
+            group.addTask { try await Task.sleep(for: interval, tolerance: interval / 2) }
             defer { group.cancelAll() }
             try await group.next()
         }

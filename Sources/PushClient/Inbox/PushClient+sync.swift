@@ -92,9 +92,9 @@ extension PushClient {
     /// The changes from now on, including those by the app's extensions, until the task is
     /// cancelled or the account is signed out.
     ///
-    /// Changes by this client arrive at once, and changes by another process within the interval.
-    /// A suspended process gets no changes. It holds no lock, so other processes do not wait for
-    /// it.
+    /// Changes by this client arrive at once. For changes by another process, the client lists one
+    /// folder after each interval. To save energy, the system may extend the interval by half. A
+    /// suspended process gets no changes. It holds no lock, so other processes do not wait for it.
     ///
     /// ```swift
     /// for try await _ in client.updates() { list = try await client.cachedInbox().notifications }

@@ -30,6 +30,9 @@ final class Account: Sendable {
         var seen: Int64 = 0
         /// The changes in memory while the files cannot be written.
         var overlay: OverlayStore?
+        /// The facts of entries that this client has written since the last call of
+        /// ``takeWritten()``.
+        var written: [Int64: ItemFacts] = [:]
         /// Whether this client has signed the account out, even if the sign-out could not be
         /// stored.
         var isEnded = false
@@ -71,6 +74,19 @@ final class Account: Sendable {
     var store: any EntryStore { self.state.withLock { $0.overlay } ?? self.files }
 
     // MARK: - Reading
+
+    /// The facts of entries that this client has written since the last call. A list needs no
+    /// reads of their files.
+    func takeWritten() -> [ItemFacts] {
+        self.state.withLock { state in
+            defer { state.written = [:] }
+            return Array(state.written.values)
+        }
+    }
+
+    func note(_ written: [ItemFacts]) {
+        self.state.withLock { state in for facts in written { state.written[facts.name.id] = facts } }
+    }
 
     /// The state after the latest commit. Throws `PushClientError.signedOut` if the account was
     /// signed out.

@@ -95,7 +95,7 @@ struct NotificationOrder {
     /// the payload is too large.
     func payload(from user: User, _ settings: ServerSettings) throws(Problem) -> [UInt8] {
         guard user.role.includes(.publisher) || self.isOnly(for: user.name) else {
-            throw Problem(.forbidden, "the role device may send only to its own user")
+            throw Problem(.forbidden, "the role \(user.role.rawValue) may send only to its own user")
         }
         let payload = self.payload.bytes
         guard try self.lengthForOneDevice(payload, settings) <= settings.maximumPayload else {

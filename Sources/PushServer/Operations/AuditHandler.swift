@@ -31,7 +31,7 @@ struct AuditHandler: Handler {
         let before = try query.start(
             { self.scope.text(ofCursor: $0, within: apps).flatMap { Int64($0) }.flatMap { $0 > 0 ? $0 : nil } },
             older: "before",
-            "the number of an audit entry"
+            AppScope.rule(ofCursor: "the number of an audit entry", within: apps)
         )
         if let filter = try AuditFilter(query) {
             return try await self.searchAudit(filter.scan(before: before, limit: limit), within: apps)

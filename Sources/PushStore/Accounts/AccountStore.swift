@@ -10,8 +10,8 @@ package protocol AccountReader: Sendable {
     /// deleted, since `user` was read.
     func password(of user: User) async throws(StoreError) -> PasswordHash?
 
-    /// The user at a token issuer who owns the account, with the newest token's rights. `nil` if
-    /// nobody has signed in to the account with an issuer's token yet.
+    /// The token issuer's user who owns the account, and the rights of this user's newest token.
+    /// `nil` if nobody has signed in to the account with an issuer's token yet.
     func issuedAccount(of user: User) async throws(StoreError) -> IssuedAccount?
 
     /// The password hash of the user that `number` selects; `nil` if there are no users. The same
@@ -68,9 +68,9 @@ package protocol AccountStore: Sendable {
     /// the user require end-to-end encryption from the next post on.
     ///
     /// A new password ends the user's sessions, and retires the devices that were last registered
-    /// with a session. In each app that the user leaves, the user's devices are retired, and the
-    /// user's claims to handles are deleted. A higher role or another app also ends the sessions,
-    /// but the devices stay registered.
+    /// with a session. In each app that the user leaves, the user's devices are retired, and
+    /// handles that the user has claimed but not confirmed are released. A higher role or another
+    /// app also ends the sessions, but the devices stay registered.
     ///
     /// If the change contains an issuer's token, but another of the issuer's users owns the
     /// account, nothing changes and the result is `.missing`. The result is also `.missing` if the

@@ -3,7 +3,7 @@ package import PushCore
 internal import Synchronization
 
 /// The times at which tokens were last used. They stay in memory until a store writes them. A
-/// crash may lose them, since nobody relies on the exact minute.
+/// crash can lose them, which is harmless, since nobody relies on exact times.
 ///
 /// One lock suffices for all event loops, because each of them adds a token only once in some
 /// minutes.

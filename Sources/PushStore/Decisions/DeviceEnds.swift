@@ -1,7 +1,8 @@
 internal import Foundation
 package import PushCore
 
-/// The devices of a user, and the user's claims to handles, that end in one transaction.
+/// The devices of a user that are retired, and the user's unconfirmed claims to handles that are
+/// deleted, in one transaction.
 package struct DeviceEnds: Sendable, Hashable {
     /// Devices that are retired for the same reason.
     package struct Group: Sendable, Hashable {
@@ -40,7 +41,8 @@ package struct DeviceEnds: Sendable, Hashable {
     }
 }
 
-/// A device, or a claim to a handle, that may end with a session or with an app.
+/// A device, or an unconfirmed claim to a handle, that may end because a session ends or because
+/// the user leaves an app.
 package struct EndingDevice: Sendable, Hashable {
     let number: Int64
     let id: String

@@ -18,10 +18,11 @@ extension DeviceStore {
     /// `page` is the number of pushes that one transaction moves; if it is `nil`, the store
     /// decides.
     ///
-    /// With a `confirmation`, only a code is pushed to the handle now. All of the above happens
-    /// when the user returns the code. `record` names the user and the id. The store adds to the
-    /// record whether the device has registered or only claimed the handle. If another user had
-    /// the handle, the store also records that the handle has moved.
+    /// If `registration.confirmation` is not `nil`, and the user does not have the handle yet,
+    /// only a code is pushed to the handle now. All of the above happens when the user returns the
+    /// code. `record` names the user and the id. The store adds to the record whether the device
+    /// has registered or only claimed the handle. If another user had the handle, the store also
+    /// records that the handle has moved.
     ///
     /// `token` is the token that the user has presented. If it belongs to a session, the device
     /// belongs to this session from now on, and is retired if somebody ends the session. Otherwise
@@ -84,8 +85,8 @@ extension DeviceStore {
 
     /// Moves the pushes that remain after the first page. Returns the number of all moved pushes.
     ///
-    /// Each further page is moved in its own transaction. If a server takes a push from the old
-    /// queue before that, it moves the push instead of sending it.
+    /// Each further page is moved in its own transaction. A server that meanwhile takes a push
+    /// from the old queue moves the push instead of sending it.
     private func moveRemaining(ofDevice device: Int64, after first: Int, page: Int, now: Date) async throws -> Int {
         var (moved, last) = (first, first)
         while last == page {

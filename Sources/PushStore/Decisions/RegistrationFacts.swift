@@ -14,7 +14,7 @@ package enum RegistrationQuestion: Sendable, Hashable {
     /// Whether the user has a device with this handle. The store must read no row of another user:
     /// otherwise the duration could reveal whether such a row exists.
     case isHeld(HandleSearch)
-    /// The devices or claims that have this handle.
+    /// The devices, and the unconfirmed claims, that have this handle.
     case holders(HandleSearch)
     /// The claim with this number (a claim to a handle), if it belongs to the device.
     case claim(Int64, device: Int64)

@@ -6,8 +6,8 @@ package protocol DeviceReader: Sendable {
     /// The registered devices of a user, the oldest first.
     func devices(ofUser user: Int64) async throws(StoreError) -> [RegisteredDevice]
 
-    /// The registered device with this id, whoever owns it, with its owner; `nil` if there is no
-    /// such device.
+    /// The registered device with this id, which may belong to any user, and its owner. `nil` if
+    /// there is no such device.
     func device(_ id: RegistrationID) async throws(StoreError) -> (owner: DeviceOwner, device: RegisteredDevice)?
 
     /// The registrations of one user or of all users, in any state and in a fixed order: at most
@@ -18,9 +18,9 @@ package protocol DeviceReader: Sendable {
         limit: Int
     ) async throws(StoreError) -> [DeviceEntry]
 
-    /// The registration with this id in any state. If the id belongs to a claim to a handle,
-    /// returns the registration that has the claim. `nil` if the id was not issued, or was
-    /// deleted.
+    /// The registration with this id in any state. If the id belongs to a device's unconfirmed
+    /// claim to a handle, returns the device's registration. `nil` if the id was not issued, or
+    /// was deleted.
     func deviceEntry(_ id: RegistrationID) async throws(StoreError) -> DeviceEntry?
 
     /// For each handle that the user's devices have claimed but not confirmed, the last push of a

@@ -1,7 +1,7 @@
 package import Foundation
 package import PushCore
 
-/// A row of `device`: it represents a device, or a claim to a handle.
+/// A row of `device`: it represents a device, or a device's unconfirmed claim to a handle.
 package struct StoredDevice: Sendable, Hashable {
     /// The maximum number of retired devices whose rows are kept for each user. Once such a row is
     /// deleted, its id may be registered again.

@@ -26,8 +26,8 @@ package struct StoredEvent: Sendable {
 }
 
 extension StoredEvent {
-    /// Reads an event's row. `sender` is the reader, if it may read only events of notifications
-    /// that it has sent.
+    /// Reads an event's row. `sender` is the reader, if the reader may read only events of
+    /// notifications that it has sent; otherwise `nil`.
     package init<Row: StoredRow & ~Copyable>(
         _ row: borrowing Row,
         to sender: User?,

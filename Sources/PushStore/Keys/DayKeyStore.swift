@@ -33,7 +33,7 @@ package struct DayKeyReport: Sendable {
     }
 
     /// A day, and a value that is computed from the day's key. All servers must have the chain of
-    /// day keys that gives this value. `nil` before the first server with day keys.
+    /// day keys that gives this value. `nil` until a server with day keys has opened the store.
     package let check: (day: Day, value: Data)?
     /// Whether the servers encrypt new payloads with day keys. They do so once all servers have
     /// day keys.

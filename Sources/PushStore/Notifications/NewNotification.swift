@@ -1,8 +1,8 @@
 package import Foundation
 package import PushCore
 
-/// A notification that a store inserts, with the other rows of the same transaction. Its payload
-/// and its alert are already encrypted.
+/// A notification that a store inserts, with its idempotency key and its record for the audit. Its
+/// payload and its alert are already encrypted.
 ///
 /// It is a class, because the stores pass it from one list to another. Each copy of a struct would
 /// retain all of its many members.

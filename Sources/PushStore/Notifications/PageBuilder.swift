@@ -62,8 +62,8 @@ package struct PageBuilder {
 
     private mutating func pass(_ expired: NotificationPage.Entry) {
         self.page.changedAt = max(self.page.changedAt, expired.expiresAt)
-        // The page does not end at an expired row, unless it has read the maximum number of rows.
-        // Otherwise the same page would have another end once that row is deleted.
+        // If the page ended at an expired row, it would have another end once that row is deleted.
+        // So it ends there only if it has read the maximum number of rows.
         if self.rows == Self.maximumRows { self.page.end = expired.change }
     }
 

@@ -2,8 +2,9 @@
 
 The library for Python sends thousands of payloads with a random word to a user's device, which opens all of them. The word may be
 nowhere: in answers, files, log, metrics, a backup, memory and a core dump. Without encryption the program must find it in answers,
-memory and dump. A tenth of the payloads do so with PostgreSQL, whose files it searches in place of a backup. The dump is gdb's, as
-root: the server forbids the kernel's. Before that, pyhpke opens a payload of the library, and makes one that the library opens.
+memory and dump. It does the same with PostgreSQL, and searches the cluster's files after a checkpoint and a dump of pg_dump. As a
+control it must find a word of a table in heap, WAL and dump. The core dump is gdb's, as root: the server forbids the kernel's.
+Before that, pyhpke opens a payload of the library, and makes one that the library opens.
 """
 
 import contextlib
@@ -31,19 +32,19 @@ OPTIONS = {"--count": (10_000, "the number of payloads")}
 
 def run(options):
     compare_with_pyhpke()
-    compare(options.count, lambda is_encrypted: tour(options, is_encrypted, options.count))
+    compare(options)
     with postgresql.Cluster() as cluster:
-        compare(options.count // 10, lambda is_encrypted: tour(options, is_encrypted, options.count // 10, cluster))
+        compare(options, cluster, ("dump", "base", "pg_wal"))
 
 
-def compare(number, tour):
-    found = {is_encrypted: tour(is_encrypted) for is_encrypted in (True, False)}
+def compare(options, cluster=None, places=()):
+    found = {is_encrypted: tour(options, is_encrypted, options.count, cluster) for is_encrypted in (True, False)}
     for place, count in found[True].items():
         require(not count, f"{place}: the word was found {count} times in spite of encryption")
-    for place in ("answers", "memory", "core"):
+    for place in ("answers", "memory", "core", *places):
         require(found[False][place], f"{place}: without encryption the word was not found, so the search proves nothing")
     where = {place: count for place, count in found[False].items() if count}
-    print(f"{number} encrypted payloads: the word is nowhere in {len(found[True])} places; without encryption: {where}", flush=True)
+    print(f"{options.count} encrypted payloads: the word is nowhere in {len(found[True])} places; without encryption: {where}", flush=True)
 
 
 def compare_with_pyhpke():
@@ -118,14 +119,18 @@ def tour(options, is_encrypted, count, cluster=None):
         (site.folder / f"core.{daemon.pid}").rename(site.folder / "core")
         folders = [site.folder]
         if cluster:
+            if not is_encrypted:
+                cluster.query(f"create table control as select '{WORD}'")
+            (site.folder / "dump").write_text(processes.run(*cluster.command("pg_dump"), *cluster.address, postgresql.NAME, cwd=cluster.folder))
             cluster.query("checkpoint")
             folders.append(cluster.folder)
         else:
             site.call("backup", "copy.db")
         processes.terminate(daemon)
         found["metrics"] = len(canaries.find(metrics.encode(), WORD))
-        for file in sorted(file for folder in folders for file in folder.rglob("*") if file.is_file()):
-            found[file.name] = found.get(file.name, 0) + sum(len(canaries.find(piece, WORD)) for piece in pieces(file))
+        for folder, file in ((folder, file) for folder in folders for file in folder.rglob("*") if file.is_file()):
+            place = file.relative_to(folder).parts[:2][-1]
+            found[place] = found.get(place, 0) + sum(len(canaries.find(piece, WORD)) for piece in pieces(file))
         items = [item for page in pages for item in end_to_end.json.loads(page)["Notifications"]]
         require(len(items) == count, f"{len(items)} of {count} payloads are in the list")
         if is_encrypted:

@@ -39,11 +39,14 @@ final class Hpke {
         return new Hpke(agreed, P256.join(encapsulated, own, sender), information);
     }
 
-    /** {@code SetupAuthS} of RFC 9180. {@code encapsulated} is the point of the ephemeral key. */
-    static Hpke sender(
-        PrivateKey ephemeral, byte[] encapsulated, PrivateKey key, byte[] own, byte[] recipient, byte[] information)
+    /**
+     * {@code SetupAuthS} of RFC 9180. {@code encapsulated} is the point of the ephemeral key, and
+     * {@code shared} is the agreement of the sender's key, whose point is {@code own}, with {@code
+     * recipient}.
+     */
+    static Hpke sender(PrivateKey ephemeral, byte[] encapsulated, byte[] shared, byte[] own, byte[] recipient, byte[] information)
         throws GeneralSecurityException {
-        byte[] agreed = P256.join(agree(ephemeral, recipient), agree(key, recipient));
+        byte[] agreed = P256.join(agree(ephemeral, recipient), shared);
         return new Hpke(agreed, P256.join(encapsulated, recipient, own), information);
     }
 
@@ -52,7 +55,8 @@ final class Hpke {
         return expand(exporterSecret, SUITE, "sec", context, length);
     }
 
-    private static byte[] agree(PrivateKey key, byte[] point) throws GeneralSecurityException {
+    /** The result of Diffie-Hellman with a point. */
+    static byte[] agree(PrivateKey key, byte[] point) throws GeneralSecurityException {
         PublicKey other = P256.key(point);
         if (other == null) throw new GeneralSecurityException("the point is not on the curve");
         KeyAgreement agreement = KeyAgreement.getInstance("ECDH");

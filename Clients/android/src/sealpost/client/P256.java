@@ -5,6 +5,7 @@ import java.math.BigInteger;
 import java.security.GeneralSecurityException;
 import java.security.KeyFactory;
 import java.security.PublicKey;
+import java.security.SignatureException;
 import java.security.spec.X509EncodedKeySpec;
 import java.util.Arrays;
 
@@ -46,11 +47,18 @@ final class P256 {
     }
 
     /** A signature in the form that Java's providers read, a sequence of two integers. */
-    static byte[] toDer(byte[] raw) {
-        byte[] r = new BigInteger(1, Arrays.copyOf(raw, 32)).toByteArray();
-        byte[] s = new BigInteger(1, Arrays.copyOfRange(raw, 32, 64)).toByteArray();
+    static byte[] toDer(byte[] raw) throws SignatureException {
+        byte[] r = integer(raw, 0);
+        byte[] s = integer(raw, 32);
         return join(
             new byte[] {0x30, (byte) (4 + r.length + s.length), 0x02, (byte) r.length}, r, new byte[] {0x02, (byte) s.length}, s);
+    }
+
+    private static byte[] integer(byte[] raw, int start) throws SignatureException {
+        BigInteger value = new BigInteger(1, Arrays.copyOfRange(raw, start, start + 32));
+        // Java 15 to 17.0.2 accepts zeros as anybody's signature of anything (CVE-2022-21449).
+        if (value.signum() == 0) throw new SignatureException("the signature has a zero");
+        return value.toByteArray();
     }
 
     /** Converts a signature that a Java provider has made. */

@@ -212,7 +212,7 @@ public final class Client {
         return get("/api/keys", "?to=" + escaped(expression) + "&app=" + escaped(app), json -> {
             List<UserKeys> users = new Members(json).list("Users", UserKeys::new);
             // The server must return nobody's keys but the named user's.
-            boolean isOther = Notification.isName(name) && users.stream().anyMatch(user -> !user.name.equalsIgnoreCase(name));
+            boolean isOther = Notification.isName(name) && users.stream().anyMatch(user -> !Pins.lower(user.name).equals(Pins.lower(name)));
             if (isOther) throw new Malformed("the list has the keys of another user");
             return users;
         });

@@ -11,8 +11,10 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 import javax.crypto.Cipher;
 import javax.crypto.spec.GCMParameterSpec;
@@ -31,9 +33,13 @@ public final class Encryption {
     private static final String VERSION = "sealpost-e2e.1.1";
     private static final String DEFAULT_APP = "default";
     /**
-     * The context of a device is reused for an hour, because a new one costs two key agreements.
+     * How long the context of a device is reused, in nanoseconds: a new context costs a key
+     * agreement. After half of this time, each payload renews up to {@code EARLY_RENEWALS}
+     * contexts, so that no payload must renew all of them.
      */
     private static final long CONTEXT_LIFETIME = 3_600_000_000_000L;
+
+    static final int EARLY_RENEWALS = 20;
 
     private static final SecureRandom RANDOM = new SecureRandom();
 
@@ -41,6 +47,10 @@ public final class Encryption {
     private final Pins pins;
     private final Consumer<List<KeyChange>> changed;
     private final Map<String, Context> contexts = new ConcurrentHashMap<>();
+    /** The agreements of the sender's key with the devices' keys, by the ids of devices. */
+    private final Map<String, byte[]> shared = new ConcurrentHashMap<>();
+    /** The time in nanoseconds; tests change it. */
+    LongSupplier clock = System::nanoTime;
 
     private static final class Context {
         final long madeAt;
@@ -86,12 +96,30 @@ public final class Encryption {
      * @throws NoTrustedDevice if no device of the recipients is trusted
      */
     public Notification encrypted(Client client, Notification notification) {
-        List<Recipient> recipients = new ArrayList<>();
-        List<KeyChange> changes = new ArrayList<>();
         // The notification names its app, since the payload is bound to the app's name. Otherwise
         // the server would use the caller's only app, which may be another app.
         String app = notification.app() == null ? DEFAULT_APP : notification.app();
-        for (String expression : notification.to()) {
+        return notification.app(app).payload(encrypt(notification.payload(), recipients(client, app, notification.to()), app));
+    }
+
+    /**
+     * Makes the key agreements for recipients ahead. If you call it at the start and then every
+     * half an hour, no payload waits for key agreements.
+     *
+     * @param app the name of the notifications' app; {@code default} if the server sends for one
+     * app only
+     * @throws NoTrustedDevice if no device of the recipients is trusted
+     */
+    public void prepare(Client client, String app, String... to) {
+        AtomicInteger early = new AtomicInteger(Integer.MAX_VALUE);
+        recipients(client, app, List.of(to)).parallelStream()
+                .forEach(recipient -> context(recipient.key, app, id -> SenderKey.pair(), early));
+    }
+
+    private List<Recipient> recipients(Client client, String app, Collection<String> to) {
+        List<Recipient> recipients = new ArrayList<>();
+        List<KeyChange> changes = new ArrayList<>();
+        for (String expression : to) {
             for (UserKeys user : client.deviceKeys(expression, app)) {
                 Pins.Checked checked = pins.check(user.name, user.account, user.keys);
                 recipients.addAll(checked.recipients);
@@ -100,7 +128,7 @@ public final class Encryption {
         }
         if (!changes.isEmpty()) changed.accept(changes);
         if (recipients.isEmpty()) throw new NoTrustedDevice(changes);
-        return notification.app(app).payload(encrypt(notification.payload(), recipients, app));
+        return recipients;
     }
 
     /**
@@ -129,9 +157,10 @@ public final class Encryption {
         String header = VERSION + "." + key.id() + "." + Base64.url(message) + "." + now;
         String front = header + "." + Base64.url(seal(content, padded(plain), header));
         byte[] digest = Hashes.sha256(DeviceKey.bytes(front));
+        AtomicInteger early = new AtomicInteger(EARLY_RENEWALS);
         String entries = keys.values().parallelStream()
                 .map(device -> {
-                    Context context = context(device, app, ephemeral);
+                    Context context = context(device, app, ephemeral, early);
                     byte[] wrapped = seal(exported(context.hpke, digest), content, "");
                     return device.id() + Base64.url(P256.join(context.encapsulated, wrapped));
                 })
@@ -139,17 +168,25 @@ public final class Encryption {
         return front + "." + entries;
     }
 
-    private Context context(DeviceKey device, String app, Function<String, KeyPair> ephemeral) {
+    /** The context of a device. {@code early} is the number of contexts that may be renewed before their end. */
+    private Context context(DeviceKey device, String app, Function<String, KeyPair> ephemeral, AtomicInteger early) {
         String name = device.id() + app;
-        long now = System.nanoTime();
+        long now = clock.getAsLong();
         Context found = contexts.get(name);
-        if (found != null && now - found.madeAt < CONTEXT_LIFETIME) return found;
+        long age = found == null ? Long.MAX_VALUE : now - found.madeAt;
+        if (age <= CONTEXT_LIFETIME / 2 || age <= CONTEXT_LIFETIME && early.getAndDecrement() <= 0) return found;
         KeyPair pair = ephemeral.apply(device.id());
         byte[] encapsulated = P256.point(pair.getPublic());
         byte[] information = DeviceKey.bytes(VERSION + "\n" + device.account() + "\n" + app);
         try {
-            Hpke hpke = Hpke.sender(pair.getPrivate(), encapsulated, key.key, key.point, device.agreement, information);
-            if (contexts.size() >= 10 * MAXIMUM_DEVICES) contexts.clear();
+            byte[] agreed = shared.get(device.id());
+            if (agreed == null) agreed = Hpke.agree(key.key, device.agreement);
+            Hpke hpke = Hpke.sender(pair.getPrivate(), encapsulated, agreed, key.point, device.agreement, information);
+            if (contexts.size() >= 10 * MAXIMUM_DEVICES) {
+                contexts.clear();
+                shared.clear();
+            }
+            shared.put(device.id(), agreed);
             Context context = new Context(now, encapsulated, hpke);
             contexts.put(name, context);
             return context;

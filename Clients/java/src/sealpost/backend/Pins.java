@@ -236,7 +236,10 @@ public final class Pins {
         return new KeyChange(user, kind, key.id(), key.fingerprint());
     }
 
-    private static String lower(String user) {
+    /**
+     * The name by which a user is pinned. {@code equalsIgnoreCase} would take more names for equal.
+     */
+    static String lower(String user) {
         return user.toLowerCase(Locale.ROOT);
     }
 }

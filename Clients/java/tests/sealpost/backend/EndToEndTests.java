@@ -74,8 +74,9 @@ final class EndToEndTests {
         byte[] recipient = hex(rfc, "recipientPublic");
         byte[] sender = hex(rfc, "senderPublic");
         byte[] info = hex(rfc, "info");
+        byte[] shared = Hpke.agree(privateKey(hex(rfc, "sender")), recipient);
         List<Hpke> ends = List.of(
-                Hpke.sender(privateKey(hex(rfc, "ephemeral")), enc, privateKey(hex(rfc, "sender")), sender, recipient, info),
+                Hpke.sender(privateKey(hex(rfc, "ephemeral")), enc, shared, sender, recipient, info),
                 Hpke.receiver(enc, privateKey(hex(rfc, "recipient")), recipient, sender, info));
         for (Json export : list(rfc, "exports")) {
             for (Hpke end : ends) equal(HexFormat.of().formatHex(end.export(hex(export, "context"), 32)), text(export, "value"));
@@ -183,7 +184,7 @@ final class EndToEndTests {
     public static void nothingIsSentWithoutATrustedDeviceOrIfTheCallerObjects() throws Exception {
         DeviceKey phone = device(ACCOUNT, 1000);
         Notification notification = Notification.of("x").to(Notification.user("alice"));
-        try (Script script = new Script(keys("alice", phone), keys("alice", phone), keys("mallory", phone))) {
+        try (Script script = new Script(keys("alice", phone), keys("alice", phone), keys("mallory", phone), keys("\u017Fam", phone))) {
             Client client = script.client();
             Encryption careful = new Encryption(SENDER, new Pins(false), changes -> {});
             NoTrustedDevice error = fails(NoTrustedDevice.class, () -> careful.send(client, notification));
@@ -192,9 +193,12 @@ final class EndToEndTests {
                 throw new IllegalStateException("no");
             });
             fails(IllegalStateException.class, () -> objecting.send(client, notification));
-            // Nobody's keys but alice's are hers.
-            equal(fails(Interference.class, () -> objecting.send(client, notification)).verdict, "unexpectedBody");
-            equal(script.requests.size(), 3);
+            // Nobody's keys but alice's are hers, and a long s is none of Sam's letters.
+            for (String name : List.of("alice", "sam")) {
+                Notification other = notification.to(Notification.user(name));
+                equal(fails(Interference.class, () -> objecting.send(client, other)).verdict, "unexpectedBody");
+            }
+            equal(script.requests.size(), 4);
         }
     }
 
@@ -237,6 +241,42 @@ final class EndToEndTests {
     public static void lengthsFallIntoClasses() {
         int[][] classes = {{0, 256}, {255, 256}, {256, 512}, {4095, 4096}, {4096, 8192}, {8191, 8192}, {8192, 12288}};
         for (int[] one : classes) equal(Encryption.padded(new byte[one[0]]).length, one[1]);
+    }
+
+    public static void contextsAreRenewedAFewAtATimeOrAhead() throws Exception {
+        List<DeviceKey> keys = new ArrayList<>();
+        Pins pins = new Pins();
+        for (int number = 0; number < Encryption.EARLY_RENEWALS + 5; number++) {
+            keys.add(device(ACCOUNT, number));
+            pins.trust("alice", keys.get(number));
+        }
+        long minute = 60_000_000_000L;
+        long[] now = {0};
+        Encryption encryption = new Encryption(SENDER, pins, changes -> {});
+        encryption.clock = () -> now[0];
+        TreeSet<String> known = new TreeSet<>();
+        // The minute of each payload, and the number of contexts that it makes.
+        for (int[] step : new int[][] {{0, 25}, {30, 0}, {31, 20}, {32, 5}, {33, 0}, {91, 20}, {92, 5}, {153, 25}, {184, 0}}) {
+            now[0] = step[0] * minute;
+            if (step[0] == 184) {
+                try (Script script = new Script(keys("alice", keys.toArray(new DeviceKey[0])))) {
+                    encryption.prepare(script.client(), "default", Notification.user("alice"));
+                }
+                known.addAll(encapsulated(encryption, keys));
+            }
+            int before = known.size();
+            known.addAll(encapsulated(encryption, keys));
+            equal(known.size() - before, step[1], step[0] + " minutes");
+        }
+        equal(known.size(), 125);
+    }
+
+    /** The encapsulated keys of a payload for these devices. */
+    private static List<String> encapsulated(Encryption encryption, List<DeviceKey> keys) {
+        String text = encryption.encrypt(Json.of("x"), recipients(keys), "default");
+        List<String> found = new ArrayList<>();
+        for (String entry : text.split("\\.")[7].split("(?<=\\G.{152})")) found.add(entry.substring(22, 22 + 80));
+        return found;
     }
 
     public static void theContextsOfDevicesAreReusedAndPayloadsDiffer() throws Exception {
