@@ -60,8 +60,8 @@ enum PrivateFile {
         return Set(groups.prefix(max(0, Int(count)))).union([getegid()])
     }
 
-    /// Reads the text of the file and its status, and does not check which users may read the file.
-    /// All files of keys, secrets and certificates are read here; libcurl reads `caFile` again.
+    /// Reads the file's text and status, and does not check which users may read the file. All
+    /// files of keys, secrets and certificates are read here; libcurl reads `caFile` again.
     static func read(_ path: String, what: String, upTo limit: Int = 1 << 20) throws -> (text: String, status: stat) {
         let (data, status) = try self.bytes(of: path, as: "\(what) \(path)", upTo: limit)
         return (String(decoding: data, as: UTF8.self), status)
