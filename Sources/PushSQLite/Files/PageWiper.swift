@@ -57,8 +57,8 @@ final class PageWiper: Sendable {
 
     // MARK: Known pages
 
-    /// Identifies the present state of the file: each later write changes it. `nil` if the file is
-    /// closed.
+    /// A text that identifies the present state of the file: after each write, the text differs.
+    /// `nil` if the file is closed.
     var stamp: String? {
         var status = stat()
         guard let descriptor = self.state.withLock({ $0.descriptor }), fstat(descriptor, &status) == 0 else {

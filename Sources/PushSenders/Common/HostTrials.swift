@@ -26,8 +26,8 @@ struct HostTrials: Sendable {
     static let delayWhenFull = Duration.seconds(1)
     /// How long further calls to a host wait for the answer to the first.
     static let timeout = Duration.milliseconds(500)
-    /// A host whose answer took longer stays limited: otherwise a host could keep all calls of a
-    /// lane (a provider's queue) busy until just before their deadlines.
+    /// If an answer took longer than this, the calls to its host stay limited: otherwise a host
+    /// could keep all calls of a lane (a provider's queue) busy until just before their deadlines.
     static let slowAnswer = Duration.seconds(5)
     /// The largest number of hosts in each table.
     static let rememberedHosts = 1000
