@@ -126,7 +126,7 @@ package final class SQLiteReader: SharedReader, ImmediateReader {
     // MARK: - Private
 
     /// The maximum time in seconds that `hold` waits for a running read. A fetch takes less time.
-    /// A long report (a query for an operator) may take more: then `hold` gives up, and the
+    /// A report (such as a list of failed pushes) may take longer: then `hold` gives up, and the
     /// writer's callers have waited for nothing.
     private static let moment = 0.005
 

@@ -49,7 +49,8 @@ extension Writer {
         try self.sweep(atMost: Self.sweepAtStart)
     }
 
-    /// If all pages are wiped, writes a stamp into the lock file, which the next start reads.
+    /// If all pages are wiped, leaves a stamp of the file's state in the lock file, for the next
+    /// start.
     func leaveStamp() {
         if self.wiper.knowsAllPages, let stamp = self.wiper.stamp { self.lock.leave(stamp) }
     }

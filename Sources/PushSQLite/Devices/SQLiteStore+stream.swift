@@ -56,7 +56,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Makes every push due now that has waited for the device to connect. From then on, searches
+    /// Makes due the pushes that have waited for the device to connect. From then on, searches
     /// by device and by time find these pushes. Returns their number.
     ///
     /// The cost grows with the number of notifications for the device's user since the device last

@@ -89,7 +89,7 @@ struct HostTrials: Sendable {
     }
 
     /// Records a call to a host that had no answer. If the host has answered before, it may be
-    /// called again at once, within the limit.
+    /// called again at once, within the limit for hosts that have not answered yet.
     mutating func recordSilence(of host: String, now: ContinuousClock.Instant) {
         if self.answering.remove(host) != nil { return }
         if self.silent.count >= Self.rememberedHosts { self.silent = self.silent.filter { $0.value > now } }
