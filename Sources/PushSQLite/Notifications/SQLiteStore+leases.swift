@@ -3,8 +3,9 @@ package import PushCore
 package import PushStore
 internal import SQLite
 
-/// The leases of read-once payloads. A recipient's first fetch leases the payload; it is erased
-/// when no recipient waits for it any more.
+/// The leases of read-once payloads. A recipient's first fetch begins a lease; until the lease
+/// ends, the recipient may fetch the payload again. When no recipient waits for the payload any
+/// more, it is erased.
 extension SQLiteStore {
     package func lease(
         _ id: NotificationID,

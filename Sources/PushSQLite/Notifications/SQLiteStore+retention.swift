@@ -25,9 +25,9 @@ extension SQLiteStore {
 
     static let expired = "select id from notification where expires_at <= ? order by expires_at limit ?"
 
-    /// Deletes at most `limit` rows of a notification, and after the last of them the notification
-    /// itself. Returns the number of deleted rows. Adds to `shown` the recipients who have neither
-    /// read nor dismissed the notification.
+    /// Deletes at most `limit` rows of a notification. If no more rows remain, also deletes the
+    /// notification itself. Returns the number of deleted rows. Adds to `shown` the recipients who
+    /// have neither read nor dismissed the notification.
     private static func delete(
         _ db: Database,
         _ id: Int64,

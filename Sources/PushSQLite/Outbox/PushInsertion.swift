@@ -77,8 +77,9 @@ struct PushInsertion {
         /// The device cannot be reached, and the push waits without a due time until it connects.
         ///
         /// When a device connects, the store finds such pushes through its user's rows in
-        /// `recipient` that are newer than the device's last connection. So a push can wait in
-        /// this way only if this transaction has inserted the row of its recipient.
+        /// `recipient` that are newer than the device's last connection. So a push may wait in
+        /// this way only if this transaction has inserted its recipient's row: an older row might
+        /// not be found.
         case parked
     }
 
