@@ -2,8 +2,8 @@ import PushSimulators
 
 /// The value of `--fault`: a rule, optionally preceded by an endpoint.
 struct FaultOption {
-    /// The place of the rule: a simulator's name, or the name with `-tokens` for its token
-    /// endpoint. `nil` for the pushes of all simulators.
+    /// Where the rule applies: the name of a simulator, or the name with `-tokens` for the
+    /// simulator's token endpoint. `nil` means the pushes to all simulators.
     let place: String?
     let rule: FaultRule
 

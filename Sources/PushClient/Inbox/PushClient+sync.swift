@@ -66,8 +66,8 @@ extension PushClient {
 
     // MARK: - Changes
 
-    /// The changes by any process of the app since the last changes that a consumer has confirmed.
-    /// The app chooses the consumer's name.
+    /// What any process of the app has changed in the inbox since the consumer's last
+    /// confirmation. The app chooses the consumer's name.
     ///
     /// The first call for a consumer reports everything. Later calls report changes again until
     /// ``confirm(_:)``, so no change is lost in a crash. A store remembers the 16 consumers with
