@@ -74,8 +74,8 @@ struct SignOuts: Sendable {
                 order = try self.replace(order, authorization: "")
             }
         }
-        // If the order names no registration, the account's next session has no registration to
-        // end.
+        // If the order names no registration, the account's next session has nothing to end, so
+        // the order is done.
         if order.registration == nil { try PushClientError.storing { try self.account.finish(order) } }
         return false
     }

@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    /// The first answer to a token sets the account for all clients of the store.
+    /// The first answer to a request with a token sets the account for all clients of the store.
     @Test func firstAnswerToATokenSetsTheAccount() async throws {
         let store = PushClient.Store.memory
         try await ProtocolPeer.run(Self.script(PeerAnswer.account)) { peer async throws in
