@@ -2,7 +2,7 @@ import PushSimulators
 
 /// The value of `--fault`: a rule, optionally preceded by an endpoint.
 struct FaultOption {
-    /// Where the rule applies: the name of a simulator, or the name with `-tokens` for the
+    /// The target of the rule: the name of a simulator, or the name with `-tokens` for the
     /// simulator's token endpoint. `nil` means the pushes to all simulators.
     let place: String?
     let rule: FaultRule

@@ -22,8 +22,8 @@ public struct InboxChanges: Sendable, Hashable {
 
     init(_ snapshot: Account.Snapshot, since mark: Int64, consumer: String) {
         let index = snapshot.index
-        // The latest commit is before the confirmed one, so the store was created again: its
-        // commits begin at 1, and the consumer has seen none of them.
+        // The latest commit is before the confirmed one, so the store was created again, and the
+        // consumer has not seen its commits.
         let isAnew = snapshot.commit < mark
         // If older deletions are unknown, only the full list shows which notifications are gone.
         self.isEverything = isAnew || index.forgottenUpTo > mark

@@ -65,8 +65,8 @@ struct StatusReport {
             "queue: \(pending) \(pending == 1 ? "push" : "pushes") pending, \(count) \(count == 1 ? "notification" : "notifications") scheduled\(next)"
     }
 
-    /// What the server counted in the last hour in which it ran, and the time that the counts
-    /// cover. The answer has a count for each step of the hour; this is the sum.
+    /// The server's counts of the last hour in which it ran, and the time that they cover. The
+    /// answer has counts for each step of the hour; these are the sums.
     private var lastHour: String {
         let history = self.status["History"] ?? .null
         let steps = history.elements("Posted")
