@@ -18,7 +18,7 @@ struct FaultOption {
 }
 
 extension [FaultOption] {
-    /// The rules for one place; rules without a place apply to pushes only.
+    /// The rules for one target; rules without a target apply to pushes only.
     func rules(for place: String) -> [FaultRule] {
         self.filter { $0.place == place || $0.place == nil && !place.hasSuffix("-tokens") }.map(\.rule)
     }
