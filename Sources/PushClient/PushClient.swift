@@ -8,14 +8,21 @@ public import Foundation
 /// a valid signature. The client caches accepted answers in a ``PushClient/Store``. When the
 /// network fails or changes an answer, the client returns the cached answer with its date.
 ///
-/// ```swift let options = PushClient.Options(signatures: .pinned([pinnedKey])) let password =
-/// PushClient.Credentials.challenged(username: "alice", password: password) let session = try
-/// await PushClient(server: url, credentials: password, options: options, store: store).signIn()
-/// let client = PushClient(     server: url,     credentials: .token(session.token, account:
-/// "alice"),  // store the token, and discard the password     options: options,     store: store
-/// ) try await client.register(platform: "apns", handle: deviceToken) show(try await
-/// client.cachedInbox())  // at once, without network show(try await client.sync().value) ``` A
-/// client is cheap to pass around, and any number of calls may run at the same time. Calls throw
+/// ```swift
+/// let options = PushClient.Options(signatures: .pinned([pinnedKey]))
+/// let password = PushClient.Credentials.challenged(username: "alice", password: password)
+/// let session = try await PushClient(server: url, credentials: password, options: options, store: store).signIn()
+/// let client = PushClient(
+///     server: url,
+///     credentials: .token(session.token, account: "alice"),  // store the token, and discard the password
+///     options: options,
+///     store: store
+/// )
+/// try await client.register(platform: "apns", handle: deviceToken)
+/// show(try await client.cachedInbox())  // at once, without network
+/// show(try await client.sync().value)
+/// ```
+/// A client is cheap to pass around, and any number of calls may run at the same time. Calls throw
 /// ``PushClientError``, `URLError` and `CancellationError`.
 public struct PushClient: Sendable {
     let api: APITransport

@@ -10,13 +10,17 @@ public import PushClient
 /// A server in memory, for an app's own tests: it signs its answers like the real one, and can
 /// simulate a bad network.
 ///
-/// ```swift let server = TestServer() let id = server.add("Your result is in.") let inbox = try
-/// await server.client().sync().value server.network = .captivePortal let cached = try await
-/// server.client(store: store).sync()  // cached, with its date ``` Its event streams report the
-/// notifications that a test adds, so a test can also call `PushClient.events(platform:silence:)`.
-/// The server has one account, and accepts all credentials unless ``takesCredentials`` is false.
-/// Tests may run at the same time: each server has its own address, which only sessions with its
-/// configuration reach.
+/// ```swift
+/// let server = TestServer()
+/// let id = server.add("Your result is in.")
+/// let inbox = try await server.client().sync().value
+/// server.network = .captivePortal
+/// let cached = try await server.client(store: store).sync()  // cached, with its date
+/// ```
+/// Its event streams report the notifications that a test adds, so a test can also call
+/// `PushClient.events(platform:silence:)`. The server has one account, and accepts all credentials
+/// unless ``takesCredentials`` is false. Tests may run at the same time: each server has its own
+/// address, which only sessions with its configuration reach.
 public final class TestServer: Sendable {
     /// The server's address, which exists in this process only.
     public let url: URL

@@ -89,7 +89,7 @@ import Testing
     func aURLIsSignedAsItIsSent(text: String) async throws {
         let script: ScriptedPeer.Script = { request, _ in
             var answer = PeerAnswer(to: request, key: Self.key)
-            // The shared session keeps connections open, and at its end the peer would wait for
+            // The shared session keeps connections open. When the peer ends, it would wait for
             // them.
             answer["Connection"] = "close"
             answer.hangsUp = true
