@@ -97,7 +97,7 @@ import Testing
     private static let document = (try? JSONValue(reading: OpenAPIDocument.bytes)) ?? .null
 
     /// A route must declare each parameter and member that it reads. Otherwise the server would
-    /// refuse this name from strict clients.
+    /// refuse it if a client demands strict handling.
     @Test(arguments: Self.routes)
     func aRouteDeclaresTheNamesOfTheDocument(name: String) throws {
         let route = try #require(ServerFixture.routes.first { "\($0.method.rawValue) \($0.path)" == name })

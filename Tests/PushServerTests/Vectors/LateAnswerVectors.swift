@@ -25,8 +25,8 @@ enum LateAnswerVectors {
     /// What the client has stored before it sends the request.
     private enum Past: String {
         case nothing, list
-        /// Only the notification, which it fetched by its id. The client therefore sends a
-        /// conditional request.
+        /// The client has stored only the notification, which it fetched by the id. It therefore
+        /// sends a conditional request.
         case fetched
     }
 
