@@ -260,8 +260,8 @@ import Testing
         )
         #expect(response.fields[.signature]?.hasPrefix("sig=:") == true)
         try self.verify(response, of: fixture, coverage: .account)
-        // A server of the previous version cannot make the first signature, because it does not
-        // know the account component.
+        // A server of the previous version cannot make the first of the two signatures, because it
+        // does not know the account component.
         let before = try await fixture.send(
             .get,
             "/api/register",

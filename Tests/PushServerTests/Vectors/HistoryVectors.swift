@@ -88,8 +88,8 @@ enum HistoryVectors {
         let server = try await VectorServer()
         var history = History("a device's clock is a day ahead, and is put right: nothing is lost", server)
         try await server.post(1, #""one""#, lifetime: 3600)
-        // This sync has no signatures, because a client that pins a key refuses all answers while
-        // its clock is a day ahead.
+        // A client follows this history without a pinned key. With a pinned key, it refuses all
+        // answers while its clock is a day ahead.
         try await history.sync()
         server.advance(by: 1)
         try await history.sync(clockIsAheadBy: 86_400)

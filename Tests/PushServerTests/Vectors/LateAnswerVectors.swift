@@ -5,8 +5,8 @@ import Testing
 
 @testable import PushServer
 
-/// `late.json`: answers that arrive after a change of the client's inbox, to requests that the
-/// client sent before the change.
+/// `late.json`: late answers. The client sends a request, its inbox changes, and then the answer
+/// arrives.
 enum LateAnswerVectors {
     fileprivate enum Call: String {
         /// A request for the notification, for a list with only its id (to update the screen), or
