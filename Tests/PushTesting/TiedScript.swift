@@ -19,8 +19,8 @@ package final class TiedScript: Sendable {
         self.lifeline = pair[0]
         self.process = try ChildProcess(
             "/usr/bin/setsid",
-            // `ChildProcess` kills its child at the end of this object. With `--fork`, the script
-            // is another process, and can clean up.
+            // When this object ends, `ChildProcess` kills its child. With `--fork`, the script is
+            // another process, so it can still clean up.
             ["--fork", "/bin/sh", "-c", script, "sh"] + arguments,
             in: "/",
             environment: ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin"],
