@@ -2,8 +2,8 @@ internal import Foundation
 internal import PushCore
 internal import PushStore
 
-/// Exchanges delays that providers request, and pauses, with the other servers of the lanes. Also
-/// divides the lanes' rates by the number of servers.
+/// Exchanges the lanes' pauses, and the delays that providers request, with the other servers.
+/// Also divides the lanes' rates by the number of servers.
 extension SenderStatus {
     /// Removes and returns, for all lanes, the delays and pauses that the other servers do not
     /// know yet.
