@@ -115,6 +115,9 @@ package struct StoreOptions: Sendable {
     /// The lanes whose devices get looks (pushes that tell a device to sync). The values are the
     /// minimum times between two looks of one device.
     package var looks: [String: Duration] = [:]
+    /// The lifetime of a look (a push that tells a device to sync). It equals the default lifetime
+    /// of a notification: providers see the lifetime, and could otherwise tell looks apart.
+    package var lookLifetime = Duration.seconds(2_592_000)
     /// Gets the changes that the store makes without a request, such as the end of a lease.
     package var lookBook = LookBook()
     /// Decides which of the tags that devices set have an effect.
