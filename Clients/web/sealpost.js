@@ -3120,8 +3120,12 @@ export class PushClient {
     while (!signal.aborted) {
       try {
         device ??= await this.#register('stream', {Platform: 'stream'}, {}, this.#api.deadline());
+        let isOpen = false;
         for await (const {id} of this.#stream(device, last(), signal, silence)) {
           pause = 0;
+          // The server keeps no changes of other devices for a stream that was closed.
+          if (!isOpen) await this.closeSeen();
+          isOpen = true;
           if (id === undefined) yield {};
           else yield {id, item: await this.#arrived(id)};
         }

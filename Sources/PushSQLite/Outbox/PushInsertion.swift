@@ -16,6 +16,8 @@ struct Pusher: Sendable {
     /// By lane, the plan that decides when the lane's devices get looks (pushes that tell a device
     /// to sync).
     let looks: [String: LookPlan]
+    /// See `StoreOptions.lookLifetime`.
+    let lookLifetime: TimeInterval
 }
 
 /// Inserts the recipients of a notification, and the pushes to their devices, one after the other,
