@@ -61,9 +61,8 @@ function adviceWithoutEcho(status) {
  *   for `retryAfter` seconds if it says how long; `problem`: the server refuses for good. Errors
  *   with the code `busy` or `problem` have the member `problem`;
  * - `unavailable`: this browser lacks something, for example its push service, or a worker that is
- *   a module; `denied`: the user does not allow notifications; `uncertain`, only in a `failure` of
- *   the outbox: a message may or may not have been sent, and it is too late for a retry with the
- *   same key;
+ *   a module; `denied`: the user does not allow notifications; `refused`: `approveDevice` has found
+ *   other keys than those that were compared;
  * - `invalidServer`: the server's address is not an HTTP URL;
  * - `insecureServer`: the address is an `http` URL of another machine, or is `http` although keys
  *   are pinned;
