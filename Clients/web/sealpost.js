@@ -147,6 +147,9 @@ const base64 = bytes => {
 const base64URL = bytes => base64(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 const sha256 = async bytes => new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
 
+/** The bytes of base64url without padding; null for any other text. */
+const bytesOfURL = spelled => bytesOf(spelled.replaceAll('-', '+').replaceAll('_', '/') + '='.repeat((4 - spelled.length % 4) % 4));
+
 /**
  * The bytes of base64 in its canonical spelling: with padding, and pad bits of zero. Null for any
  * other text.
@@ -294,24 +297,7 @@ const isRepeated = keys => new Set(keys).size < keys.length;
 
 // MARK: - Digest and signature (RFC 9530, RFC 9421)
 
-/** The value of `Content-Digest` for a content. */
-export async function digestField(body) {
-  return `sha-256=:${base64(await sha256(body))}:`;
-}
-
-/**
- * Whether a `Content-Digest` matches a content. The field must have exactly one SHA-256; its other
- * digests are ignored.
- */
-export async function digestMatches(field, body) {
-  try {
-    return base64(digestIn(field)) === base64(await sha256(body));
-  } catch (error) {
-    if (error instanceof SignatureFailure) return false;
-    throw error;
-  }
-}
-
+/** The SHA-256 in a `Content-Digest`, which must have exactly one; other digests are ignored. */
 function digestIn(field) {
   const found = FieldParser.dictionary(field, 'content-digest').filter(({key}) => key === 'sha-256');
   if (found.length === 0) throw new SignatureFailure('missing', 'the digest has no sha-256');
@@ -362,7 +348,7 @@ export const randomNonce = () => base64URL(crypto.getRandomValues(new Uint8Array
  */
 export async function importKeys(publicKeys) {
   return Promise.all(publicKeys.map(async x => {
-    const bytes = bytesOf(x.replaceAll('-', '+').replaceAll('_', '/') + '='.repeat((4 - x.length % 4) % 4));
+    const bytes = bytesOfURL(x);
     if (bytes?.length !== 32) throw new TypeError(`"${printable(String(x))}" is no public key of Ed25519: 32 bytes in base64url`);
     const thumbprint = base64URL(await sha256(utf8(`{"crv":"Ed25519","kty":"OKP","x":"${base64URL(bytes)}"}`)));
     let key;
@@ -468,7 +454,7 @@ function namedAccount(answer) {
  * The value to sign for the content: the digest, which must match the content, or the `ETag` of a
  * 304, which must have no content.
  */
-async function validatorOf(answer) {
+export async function validatorOf(answer) {
   if (answer.status === 304) {
     const tag = answer.field('etag');
     if (tag === null) throw new SignatureFailure('missing', 'there is no ETag');
@@ -1537,8 +1523,8 @@ const isTime = text => /^(0|[1-9][0-9]{0,9})$/.test(text);
 const pieces = (text, length) => Array.from({length: text.length / length}, (_, at) => text.slice(at * length, (at + 1) * length));
 
 /** The bytes of a text in base64url. Throws for any other text or spelling. */
-function bytesOfURL(spelled, length = spelled.length) {
-  const bytes = /^[-A-Za-z0-9_]*$/.test(spelled) ? bytesOf(spelled.replaceAll('-', '+').replaceAll('_', '/') + '='.repeat((4 - spelled.length % 4) % 4)) : null;
+function decoded(spelled, length = spelled.length) {
+  const bytes = /^[-A-Za-z0-9_]*$/.test(spelled) ? bytesOfURL(spelled) : null;
   if (!bytes || spelled.length !== length) throw new UnreadableError('malformed');
   return bytes;
 }
@@ -1576,9 +1562,9 @@ export class DeviceKey {
     if (parts.length !== 8 || `${parts[0]}.${parts[1]}` !== DEVICE_KEY || parts[2].length !== ID || !isTime(parts[5]) || parts[7].length % (ID + SIGNATURE)) {
       throw new UnreadableError('malformed');
     }
-    const body = parts.slice(0, 6).join('.'), signing = await imported(bytesOfURL(parts[3], POINT), ECDSA, ['verify']);
-    await imported(bytesOfURL(parts[4], POINT), ECDH, []);
-    const own = bytesOfURL(parts[6], SIGNATURE);
+    const body = parts.slice(0, 6).join('.'), signing = await imported(decoded(parts[3], POINT), ECDSA, ['verify']);
+    await imported(decoded(parts[4], POINT), ECDH, []);
+    const own = decoded(parts[6], SIGNATURE);
     if (!await crypto.subtle.verify(ECDSA, signing, own, signed('own', body))) throw new UnreadableError('signature');
     const digest = await sha256(utf8(`sealpost-fingerprint\n${body}`));
     const numbers = Array.from({length: 6}, (_, at) => digest.subarray(at * 5, at * 5 + 5).reduce((number, byte) => number * 256 + byte, 0) % 100_000);
@@ -1632,14 +1618,14 @@ export async function openPayload(payload, {device, senders, app = 'default', no
   if (parts[0] !== 'sealpost-e2e') throw new UnreadableError('notEncrypted');
   if (parts.slice(0, 3).join('.') !== END_TO_END) throw new UnreadableError('unsupported');
   if (parts.length !== 8 || parts[3].length !== ID || parts[4].length !== ID || !isTime(parts[5]) || parts[7].length % ENTRY) throw new UnreadableError('malformed');
-  const points = senders.map(sender => bytesOfURL(sender, POINT)), ids = await Promise.all(points.map(thumbprintOf)), sender = points[ids.indexOf(parts[3])];
+  const points = senders.map(sender => decoded(sender, POINT)), ids = await Promise.all(points.map(thumbprintOf)), sender = points[ids.indexOf(parts[3])];
   if (!sender) throw new UnreadableError('unknownSender');
   const entry = pieces(parts[7], ENTRY).find(entry => entry.startsWith(device.key.id));
   if (!entry) throw new UnreadableError('notForThisDevice');
   const age = now - Number(parts[5]);
   if (age < -CLOCK_SKEW || age > LONGEST_LIFE) throw new UnreadableError('expired');
-  const wrapped = bytesOfURL(entry.slice(ID)), content = bytesOfURL(parts[6]);
-  const secret = await setupReceiver(wrapped.subarray(0, 65), device.stored.agreement, bytesOfURL(device.key.agreement), sender, infoOf(device.key.account, app));
+  const wrapped = decoded(entry.slice(ID)), content = decoded(parts[6]);
+  const secret = await setupReceiver(wrapped.subarray(0, 65), device.stored.agreement, decoded(device.key.agreement), sender, infoOf(device.key.account, app));
   const digest = await sha256(utf8(parts.slice(0, 7).join('.')));
   const contentKey = await decrypt(await exportKey(secret, digest, 16), wrapped.subarray(65));
   const plain = await decrypt(contentKey, content, parts.slice(0, 6).join('.'));
@@ -2126,8 +2112,13 @@ export class PushClient {
 
   /** The number of unread notifications, for a badge. */
   async cachedBadge() {
+    return (await this.#unread()).length;
+  }
+
+  /** The ids of the unread notifications. */
+  async #unread() {
     const now = this.#now();
-    return (await this.#entries()).reduce((sum, {item}) => sum + (item.isRead || isPast(item, now) ? 0 : 1), 0);
+    return (await this.#entries()).filter(({item}) => !item.isRead && !isPast(item, now)).map(({item}) => item.id);
   }
 
   async #inboxOf({limit, before = null, isFresh, unstored = new Map(), failure = null}) {
@@ -2733,12 +2724,17 @@ export class PushClient {
     return await this.registrationID() ?? (() => { throw new PushClientError('unavailable', 'This device is not registered.'); })();
   }
 
+  /** The server's list of the account's devices, in JSON. */
+  async #listed(deadline) {
+    const answer = await this.#call('GET', '/api/register', {deadline}), list = answer.json;
+    if (!Array.isArray(list) || !list.every(json => typeof member(json, 'id') === 'string')) throw unexpected(answer, 'a list of devices');
+    return list;
+  }
+
   async #devices(deadline) {
-    const answer = await this.#call('GET', '/api/register', {deadline}), own = await this.registrationID();
-    if (!Array.isArray(answer.json)) throw unexpected(answer, 'a list of devices');
-    return answer.json.map(json => {
+    const list = await this.#listed(deadline), own = await this.registrationID();
+    return list.map(json => {
       const [id, app, platform, tags] = ['id', 'app', 'platform', 'tags'].map(name => member(json, name));
-      if (typeof id !== 'string') throw unexpected(answer, 'a list of devices');
       const times = ['createdat', 'lastpush', 'retiredat'].map(name => timeOf(member(json, name)));
       return {
         id, app: app ?? null, platform: platform ?? null, topics: Array.isArray(tags) ? tags.map(String) : [], isThisDevice: id === own,
@@ -2883,11 +2879,10 @@ export class PushClient {
   }
 
   async #listedKeys(deadline) {
-    const answer = await this.#call('GET', '/api/register', {deadline}), account = await this.#identity(), own = await this.registrationID();
-    if (!Array.isArray(answer.json)) throw unexpected(answer, 'a list of devices');
-    const keys = await Promise.all(answer.json.map(async json => {
+    const list = await this.#listed(deadline), account = await this.#identity(), own = await this.registrationID();
+    const keys = await Promise.all(list.map(async json => {
       const [id, key] = [member(json, 'id'), await DeviceKey.read(member(json, 'key')).catch(() => null)];
-      return typeof id === 'string' && key?.account === account ? [{id, isThisDevice: id === own, key}] : [];
+      return key?.account === account ? [{id, isThisDevice: id === own, key}] : [];
     }));
     const listed = keys.flat(), approved = listed.find(({isThisDevice}) => isThisDevice)?.key;
     // The stored text then contains the approvals by other devices, so a registration under
@@ -3030,8 +3025,7 @@ export class PushClient {
     // The notifications are listed before the sync, so that the sync knows all of them.
     const listed = await (await this.#worker())?.getNotifications?.() ?? [];
     if (!(await this.sync({limit: 0})).isFresh) return;
-    const now = this.#now(), entries = (await this.#entries()).filter(({item}) => !item.isRead && !isPast(item, now));
-    const unread = new Set(entries.map(({item}) => item.id));
+    const unread = new Set(await this.#unread());
     for (const shown of listed) {
       const id = shownID(shown);
       if (this.#isOwn(shown) && Number.isSafeInteger(id) && id !== kept && !unread.has(id)) shown.close();
@@ -3557,27 +3551,28 @@ export class EventLines {
   }
 }
 
-/**
- * The hint that identifies a push's account, `{"secureId":"4711","accountHint":"aV0mTHJ1xBI"}`;
- * null if the push has none.
- */
-export function pushedHint(message) {
+/** The text of a push's member; null for any other push. */
+function textInPush(message, name) {
   try {
-    const hint = member(JSON.parse(message), 'accounthint');
-    return typeof hint === 'string' ? hint : null;
+    const found = member(JSON.parse(message), name);
+    return typeof found === 'string' ? found : null;
   } catch {
     return null;
   }
 }
 
 /**
+ * The hint that identifies a push's account, `{"secureId":"4711","accountHint":"aV0mTHJ1xBI"}`;
+ * null if the push has none.
+ */
+export const pushedHint = message => textInPush(message, 'accounthint');
+
+/**
  * The hint of a shared registration's push: an HMAC keyed with the registration id, which no push
  * service learns.
  */
 export async function accountHint(registration, id) {
-  const key = await crypto.subtle.importKey('raw', utf8(registration), {name: 'HMAC', hash: 'SHA-256'}, false, ['sign']);
-  const code = await crypto.subtle.sign('HMAC', key, utf8(`hint ${id}`));
-  return base64URL(new Uint8Array(code).subarray(0, 8));
+  return base64URL((await hmac(utf8(registration), utf8(`hint ${id}`))).subarray(0, 8));
 }
 
 /** The id of a shown notification; Safari's placeholder has the data of its push. */
@@ -3585,10 +3580,6 @@ const shownID = ({data}) => data?.id ?? pushedID(JSON.stringify(data ?? null));
 
 /** The id in a push, `{"secureId":"4711"}`; null for any other text. */
 export function pushedID(message) {
-  try {
-    const id = member(JSON.parse(message), 'secureid');
-    return typeof id === 'string' && /^[0-9]{1,16}$/.test(id) && Number.isSafeInteger(Number(id)) ? Number(id) : null;
-  } catch {
-    return null;
-  }
+  const id = textInPush(message, 'secureid');
+  return /^[0-9]{1,16}$/.test(id) && Number.isSafeInteger(Number(id)) ? Number(id) : null;
 }
