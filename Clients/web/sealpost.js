@@ -1231,11 +1231,11 @@ const newKey = () => crypto.subtle.generateKey({name: 'AES-GCM', length: 256}, f
 /**
  * A change before its commit: rows read from one revision of the store, and the rows to write.
  * `changes` has the members that are readable without the key, and `values` the values that `rows`
- * encrypts.
+ * encrypts. `sealed` has rows of values that were encrypted before.
  */
 class Draft {
   constructor(store, head, key) {
-    Object.assign(this, {store, head: {...head}, key, changes: new Map(), values: new Map(), known: new Map()});
+    Object.assign(this, {store, head: {...head}, key, changes: new Map(), values: new Map(), known: new Map(), sealed: new Map()});
   }
 
   /** Reads rows in one transaction, for the calls of `row` and `read` that follow. */
@@ -1285,8 +1285,12 @@ class Draft {
 
   /** The rows that the commit writes. */
   async rows() {
+    const sealed = (name, value) => {
+      const made = this.sealed.get(name);
+      return made?.value === value ? made.row : seal(this.key, name, value);
+    };
     return new Map(await Promise.all([...this.changes].map(async ([name, clear]) =>
-      [name, this.values.has(name) ? {...clear, ...await seal(this.key, name, this.values.get(name))} : clear])));
+      [name, this.values.has(name) ? {...clear, ...await sealed(name, this.values.get(name))} : clear])));
   }
 
   async names(prefix) {
@@ -1325,6 +1329,11 @@ const PAGE = 500;
 const entryName = id => `entry/${id}`;
 const payloadName = id => `payload/${id}`;
 const goneName = id => `gone/${id}`;
+
+/** Encrypts the long payloads of a page. For each row's name: the payload, and the promise of its row. */
+const sealPayloads = (key, {items}) => new Map(items
+  .filter(({item, isStorable}) => isStorable && item.hasPayload && JSON.stringify(item.payload).length > INLINE)
+  .map(({item: {id, payload}}) => [payloadName(id), {value: payload, row: seal(key, payloadName(id), payload)}]));
 
 const packed = item => ({...item, payload: undefined, createdAt: item.createdAt?.toISOString() ?? null, expiresAt: item.expiresAt?.toISOString() ?? null});
 const unpacked = item => {
@@ -1459,7 +1468,7 @@ const inbox = {
   async shrink(draft, entries) {
     let count = entries.length, bytes = entries.reduce((sum, entry) => sum + entry.size, 0);
     if (count > MAXIMUM.count || bytes > MAXIMUM.bytes) {
-      for (const entry of entries) {
+      for (const entry of entries.sort(inOrder)) {
         if (count > MAXIMUM.count) {
           await inbox.remove(draft, entry.item.id);
           [count, bytes] = [count - 1, bytes - entry.size];
@@ -2261,8 +2270,8 @@ export class PushClient {
   }
 
   /**
-   * Requests the changes after a cursor. Returns the answer, and the number of the last change of
-   * the stored inbox before the request.
+   * Requests the changes after a cursor. Returns the answer with its page, the page's encrypted
+   * payloads, and the number of the last change of the stored inbox before the request.
    */
   async #requestPage(cursor, deadline) {
     const before = (await this.#store.head()).change;
@@ -2272,7 +2281,10 @@ export class PushClient {
     if (cursor !== undefined) query.push(['since', cursor]);
     // If nothing follows a cursor, the tag of the server's answer is that cursor.
     const condition = cursor === undefined ? null : `"${cursor}"`;
-    return {before, answer: await this.#call('GET', '/api/notifications', {query, condition, deadline})};
+    const answer = await this.#call('GET', '/api/notifications', {query, condition, deadline}), page = answer.status === 304 ? null : readPage(answer);
+    // Payloads that are encrypted end to end are opened before they are stored.
+    const key = page && !this.#settings.endToEnd && await this.#store.get('key');
+    return {before, answer, read: page, sealed: key ? sealPayloads(key, page) : new Map()};
   }
 
   /**
@@ -2281,16 +2293,15 @@ export class PushClient {
    */
   async #advance(isRestart, run) {
     const {unstored, deadline, ahead} = run, cached = (await this.#read('cursor'))?.cursor, cursor = isRestart ? undefined : cached;
-    let before, answer;
+    let before, answer, read, sealed;
     run.ahead = null;
     try {
       // Another tab may have moved the cursor.
-      ({before, answer} = await (ahead && ahead.cursor === cursor ? ahead.request : this.#requestPage(cursor, deadline)));
+      ({before, answer, read, sealed} = await (ahead && ahead.cursor === cursor ? ahead.request : this.#requestPage(cursor, deadline)));
     } catch (error) {
       if (error.problem?.code === 'invalid-cursor' && cursor !== undefined) return 'restart';
       throw error;
     }
-    const read = answer.status === 304 ? null : readPage(answer);
     // The first page of a restart may delete entries that the next page contains again. In this
     // case the next page is requested only after the merge.
     if (read?.hasMore && (cursor !== undefined || before === 0)) {
@@ -2301,9 +2312,11 @@ export class PushClient {
     const page = read && await this.#opened(read);
     // This call fills the cache of entries, so that each entry is decrypted only once, and not for
     // each page.
-    await this.#entries();
+    await this.#loaded();
     const isMerged = await this.#change(async draft => {
       if (page) {
+        // If the browser has lost the key, the draft has another one.
+        if (!draft.isDamaged) draft.sealed = sealed;
         const pending = await this.#pending(draft);
         // Without a cursor the server does not list deleted notifications. The cache may contain
         // such notifications if they were fetched one by one before the first page.
@@ -3329,14 +3342,18 @@ export class PushClient {
    * array.
    */
   async #entries() {
+    const cache = await this.#loaded();
+    return cache.sorted ??= [...cache.entries.values()].sort(inOrder);
+  }
+
+  /** The cache of entries, as of the latest revision of the store. */
+  async #loaded() {
     const head = await this.#store.head();
-    if (this.#cache.revision !== head.revision) {
-      const [key, rows] = await Promise.all([this.#store.get('key'), this.#store.list('entry/')]);
-      const entries = await this.#unsealAll(rows, key), damaged = [...rows.keys()].filter(name => !entries.has(name));
-      if (damaged.length > 0 && await this.#giveUp(damaged)) return this.#entries();
-      this.#cache = {revision: head.revision, epoch: head.epoch, entries, sorted: null};
-    }
-    return this.#cache.sorted ??= [...this.#cache.entries.values()].sort(inOrder);
+    if (this.#cache.revision === head.revision) return this.#cache;
+    const [key, rows] = await Promise.all([this.#store.get('key'), this.#store.list('entry/')]);
+    const entries = await this.#unsealAll(rows, key), damaged = [...rows.keys()].filter(name => !entries.has(name));
+    if (damaged.length > 0 && await this.#giveUp(damaged)) return this.#loaded();
+    return this.#cache = {revision: head.revision, epoch: head.epoch, entries, sorted: null};
   }
 
   /**
@@ -3358,10 +3375,9 @@ export class PushClient {
     }, {isAnyEpoch: true});
   }
 
-  /** All entries as they will be after a draft's commit. */
+  /** All entries as they will be after a draft's commit, in no order. */
   async #entriesOf(draft) {
-    await this.#entries();
-    return [...overlay(this.#cache.entries, draft).values()].sort(inOrder);
+    return [...overlay((await this.#loaded()).entries, draft).values()];
   }
 
   async #unsealAll(rows, key) {
