@@ -322,9 +322,10 @@ import Testing
             try await self.fixture.post(number, from: self.alice, to: "username:alice")
         }
         let ids = [1, 2].compactMap { NotificationID(rawValue: $0) }
-        for (marked, apps) in [([ids[0]], [.usual]), ([ids[0]], []), (ids, [.usual]), (ids, [])]
-            as [([NotificationID], Set<AppName>)]
-        {
+        let rows: [([NotificationID], Set<AppName>)] = [
+            ([ids[0]], [.usual]), ([ids[0]], []), (ids, [.usual]), (ids, []),
+        ]
+        for (marked, apps) in rows {
             let found = try await self.store.markRead(marked, by: self.alice, now: self.fixture.now)
             #expect(found.read == marked && found.changedApps == apps)
         }
