@@ -49,8 +49,8 @@ import Testing
         let ada = try await fixture.storage.user("ada")
         let device = try await fixture.storage.addDevice(of: ada, handle: "ada-1").description
         let notification = try await fixture.post(#"{"Payload":1,"ReadOnce":true}"#, user: "ada")
-        // This fetch leases the payload. If `route` confirms fetches, its request could therefore
-        // have an effect.
+        // This fetch leases the payload. So if `route` is the one that confirms fetches, its
+        // request has something to confirm.
         try await fixture.send(.get, notification, user: "ada")
         let token = try await fixture.send(.post, Paths.tokens, user: "ada", body: #"{"User":"bob"}"#)
         let words = route.split(separator: " ").map(String.init)
