@@ -265,7 +265,7 @@ true: its `Cursor` continues the search.""",
         parameter("app", "query", {"type": "string", "pattern": "^[-_a-z0-9]{1,64}$"}, "Only pushes to devices of this app."),
         parameter("user", "query", schema("Username"), "Only pushes to devices of this user."),
     ),
-    answers=ok("A page of failed pushes.", schema("FailureList")),
+    answers=ok("A page of failed pushes.", schema("FailureList")), problems=[404],
 )
 DEVICE = parameter("device", "path", schema("RegistrationId"), "The device, as in `Device` of the list.")
 operation(
@@ -543,7 +543,7 @@ out, disable the user.""",
 )
 operation(
     "POST", "/api/tokens", "addToken", "administration", "Create a token",
-    "Creates a token for any user. 400 `unknown-user` if no user has that name.",
+    "Creates a token for any user. 400 `unknown-user` if no user has that name, and 403 if the user is disabled.",
     "admin", "manage", body=json("TokenOrder", "The user, the scopes and the lifetime."),
     answers={201: ("The token.", schema("NewToken"), {"Location": header("Location"), "links": {"revoke": link("deleteToken", "$response.body#/Prefix", "Revokes the token.")}})},
 )

@@ -324,7 +324,7 @@ SCHEMAS = {
         "examples": ["bank"],
     },
     "Apps": {
-        "type": "array", "items": {"type": "string", "pattern": "^[-a-z0-9_]{1,64}$"},
+        "type": "array", "minItems": 1, "items": {"type": "string", "pattern": "^[-a-z0-9_]{1,64}$"},
         "description": "The apps that the user belongs to: the user registers devices, sends and fetches for these apps. Administrators belong to all.",
         "examples": [["default"]],
     },

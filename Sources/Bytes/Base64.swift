@@ -13,7 +13,7 @@ package enum Base64: Sendable, CaseIterable {
         let bytes = Array(bytes)
         return String(unsafeUninitializedCapacity: (bytes.count + 2) / 3 * 4) { text in
             var end = 0
-            // The bits that no written digit contains yet, and their number.
+            // The bits that are not yet written as digits, and the number of these bits.
             var (bits, width) = (UInt32(0), UInt32(0))
             for byte in bytes {
                 (bits, width) = (bits << 8 | UInt32(byte), width + 8)

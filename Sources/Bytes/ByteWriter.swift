@@ -6,9 +6,8 @@
 ///     line.write(decimal: 17)
 ///     line.write("\r\n")
 /// }
-/// ```
-/// An append to an array costs a hundred instructions, whatever its length; a write costs about
-/// ten. A program that writes more than it has reserved stops.
+/// ``` An append to an array costs a hundred instructions, whatever its length; a write costs
+/// about ten. Writing more than was reserved ends the program.
 @usableFromInline package struct ByteWriter: ~Copyable {
     @usableFromInline var next: UnsafeMutablePointer<UInt8>
     @usableFromInline let end: UnsafeMutablePointer<UInt8>
@@ -70,7 +69,7 @@
         }
     }
 
-    /// The place of the next `count` bytes.
+    /// Returns a pointer to the next `count` bytes, which count as written.
     @inline(__always) @inlinable mutating func take(_ count: Int) -> UnsafeMutablePointer<UInt8> {
         precondition(count >= 0 && count <= self.end - self.next, "more is written than was reserved")
         defer { self.next += count }
@@ -79,8 +78,8 @@
 }
 
 extension [UInt8] {
-    /// Appends the bytes that `write` writes, which may be at most `most`. If `write` throws,
-    /// appends nothing.
+    /// Appends the bytes that `write` writes; it may write at most `most` bytes. If `write`
+    /// throws, appends nothing.
     @inlinable package mutating func append<Failure>(
         upTo most: Int,
         _ write: (inout ByteWriter) throws(Failure) -> Void

@@ -11,7 +11,7 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
-// HTTP says itself where a message ends, so a missing close_notify cannot pass for one.
+// HTTP itself says where a message ends, so a connection without a close_notify is never taken for a complete message.
 static inline uint64_t copenssl_server_options(void) {
     return SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_IGNORE_UNEXPECTED_EOF
         | SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA;
@@ -65,7 +65,7 @@ static inline int copenssl_set_rsa_public_key(
     return result;
 }
 
-// Deprecated, which Swift would take for an error. SHA256.swift tells why they are used.
+// These functions are deprecated, which Swift would treat as an error. SHA256.swift says why they are used.
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wdeprecated-declarations"
 static inline int copenssl_sha256_init(SHA256_CTX *state) { return SHA256_Init(state); }

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-// Counts no memory: each allocation would take a lock of the whole process. Before the first database is opened.
+// Keeps SQLite from counting its memory: otherwise each allocation would take a lock of the whole process. Call this before the
+// first database is opened.
 static inline int csqlite_count_no_memory(void) { return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); }
 
 // Keeps SQL in the file from calling functions with effects. Keeps statements from writing to
@@ -33,7 +34,7 @@ static inline int csqlite_last_errno(sqlite3 *connection, int of_log) {
 }
 
 // An open file whose syncs are timed. SQLite calls a file through the methods that the file points to: here they are a copy of
-// its own, with another xSync and another xClose, which call the file's own with the same arguments and return what it returns.
+// its own methods with another xSync and another xClose. Each of these two calls the file's own method, and returns its result.
 struct csqlite_timed_file {
     sqlite3_io_methods methods;  // first, so that the file's pointer to its methods is one to this
     const sqlite3_io_methods *own;
@@ -61,8 +62,8 @@ static inline int csqlite_timed_close(sqlite3_file *file) {
     return code;
 }
 
-// Times the syncs of the log, or of the database itself, while they are open: `synced` is called after each, also after one that
-// failed, and `closed` once, when the file is closed. Returns 0, and calls neither, if there is no such file yet.
+// Times the syncs of the log, or of the database itself, while they are open: `synced` is called after each sync, also after one
+// that failed, and `closed` once, when the file is closed. Returns 0, and calls neither, if there is no such file yet.
 static inline int csqlite_time_syncs(sqlite3 *connection, int of_log, void (*synced)(void *, sqlite3_int64),
                                      void (*closed)(void *), void *context) {
     sqlite3_file *file = 0;

@@ -6,12 +6,12 @@ extension AES {
     package enum GCM {
         static let nonceByteCount = 12
         static let tagByteCount = 16
-        /// The length of nonce and tag together: so many bytes longer is an encrypted text than
-        /// its plaintext.
+        /// How many bytes longer an encrypted text is than its plaintext: the nonce and the tag.
         package static let overhead = nonceByteCount + tagByteCount
 
-        /// Encrypts a text. The nonce must never be used twice with the same key; by default, it
-        /// is new and random.
+        /// Encrypts a text. The tag also authenticates `place`, which is not stored: `open` needs
+        /// the same bytes again. The nonce must never be used twice with the same key; by default,
+        /// it is new and random.
         ///
         /// Throws for a key whose size AES does not have, and for a text of 2 GiB or more.
         package static func seal(
@@ -32,7 +32,7 @@ extension AES {
         }
 
         /// Throws `authenticationFailure` unless the box was encrypted with this key and the same
-        /// `place`.
+        /// additional data `place`.
         package static func open(
             _ box: SealedBox,
             using key: SymmetricKey,
@@ -82,8 +82,8 @@ extension AES.GCM {
     }
 
     /// Decrypts nonce, ciphertext and tag, which follow each other. Throws `authenticationFailure`
-    /// unless they were encrypted with this key and the same `place`; after this error,
-    /// `plaintext` is all zeros.
+    /// unless they were encrypted with this key and the same additional data `place`; after this
+    /// error, `plaintext` is all zeros.
     package static func open(
         _ combined: UnsafeRawBufferPointer,
         using key: SymmetricKey,
@@ -100,7 +100,7 @@ extension AES.GCM {
                 var written: Int32 = 0
                 try LibCrypto.check(EVP_DecryptInit_ex2(context, nil, nil, start, nil))
                 let (command, tagCount) = (EVP_CTRL_AEAD_SET_TAG, Int32(self.tagByteCount))
-                // libcrypto copies the tag, although the pointer's type is mutable.
+                // The pointer's type is mutable, but libcrypto only copies the tag from it.
                 let unchanged = UnsafeMutablePointer(mutating: tag)
                 try LibCrypto.check(EVP_CIPHER_CTX_ctrl(context, command, tagCount, unchanged))
                 if placeCount > 0 {

@@ -69,7 +69,7 @@ final class AsymmetricKey: @unchecked Sendable {
         OpaquePointer, UnsafeMutablePointer<OpaquePointer?>, OpaquePointer?, OpaquePointer?, OpaquePointer
     ) -> Int32
 
-    /// Prepares the context with this key and its scheme; `start` is libcrypto's function for
+    /// Prepares the context for this key and for `scheme`; `start` is libcrypto's function for
     /// signing or for checking.
     private func prepare(_ context: OpaquePointer, _ scheme: Scheme, _ start: Start) -> Bool {
         // The context owns `details`, so nothing here frees it.

@@ -51,8 +51,8 @@ package enum Curve25519 {
             private let key: AsymmetricKey
             package let rawRepresentation: Data
 
-            /// Throws unless there are 32 bytes. Whether the bytes are a point on the curve shows
-            /// only when a signature is checked.
+            /// Throws unless there are 32 bytes. Bytes that are no point on the curve are
+            /// noticed only when a signature is checked.
             package init(rawRepresentation: some ContiguousBytes) throws {
                 let bytes = rawRepresentation.withUnsafeBytes { Data($0) }
                 guard bytes.count == byteCount else { throw CryptoKitError.incorrectKeySize }

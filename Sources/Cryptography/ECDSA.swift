@@ -36,7 +36,7 @@ package enum ECDSA {
             self.publicKey = try PublicKey(rawRepresentation: curve.point(of: self.key).dropFirst(), on: curve)
         }
 
-        /// The signature: both its numbers. They differ each time.
+        /// The signature: the numbers r and s, which differ each time.
         package func signature(for message: some DataProtocol) throws -> Data {
             let curve = self.publicKey.curve
             return Data(try curve.raw(ofDER: self.key.signature(of: message, .hash(curve.hash))))
@@ -147,7 +147,7 @@ extension ECDSA.Curve {
 // MARK: - Signatures
 
 extension ECDSA.Curve {
-    /// Turns a signature in libcrypto's form into both numbers.
+    /// Turns a signature in libcrypto's form, DER, into the numbers r and s.
     func raw(ofDER der: [UInt8]) throws(CryptoKitError) -> [UInt8] {
         let pair = der.withUnsafeBufferPointer { bytes in
             var start = bytes.baseAddress
@@ -166,8 +166,8 @@ extension ECDSA.Curve {
         return raw
     }
 
-    /// The signature in libcrypto's form; `nil` unless `raw` is two numbers of the curve's length,
-    /// or if memory runs out.
+    /// The signature in libcrypto's form; `nil` if `raw` is not two numbers of the curve's
+    /// length, or if memory runs out.
     func der(ofRaw raw: [UInt8]) -> [UInt8]? {
         let length = self.scalarByteCount
         guard raw.count == 2 * length, let pair = ECDSA_SIG_new() else { return nil }
@@ -176,7 +176,7 @@ extension ECDSA.Curve {
             let half = bytes.baseAddress.map { $0 + length }
             return (BN_bin2bn(bytes.baseAddress, Int32(length), nil), BN_bin2bn(half, Int32(length), nil))
         }
-        // The call becomes the owner of both numbers, unless one of them is missing.
+        // The call makes `pair` the owner of both numbers, unless one of them is missing.
         guard ECDSA_SIG_set0(pair, r, s) == 1 else {
             BN_free(r)
             BN_free(s)

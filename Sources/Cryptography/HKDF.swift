@@ -13,7 +13,7 @@ extension HKDF where Hash == SHA256 {
         outputByteCount count: Int
     ) -> SymmetricKey {
         precondition((0...255 * SHA256.byteCount).contains(count), "HKDF derives no \(count) bytes")
-        // Without a salt, the key is all zeros: HMAC pads an empty key with zeros.
+        // Without a salt, HMAC's key is all zeros: HMAC pads an empty key with zeros.
         let extracted = material.withUnsafeBytes { material in
             HMAC<SHA256>.authenticationCode(for: material, using: SymmetricKey(data: Array(salt)))
         }

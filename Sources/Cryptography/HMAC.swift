@@ -1,8 +1,8 @@
 internal import COpenSSL
 package import Foundation
 
-/// HMAC, RFC 2104; with SHA-256 only. A copy continues from the state of the original, and the key
-/// is hashed only once.
+/// HMAC, RFC 2104; with SHA-256 only. A copy continues from the original's state: an object
+/// that is copied for each code hashes its key only once.
 package struct HMAC<Hash>: Sendable {
     package typealias MAC = HashedAuthenticationCode
 
@@ -52,7 +52,8 @@ extension HMAC where Hash == SHA256 {
     }
 }
 
-/// The 32 bytes of a code, in place. Every comparison of two codes takes the same time.
+/// The 32 bytes of a code, stored without an allocation. Every comparison of two codes takes the
+/// same time.
 package struct HashedAuthenticationCode: Sendable, Hashable, Sequence, ContiguousBytes {
     fileprivate let bytes: SHA256Digest
 

@@ -45,14 +45,14 @@ enum LibCrypto {
     }
 }
 
-/// An object of libcrypto's that is made once and shared by all.
+/// An object of libcrypto's that is made once and then used everywhere.
 ///
 /// `@unchecked Sendable`: it is never changed nor freed, and libcrypto lets all threads read it.
 struct SharedObject: @unchecked Sendable {
     let pointer: OpaquePointer
 
     /// Fetches a cipher by name. OpenSSL 3 searches its providers for that, which costs more than
-    /// most uses.
+    /// most uses of the cipher.
     static func cipher(_ name: StaticString) -> SharedObject {
         name.withUTF8Buffer { bytes in
             bytes.withMemoryRebound(to: CChar.self) { name in

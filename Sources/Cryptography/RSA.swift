@@ -3,7 +3,7 @@ package import Foundation
 
 /// RSA keys of at least 2,048 bits, RFC 8017. CryptoKit has none.
 package enum RSA {
-    /// Signatures of a message's hash, its SHA-256 unless another one is named.
+    /// Signatures of a message's hash: its SHA-256, unless the caller names another hash.
     package enum Signing {
         private static let minimumBitCount: Int32 = 2048
 

@@ -44,7 +44,7 @@ package struct SHA256: Sendable {
     }
 }
 
-/// The 32 bytes of a hash, in place.
+/// The 32 bytes of a hash, stored without an allocation.
 package struct SHA256Digest: Sendable, Hashable, Sequence, ContiguousBytes {
     private var words = SIMD4<UInt64>()
 

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Synchronization
 
-/// Gives each thread that asks a number of its own, counted from 0.
+/// Gives each thread a number of its own, counted from 0, when the thread first asks for it.
 ///
 /// It is stored as the value of a thread-specific variable, not behind a pointer: nothing must be
 /// freed when a thread ends.

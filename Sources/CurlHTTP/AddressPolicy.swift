@@ -73,7 +73,8 @@ package enum AddressPolicy: Sendable, Hashable {
         guard bytes[0] & 0xE0 == 0x20 else { return false }
         switch (bytes[0], bytes[1]) {
         case (0x20, 0x01):
-            // 2001::/23, protocol assignments and Teredo; 2001:db8::/32, documentation.
+            // This refuses 2001::/23 (protocol assignments and Teredo) and 2001:db8::/32
+            // (documentation).
             return bytes[2] >= 0x02 && !(bytes[2] == 0x0D && bytes[3] == 0xB8)
         case (0x20, 0x02): return false  // 6to4
         case (0x3F, 0xFF): return bytes[2] & 0xF0 != 0  // documentation

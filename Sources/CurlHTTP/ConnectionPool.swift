@@ -2,8 +2,8 @@ internal import CCurl
 internal import Glibc
 internal import Reactor
 
-/// A multi handle with its connections, driven by the loop's watches and one timer. Use a pool on
-/// the loop only.
+/// A multi handle of libcurl and its connections. The event loop drives it, by watching its
+/// sockets and by one timer. Use a pool on the loop only.
 ///
 /// A pool lives until it is retired and its last transfer has ended.
 final class ConnectionPool {
@@ -23,9 +23,9 @@ final class ConnectionPool {
     private(set) var isRetired = false
     /// Keeps a retired pool alive while transfers still run on it.
     private var whileDraining: ConnectionPool?
-    /// Whether the pool must begin no further transfers: a socket could not be watched, or a
-    /// connection was lost, and libcurl would keep assigning calls to it until all its connections
-    /// have failed.
+    /// Whether the pool must begin no further transfers, for example after the loss of a
+    /// connection. libcurl itself would assign calls to the pool until all its connections have
+    /// failed.
     var isUnusable = false
     /// The number of calls in a row that were given up without an answer.
     private var unanswered = 0
@@ -34,7 +34,8 @@ final class ConnectionPool {
     /// than corking saves.
     private static let corkedSockets = 2
 
-    /// If the settings have `provesConnections`, a pool has only one connection.
+    /// With `provesConnections` in the settings, the pool has only one connection, and knows
+    /// whether a call on it was answered with 200.
     init(_ settings: HTTPClientSettings, on loop: EventLoop, ended: @escaping (Transfer, CURLcode) -> Void) {
         Libcurl.start()
         guard let multi = curl_multi_init() else { preconditionFailure("out of memory") }
@@ -75,8 +76,9 @@ final class ConnectionPool {
         self.transfers += 1
     }
 
-    /// Whether a call may open a connection. If a proven connection was lost, all waiting calls
-    /// would be sent on the new connection at once, before it is proven.
+    /// Whether a call may open a connection. With `provesConnections`, it may not if an earlier
+    /// call was answered with 200: the pool had a connection and has lost it. On a new connection,
+    /// libcurl would send all waiting calls before the first one is answered.
     func allowConnection() -> Bool {
         if self.provesConnections, self.isProven { self.isUnusable = true }
         return !(self.provesConnections && self.isUnusable)
@@ -111,8 +113,8 @@ final class ConnectionPool {
     }
 
     fileprivate func act(on socket: curl_socket_t, _ events: Int32) {
-        // libcurl writes each frame in a call of its own; corking the sockets makes the kernel
-        // send the frames in as few packets as possible.
+        // libcurl writes each frame with a separate system call; corking the sockets makes the
+        // kernel send the frames in as few packets as possible.
         let corks = self.sockets.count <= Self.corkedSockets
         if corks { for watch in self.sockets.values { watch.cork() } }
         // The sockets are listed again for uncorking, because libcurl may have opened some

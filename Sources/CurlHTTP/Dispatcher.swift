@@ -134,7 +134,8 @@ final class Dispatcher: @unchecked Sendable {
         self.startWaiting()
     }
 
-    /// Repeats a call after `delayBeforeRepeat`, together with the other calls of its connection.
+    /// Delays an interrupted call. All delayed calls are repeated together, `delayBeforeRepeat`
+    /// after the first of them was delayed.
     private func delay(_ transfer: Transfer) {
         if self.delayed.isEmpty { self.delayTimer?.arm(at: .now + Self.delayBeforeRepeat) }
         self.delayed.append(transfer)
@@ -146,8 +147,8 @@ final class Dispatcher: @unchecked Sendable {
         self.startWaiting()
     }
 
-    /// After the first call of an unproven connection has failed, fails the calls that waited for
-    /// it. Otherwise each of them would open a connection of its own.
+    /// After the first call on a new connection has failed, fails the calls that waited for its
+    /// outcome. Otherwise each of them would open a connection of its own.
     private func failWaiting(_ outcome: Call.Outcome) {
         guard self.settings.provesConnections else { return }
         let waiting = self.waiting + self.delayed

@@ -18,7 +18,7 @@ package final class HTTPClient: Sendable {
     /// Creates a client. Throws `OutboundError.tls` if the CA file cannot be read.
     package init(_ settings: HTTPClientSettings, on loop: EventLoop) throws(OutboundError) {
         if let caFile = settings.caFile {
-            // At a pipe, libcurl would wait for a writer, and would block the loop.
+            // If the file were a pipe, libcurl would wait for a writer, and would block the loop.
             var status = stat()
             guard access(caFile, R_OK) == 0, stat(caFile, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
                 throw .tls("the CA file cannot be read")
@@ -37,9 +37,9 @@ package final class HTTPClient: Sendable {
     ///
     /// Returns at the request's deadline at the latest, and at once when the task is cancelled. A
     /// request that loses its connection before a 2xx status has arrived is repeated after 10 ms,
-    /// up to twice. libcurl itself repeats it up to five times if the peer refused it unprocessed,
-    /// or if the connection had been used before. The peer may have handled it nevertheless, so
-    /// handling a request twice must be harmless.
+    /// up to twice. libcurl itself repeats a request up to five times if the peer refused to
+    /// process the request, or if the connection had been used before. The peer may already have
+    /// handled a request that is repeated, so handling a request twice must be harmless.
     package func send(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
         let call = Call(request)
         let dispatcher = self.dispatcher

@@ -11,8 +11,8 @@ package struct HostPattern: Sendable, Hashable {
     private let suffix: String
     private let port: UInt16
 
-    /// Every public host name, on HTTPS's default port. `init` makes no such pattern from a text,
-    /// so that only a caller which names this constant allows all hosts.
+    /// Every public host name, on HTTPS's default port. `init` never makes this pattern from a
+    /// text, so a caller must name this constant to allow all hosts.
     package static let anyPublic = HostPattern(anyPublic: ())
 
     /// The host without its star, and the port unless it is HTTPS's default port; for `anyPublic`
@@ -45,7 +45,7 @@ package struct HostPattern: Sendable, Hashable {
 
     package func matches(_ url: OutboundURL) -> Bool {
         guard url.port == self.port else { return false }
-        // A trailing dot names the same host.
+        // A host name means the same host with and without a trailing dot.
         let host = url.host.hasSuffix(".") ? url.host.dropLast() : url.host[...]
         if self == .anyPublic { return Self.isPublicName(host) }
         return self.isWildcard ? host.count > self.suffix.count && host.hasSuffix(self.suffix) : host == self.suffix

@@ -5,7 +5,7 @@ internal import Reactor
 ///
 /// Each host has pools of its own, so that a failure at one host does not affect the other hosts.
 /// A host has one pool for all its connections. With `provesConnections`, it has one pool for each
-/// connection, which knows whether a first request on the connection was answered.
+/// connection; the pool knows whether a first request on its connection was answered.
 final class PoolSet {
     /// If there are more hosts, the connections of hosts without calls are closed.
     private static let maximumHosts = 64
@@ -46,7 +46,8 @@ final class PoolSet {
         return pool
     }
 
-    /// Gives up all connections; calls in progress end on them.
+    /// Makes all further calls use new connections; calls in progress keep their connections until
+    /// they end.
     func retire() {
         for pool in self.pools.values.joined() { pool.retire() }
         self.pools.removeAll()

@@ -11,8 +11,8 @@ extension Transfer {
         ccurl_set_long(easy, CURLOPT_PATH_AS_IS, 1)
 
         ccurl_set_long(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
-        // libcurl waits for a connection that may support many streams rather than open one for
-        // each call.
+        // With this option, libcurl waits for a connection that may support many streams. It does
+        // not open a connection for each call.
         ccurl_set_long(easy, CURLOPT_PIPEWAIT, 1)
         // Providers ask clients to keep connections open for hours, even idle ones.
         ccurl_set_long(easy, CURLOPT_MAXAGE_CONN, 3600)
@@ -40,7 +40,8 @@ extension Transfer {
         }
         if let caFile = settings.caFile {
             ccurl_set_text(easy, CURLOPT_CAINFO, caFile)
-            // Debian's libcurl also uses its directory of authorities unless this is unset.
+            // Debian's libcurl also trusts the system's directory of certificates unless this
+            // option is unset.
             ccurl_set_text(easy, CURLOPT_CAPATH, nil)
         }
     }

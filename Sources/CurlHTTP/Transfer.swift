@@ -17,8 +17,8 @@ final class Transfer {
         case ended(Call.Outcome)
     }
 
-    /// How often a call is repeated after an interruption: one GOAWAY or one reset must not look
-    /// like a hundred failures.
+    /// The maximum number of repeats of an interrupted call. Without repeats, one GOAWAY or one
+    /// reset could make a hundred calls fail.
     private static let maximumRepeats = 2
 
     let easy: UnsafeMutableRawPointer
@@ -80,7 +80,7 @@ final class Transfer {
         self.upload.deallocate()
     }
 
-    /// Sets the options of a request; those that never change are set already.
+    /// Sets the options of one request; `configure` has already set the options that never change.
     func load(_ request: OutboundRequest) throws(OutboundError) {
         var headers: UnsafeMutablePointer<curl_slist>?
         // A header name without a value prevents libcurl from adding this header.
@@ -126,7 +126,7 @@ final class Transfer {
         self.rewind()
     }
 
-    /// Releases the state of the last request, but keeps its memory.
+    /// Discards the state of the last request, so that the handle can perform another.
     func unload() {
         ccurl_set_headers(self.easy, nil)
         curl_slist_free_all(self.headers)
@@ -164,8 +164,9 @@ final class Transfer {
     }
 
     private func outcome(of code: CURLcode) -> Call.Outcome {
-        // A 2xx status without a body still counts as success: libcurl may see the end of the
-        // connection before it processes the end of a stream that has already arrived.
+        // If the connection is lost, a 2xx status without a body counts as success: libcurl may
+        // see the end of the connection before it processes the end of a stream that has already
+        // arrived.
         let isSuccessCutShort =
             Self.interruptions.contains(code) && (200..<300).contains(self.status) && self.body.isEmpty
         guard code == CURLE_OK || isSuccessCutShort else { return .failure(self.error(for: code)) }

@@ -48,8 +48,8 @@ public struct ResponseVerifier: Sendable {
     /// The value of a request's `Accept-Signature` that asks for the coverage of a verifier, or
     /// for `otherwise` if the server cannot sign so much.
     ///
-    /// With a `nonce` of printable ASCII, it also asks for a signature without a nonce, since
-    /// earlier servers do not know nonces.
+    /// With a `nonce` of printable ASCII, the value also asks for a signature without a nonce,
+    /// since earlier servers do not know nonces.
     public static func acceptSignature(
         keyID: String? = nil,
         coverage: SignatureCoverage = .exchange,
@@ -64,8 +64,8 @@ public struct ResponseVerifier: Sendable {
         return lists.joined(separator: ", ")
     }
 
-    /// Returns when the answer was signed. The answer must have a current signature by one of the
-    /// keys, over exactly the required components.
+    /// Returns the time at which the answer was signed. The answer must have a current signature
+    /// by one of the keys, over exactly the required components.
     ///
     /// A 304, which has no content, is signed over its `ETag` instead of the digest.
     ///
@@ -130,7 +130,8 @@ public struct ResponseVerifier: Sendable {
         let covered = list.items.map(SignatureComponent.init)
         guard covered != demanded else { return }
         let isLess = Set(covered).isStrictSubset(of: demanded.map(Optional.some))
-        // The new list has no parameters: these would include the name of the key.
+        // The new list lacks the parameters, so that the error does not contain the name of the
+        // key.
         let text = InnerList(list.items).text
         throw SignatureFailure(
             isLess ? .insufficientCoverage : .wrongComponents,
@@ -138,8 +139,8 @@ public struct ResponseVerifier: Sendable {
         )
     }
 
-    /// Returns the digest, which must match the content, or the `ETag` of a 304, which must have
-    /// no content.
+    /// Returns the digest, after a check that it matches the content. For a 304, which must have
+    /// no content, returns the `ETag`.
     private func validator(of message: SignedMessage) throws(SignatureFailure) -> String {
         guard message.status != 304 else {
             guard !message.etag.isEmpty else { throw SignatureFailure(.missing, "there is no ETag") }

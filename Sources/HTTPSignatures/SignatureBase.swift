@@ -54,8 +54,8 @@ public struct SignatureBase: Sendable, Hashable {
     /// Creates the base of components with their values, in order, and of the parameters
     /// `created`, `keyid`, `alg` and `nonce`.
     ///
-    /// Throws if a component appears twice, or a value has a character other than printable ASCII
-    /// and tabs: it could be read as more than one line.
+    /// Throws if a component appears twice, or if a value has a character other than printable
+    /// ASCII and tabs: such a value could be read as more than one line.
     public init(
         _ components: [(component: SignatureComponent, value: String)],
         created: Int64,

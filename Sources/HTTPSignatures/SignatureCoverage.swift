@@ -5,14 +5,15 @@ public struct SignatureCoverage: Sendable, Hashable {
 
     /// The answer's status and content, and the request's token, method, path and query.
     ///
-    /// An answer that passes was made for a request of this method to this target.
+    /// An answer that passes the check was made for a request with the same method and target.
     public static let exchange = Self(known: Self.answer.components + [.method, .path, .query])
 
     /// `exchange`, and the account that the answer is for. An answer for another account has
     /// another `Sealpost-Account`, which the verifier's caller compares with its own.
     public static let account = Self(known: Self.exchange.components + [.account])
 
-    /// The answer's status and content, and the request's token, which is weaker than `exchange`.
+    /// The answer's status and content, and the request's token. This coverage is weaker than
+    /// `exchange`.
     ///
     /// Somebody between client and server can send another request with the same token and return
     /// its answer. For example, an empty 200 to `HEAD /healthz` then passes as

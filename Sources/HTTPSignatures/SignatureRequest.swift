@@ -1,8 +1,8 @@
 internal import Bytes
 
 /// The signature that an `Accept-Signature` asks for (RFC 9421 §5). It covers the components of
-/// ``SignatureCoverage/answer``, and any of the others of ``SignatureCoverage/account``, in any
-/// order.
+/// ``SignatureCoverage/answer``, and any of the further components of
+/// ``SignatureCoverage/account``, in any order.
 public struct SignatureRequest: Sendable, Hashable {
     private static let maximumLabelLength = 64
     private static let nonceLength = 1...64
@@ -66,7 +66,8 @@ public struct SignatureRequest: Sendable, Hashable {
         (self.keyID, self.nonce) = (keyID, nonce)
     }
 
-    /// The member of the field that asks for a signature with that key, or with any key.
+    /// The member of `Accept-Signature` that asks for a signature with the key `keyID`, or with
+    /// any key if `keyID` is `nil`.
     static func list(_ coverage: SignatureCoverage, keyID: String?, nonce: String? = nil) -> String {
         var parameters = FieldParameters()
         if let keyID, keyID.utf8.allSatisfy(\.isPrintable) {

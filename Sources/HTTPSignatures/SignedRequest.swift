@@ -6,8 +6,8 @@ public struct SignedRequest: Sendable, Hashable {
     public let method: String
     /// The path as in the request line, percent-encoded.
     public let path: String
-    /// The text after the question mark, percent-encoded; `nil` without a question mark, which
-    /// counts as empty.
+    /// The text after the question mark, percent-encoded. `nil` if the target has no question
+    /// mark; this counts as an empty text.
     public let query: String?
     /// `MyToken` as sent; `nil` without one.
     public let token: String?

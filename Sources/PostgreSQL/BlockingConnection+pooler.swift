@@ -1,6 +1,6 @@
 extension BlockingConnection {
-    /// The number of tests for a pooler that shares sessions. A single test can fail to notice it
-    /// if other clients keep the pooler busy, or if the pooler uses its sessions in turn.
+    /// The number of tests whether a pooler shares sessions. A single test can miss such a pooler
+    /// if other clients keep it busy, or if it uses its sessions round-robin.
     private static let rounds = 4
 
     /// Throws `DatabaseError.unusable` if a pooler may run a client's next transaction in another
@@ -24,8 +24,8 @@ extension BlockingConnection {
     private func sharesSession(with other: BlockingConnection) throws(DatabaseError) -> Bool {
         if other.session.isUsed || other.session.process == self.session.process { return true }
         for _ in 0..<Self.rounds {
-            // A pooler that shares sessions gives this transaction the session that a client has
-            // returned last. That is the session of the other connection.
+            // A pooler that shares sessions gives this transaction the session that a client
+            // returned last: the session of `other`.
             try self.execute("begin")
             let hasMoved = try self.hasMoved()
             let otherHasMoved = try other.hasMoved()

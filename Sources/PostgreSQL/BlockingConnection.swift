@@ -29,7 +29,7 @@ package final class BlockingConnection {
         guard let connection else { throw .unavailable(reason: "out of memory") }
         guard PQstatus(connection) == CONNECTION_OK else {
             let reasons = String(cString: PQerrorMessage(connection)).split(separator: "\n")
-                // A line that begins with a tab explains the line before it.
+                // In libpq's message, a line that begins with a tab explains the line before it.
                 .filter { !$0.hasPrefix("\t") }
             PQfinish(connection)
             throw .unavailable(reason: reasons.joined(separator: "; "))
@@ -55,12 +55,12 @@ package final class BlockingConnection {
         PQfinish(self.connection)
     }
 
-    /// Opens a connection to the first host that accepts writes and does not lack data of
-    /// `newest`. Also returns the identity of its server.
+    /// Opens a connection to the first host that accepts writes and whose database is not older
+    /// than `newest`. Also returns the identity of its server.
     ///
     /// If no host is suitable, throws the `ClusterFault` of a refused host. If no host was
-    /// refused, throws `DatabaseError.unavailable`. Throws `unusable`, as `init` does, even if
-    /// another host is suitable: a pool would use all hosts.
+    /// refused, throws `DatabaseError.unavailable`. Throws `unusable` if a pooler shares sessions,
+    /// even if another host is suitable: a pool would use all hosts.
     package static func open(
         _ address: DatabaseAddress,
         after newest: ClusterIdentity?

@@ -5,7 +5,8 @@ internal import Reactor
 /// statement.
 extension ConnectionPool {
     /// Runs one statement on the control connection; the statement may run twice. Calls
-    /// `completion` once: on the pool's event loop, or elsewhere if the loop has ended.
+    /// `completion` once: on the pool's event loop, or on another thread if the values are too
+    /// large or the loop has ended.
     package func control(
         _ sql: String,
         _ values: any Bindable...,

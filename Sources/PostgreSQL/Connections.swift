@@ -65,7 +65,7 @@ final class Connections: @unchecked Sendable {
         self.closeIfDrained()
     }
 
-    /// Closes the connections at once; statements and transactions under way fail.
+    /// Closes the connections immediately; statements and transactions under way fail.
     func close() {
         self.loop.assertOnLoop()
         self.isClosed = true

@@ -2,7 +2,7 @@ internal import Reactor
 
 extension EventLoop {
     /// Runs `start` on the event loop, immediately if the caller is on the loop. Waits until
-    /// `start` or its work calls the completion, once.
+    /// `start`, or the work that it begins, has called the completion.
     ///
     /// The continuation is unsafe, because a checked one costs an allocation for each statement.
     /// The pool calls each completion exactly once, even when it closes.

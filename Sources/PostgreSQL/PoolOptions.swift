@@ -28,8 +28,8 @@ package struct PoolOptions: Sendable {
 
     package init() {}
 
-    /// The server's limits are shorter than the client's. So the client gets the reason from the
-    /// server, and keeps the connection.
+    /// The server's limits are shorter than the client's. So after a timeout, the client gets the
+    /// reason from the server, and keeps the connection.
     var readerSettings: SessionSettings {
         SessionSettings(name: self.name, statementLimit: self.readLimit * 4 / 5, lockLimit: self.readLimit * 3 / 5)
     }
@@ -51,7 +51,7 @@ package struct PoolCounters: Sendable, Hashable {
     /// The number of statements that wait for an answer, plus the number of transactions that wait
     /// for a connection.
     package var waiting = 0
-    /// The time that the oldest of these statements and transactions has waited.
+    /// How long the oldest waiting statement or transaction has waited.
     package var oldestWait = Duration.zero
     /// The number of repeated runs of transactions, plus the number of statements that were sent
     /// again.

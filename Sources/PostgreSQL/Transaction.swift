@@ -235,7 +235,8 @@ package final class Transaction: @unchecked Sendable {
             if self.hasBegun, self.failure == nil { self.failure = lost }
             return completion(.failure(lost))
         }
-        // Even though sending failed, the server may have received a part of the message.
+        // Sending failed, but the server may have received a part of the message. So the outcome
+        // of a commit is unknown.
         guard self.send(statement, isLast: true, completion) else { return completion(.failure(lost)) }
         self.session.sync()
     }

@@ -1,6 +1,6 @@
 internal import Bytes
 
-/// A JSON text (RFC 8259) in its original form: members keep their order, numbers their digits.
+/// A JSON text (RFC 8259). Its members keep their order, and its numbers keep their digits.
 ///
 /// So a payload keeps its order and its digits from post to fetch. A reader that turns numbers
 /// into `Double` and members into a dictionary cannot guarantee that. Blanks and escapes are not
@@ -67,9 +67,10 @@ public enum JSONValue: Sendable, Hashable {
         }
     }
 
-    /// The value of the member of that name, compared without case; `nil` if it is missing.
+    /// The value of the member with this name, in upper, lower or mixed case; `nil` if it is
+    /// missing.
     ///
-    /// If several members match, the last one counts, as in most readers.
+    /// If several members match, the last one counts, as in most parsers.
     public subscript(_ name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.last { $0.name.isSpelled(like: name) }?.value

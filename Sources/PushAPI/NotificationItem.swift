@@ -37,8 +37,8 @@ public struct NotificationItem: Sendable, Hashable, Identifiable {
 
     /// Reads the wire form; `nil` if `Id` or `Read` is missing or of another type.
     ///
-    /// The times may be missing or unreadable: ``createdAt`` and ``expiresAt`` name the values
-    /// that they then have.
+    /// If a time is missing or unreadable, it gets the value that ``createdAt`` or ``expiresAt``
+    /// names.
     public init?(_ json: JSONValue) {
         guard let id = json["Id"]?.integer, case .bool(let isRead)? = json["Read"] else { return nil }
         self.id = Int64(id)
@@ -71,7 +71,7 @@ public struct NotificationItem: Sendable, Hashable, Identifiable {
         return try decoder.decode(type, from: Data(payload.bytes))
     }
 
-    /// The wire form: `Id`, `Payload` and `Read` first, as the published clients read them.
+    /// The wire form. It begins with `Id`, `Payload` and `Read`, as in Microsoft's tutorial.
     public var json: JSONValue {
         var members: [JSONValue.Member] = [.init("Id", .number(self.id))]
         if let payload { members.append(.init("Payload", payload)) }

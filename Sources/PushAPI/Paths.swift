@@ -19,28 +19,29 @@ public enum Paths {
 
     /// Exchanges a password for a token.
     public static let sessions = "/api/sessions"
-    /// The token that authenticates the request itself.
+    /// The token with which the client authenticates this very request.
     public static let currentSession = "/api/sessions/current"
 
-    /// The key for the subscriptions of browsers.
+    /// The public key that browsers need to subscribe to Web Push.
     public static let webPushKey = "/api/webpush/key"
 
-    /// The audit log, for administrators.
+    /// The audit log, for viewers and administrators.
     public static let audit = "/api/audit"
 
-    /// The failed pushes of all notifications, for administrators.
+    /// The failed pushes of all notifications, for viewers and administrators.
     public static let deliveries = "/api/deliveries"
 
     /// Explains the pushes of a user, a device or a notification, for viewers and administrators;
     /// a user's name is percent-encoded.
     public static func why(_ subject: String) -> String { "/api/why/\(subject)" }
 
-    /// The outcomes of pushes, fetches and devices, for publishers and administrators.
+    /// The outcomes of pushes, the first fetches of notifications and the ends of registrations,
+    /// for viewers, publishers and administrators.
     public static let events = "/api/events"
 
     /// Creates the first administrator.
     public static let setup = "/api/setup"
-    /// The server's status, for administrators.
+    /// The server's status, for viewers and administrators.
     public static let status = "/api/status"
     /// Retries a paused lane at once.
     public static let retryLane = "/api/lanes/retry"
@@ -53,7 +54,7 @@ public enum Paths {
     /// Tokens, for administrators.
     public static let tokens = "/api/tokens"
 
-    /// One user, by the percent-encoded name.
+    /// One user, whose name is percent-encoded.
     public static func user(_ name: String) -> String { "\(self.users)/\(name)" }
 
     /// The tags given to a user, whose name is percent-encoded.
@@ -86,7 +87,7 @@ public enum Paths {
     /// The public keys of one registration's device, for end-to-end encryption.
     public static func deviceKey(_ id: String) -> String { "\(self.device(id))/key" }
 
-    /// The device keys of an audience.
+    /// The public keys of the devices that a tag expression matches, for end-to-end encryption.
     public static let keys = "/api/keys"
 
     /// Sends a test push to one registration's device.

@@ -14,7 +14,7 @@ public struct Problem: Error, Sendable, Hashable, Codable {
     /// The request id.
     public var instance: String?
 
-    /// A problem of this kind, not yet tied to a request.
+    /// A problem with this code, not yet tied to a request.
     public init(_ code: ProblemCode, _ detail: String? = nil) {
         self.type = code.type
         self.title = code.title

@@ -68,7 +68,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case lastAdministrator = "last-administrator"
     /// The server is still answering the first request with this `Idempotency-Key`.
     case idempotencyKeyInUse = "idempotency-key-in-use"
-    /// The user has as many devices as the server allows the role.
+    /// The user has as many devices as the limit of the role allows.
     case tooManyDevices = "too-many-devices"
     /// The user has stored as many notifications, or bytes of payloads, as the limit of the role
     /// allows.

@@ -104,7 +104,8 @@ package struct Application: Sendable {
         return "\(self.scheme)://\(host)\(path)"
     }
 
-    /// Replaces the quotas and limits; open connections keep their limits. Any thread may call it.
+    /// Replaces the quotas and limits; open connections keep the old limits. Any thread may call
+    /// it.
     func use(quotas: [Role: Quota], limits: ServerLimits) {
         self.parts.replaceQuotas(quotas)
         self.server.replaceLimits(limits)

@@ -23,7 +23,7 @@ extension ApplicationParts {
         self.workIsWaiting()
     }
 
-    /// Reloads the files that one reader uses, and logs errors as `reload()` for all files does.
+    /// Reloads the files that one reader uses. Errors are logged, as in `reload()`.
     func reload(_ reader: WatchedFiles.Reader) {
         switch reader {
         case .certificates: self.tls?.reload()
@@ -105,7 +105,8 @@ extension ApplicationParts {
     private func reload(_ setup: SenderSetup, name: Platform) {
         do {
             guard try setup.reload() else { return }
-            // A provider's refusal of the old credentials does not apply to the new credentials.
+            // A provider's refusal of the old credentials says nothing about the new ones, so the
+            // server ends the pauses of the sender's lanes.
             for lane in setup.lanes { self.status.reset(lane.lane) }
             self.logger.info("credentials reloaded", metadata: ["sender": "\(name)"])
         } catch {

@@ -23,8 +23,8 @@ struct ApplicationParts: Sendable {
     let tls: TLSSetup?
     let signingKeys: SigningKeys
     let senders: [Sender]
-    /// The configured receiver of events. If it is `nil`, the server only lists events, or stores
-    /// none.
+    /// The configured receiver of events. If it is `nil`, the server sends no events, but may
+    /// store and list them.
     let eventWebhook: EventWebhookSetup?
     let eventStatus = EventStatus()
     /// The configured OIDC issuer of tokens. If it is `nil`, the server accepts only its own
@@ -35,7 +35,8 @@ struct ApplicationParts: Sendable {
     let authenticator: Authenticator
     private let serverCount = ServerCount()
     let streams = StreamHub()
-    /// The changes, such as a notification that was read, that the user's other devices must show.
+    /// The changes that one device of a user has made and the user's other devices must show, for
+    /// example that a notification was read.
     let looks: LookBook
     private let settlements = SettlementWatch()
     private let schedule = ReleaseSchedule()
@@ -64,8 +65,8 @@ struct ApplicationParts: Sendable {
         self.configuration = configuration
         self.logger = logger
         self.watchedFiles = WatchedFiles(configuration)
-        // If no sender has a lane of looks (pushes that only tell a device to sync), the book
-        // records nothing.
+        // If no sender sends looks (pushes that only tell a device to sync), the book records
+        // nothing.
         self.looks = configuration.looks.isEmpty ? LookBook(limit: 0) : LookBook()
         try configuration.refuseRisks()
         for risk in configuration.risks {
@@ -78,6 +79,7 @@ struct ApplicationParts: Sendable {
         self.tls = try configuration.tls.map {
             try TLSSetup($0, logger: logger)
         }
+        try configuration.refuseLostStore()
         self.listeners = try Self.checkFirstStart(of: configuration, listeners)
         let keyring = try KeyringFile(configuration.keyring).loadOrCreate(beside: configuration.storePlace)
         let options = StoreOptions(
@@ -111,21 +113,23 @@ struct ApplicationParts: Sendable {
         )
     }
 
-    /// Before a start that makes files, reads the files that the configuration names and opens its
-    /// addresses, so that the start makes nothing if one of them cannot be used.
+    /// Before a start that makes files, reads the files that the configuration names, checks the
+    /// folders of the new files, and opens its addresses. So if a file, a folder or an address
+    /// cannot be used, the start fails before it makes any file.
     ///
-    /// Returns the opened listeners, or else `listeners`.
+    /// Returns the opened listeners; `listeners` itself if it is not empty, or if the start makes
+    /// no files.
     private static func checkFirstStart(
         of configuration: Configuration,
         _ listeners: [Listener]
     ) throws -> [Listener] {
-        guard configuration.madeFiles.contains(where: PrivateFile.isMissing) else { return listeners }
+        guard !configuration.missingFiles.isEmpty else { return listeners }
+        try configuration.checkMissingFiles()
         let loop = try EventLoop(index: 0)
         defer { loop.stop() }
         _ = try OutboundParts(configuration, SpanRecorder(sampling: 0), StreamHub(), on: loop)
-        if !PrivateFile.isMissing(configuration.signingKeys) {
-            _ = try SigningKeyFile(configuration.signingKeys).load()
-        }
+        let signingKeys = configuration.signingKeys
+        if !PrivateFile.isMissing(signingKeys) { _ = try SigningKeyFile(signingKeys).load() }
         return listeners.isEmpty ? try configuration.makeListeners() : listeners
     }
 

@@ -5,15 +5,17 @@ import PushDelivery
 import PushStore
 import ServiceLifecycle
 
-/// Guards against a wrong clock of this machine. It logs while the server's clock rejects the
-/// machine's time as too far ahead, and accepts that time when another machine confirms it. It
-/// also saves the last moment at which the clock was right.
+/// Guards against a wrong clock of this machine. If the server's clock rejects the machine's time
+/// as too far ahead, this service logs the rejection. If another machine confirms the rejected
+/// time, the service accepts it. The service also saves the last moment at which the clock was
+/// right.
 struct ClockService: Service {
     private static let interval = Duration.seconds(10)
-    /// The number of intervals between two writes of the clock's file.
+    /// The number of checks after which the clock's file is written again.
     private static let turnsUntilSaved = 6
-    /// The other clock must agree in this number of consecutive intervals: ten minutes in all. The
-    /// other clock may belong to a container on this machine, and then be equally wrong.
+    /// The machine's clock is accepted if another machine's clock agrees in this number of
+    /// consecutive checks: ten minutes in all. A shorter time would not do, since the other clock
+    /// may be that of a container on this machine, and then equally wrong.
     static let turnsUntilConfirmed = 60
 
     let clock: HeldClock

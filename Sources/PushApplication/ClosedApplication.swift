@@ -16,8 +16,8 @@ struct ClosedApplication {
     private let manager: ServiceManager?
     private let logger: Logger
 
-    /// Listens on duplicates of `listeners`. Connections that nobody has accepted before these
-    /// duplicates close stay in the listeners' queues, and the application accepts them. Throws
+    /// Listens on duplicates of `listeners`. When these duplicates close, connections that they
+    /// have not accepted stay in the listeners' queues, and the application accepts them. Throws
     /// `ConfigurationError` or `SystemError`.
     init(
         _ configuration: Configuration,
@@ -48,8 +48,8 @@ struct ClosedApplication {
         )
     }
 
-    /// Answers requests until `open` returns a value. Throws the errors of `open`, unless the
-    /// database is refused or cannot be reached.
+    /// Answers requests until `open` returns a value. Calls `open` again if the server must not
+    /// use the database or cannot reach it; throws all other errors of `open`.
     func run<Value: Sendable>(until open: @escaping @Sendable () throws -> Value) async throws -> Value {
         let addresses = self.server.addresses.map(\.description).joined(separator: " ")
         self.logger.notice("not serving until the database is accepted", metadata: ["addresses": "\(addresses)"])

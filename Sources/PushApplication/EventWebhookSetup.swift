@@ -20,6 +20,7 @@ final class EventWebhookSetup: Sendable {
     ///
     /// Throws a `ConfigurationError` that names the configuration key whose value is unusable.
     init(_ configuration: Configuration.Events.Webhook, on loop: EventLoop, egress: Egress) throws {
+        try TLSSetup.checkAuthorities(in: configuration.caFile, key: "\(Self.key).caFile")
         let text = try SecretFile.text(of: configuration.secretFile, key: "\(Self.key).secretFile")
         do {
             self.webhook = try EventWebhook(

@@ -17,8 +17,9 @@ struct IssuerSetup: Sendable {
     private let client: HTTPClient
 
     /// `apps` are all configured apps. Throws `ConfigurationError` if the file with the
-    /// authorities that the issuer's certificate must have cannot be read.
+    /// certificate authorities for the issuer cannot be read.
     init(_ configuration: Configuration.OIDC, apps: Set<AppName>, on loop: EventLoop, egress: Egress) throws {
+        try TLSSetup.checkAuthorities(in: configuration.caFile, key: "signIn.oidc.caFile")
         self.configuration = configuration
         var rules = configuration.rules
         rules.knownApps = apps

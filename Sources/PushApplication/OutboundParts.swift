@@ -11,8 +11,8 @@ struct OutboundParts {
     /// tokens.
     let issuer: IssuerSetup?
     let senders: [ApplicationParts.Sender]
-    /// The configured receiver of events. If it is `nil`, the server only lists events, or stores
-    /// none.
+    /// The configured receiver of events. If it is `nil`, the server sends no events, but may
+    /// store and list them.
     let eventWebhook: EventWebhookSetup?
 
     /// Throws a `ConfigurationError` that names the configuration key whose value is unusable.

@@ -54,7 +54,7 @@ struct PackageNote: Hashable {
         return file.dropFirst(start).prefix(size)
     }
 
-    /// The content of the note with this owner and type.
+    /// The content of the note with the owner `owner` and the type `type`.
     private static func description(in segment: Data) -> Data? {
         var rest = segment
         while let nameSize = rest.number(at: 0, bytes: 4), let size = rest.number(at: 4, bytes: 4),

@@ -47,12 +47,13 @@ struct TLSSetup: Sendable {
         }
     }
 
-    /// The expiry dates of the certificates in use with their chains, and of the authorities that
+    /// The expiry dates of the certificates in use, of their chains, and of the authorities that
     /// sign client certificates.
     var expiries: [CredentialExpiry] { self.ends.all }
 
     /// The end of the revocation list that expires first, in seconds since 1970. `expiries` does
-    /// not contain it: lists are valid for days only, so warnings weeks before would never stop.
+    /// not contain it: such lists are valid for days only, so warnings, which begin weeks before
+    /// an expiry, would never stop.
     var listsEnd: Int64? { self.ends.lists }
 
     /// `expiries`, and the end of the revocation list that expires first if it is less than a day
@@ -68,6 +69,13 @@ struct TLSSetup: Sendable {
     /// names the configuration key whose file is unusable.
     static func inspect(_ configuration: Configuration.TLS, logger: Logger) throws -> [CredentialExpiry] {
         try self.context(configuration, ticketKeys: TicketKeys(), logger: logger).ends
+    }
+
+    /// Throws a `ConfigurationError` unless `file`, the value of a key `caFile`, has certificates
+    /// in PEM. libcurl would report a bad file only at the first call.
+    static func checkAuthorities(in file: String?, key: String) throws {
+        guard let file else { return }
+        _ = try self.authorities(in: file, key: key)
     }
 
     // MARK: - Private
@@ -94,7 +102,9 @@ struct TLSSetup: Sendable {
             record("\(path).certificate", identity.validity)
         }
         let revoked = try configuration.clientCRL.map { try self.revocationLists($0, logger: logger) }
-        let authorities = try configuration.clientCA.map { try self.clientAuthorities($0, revoked: revoked) }
+        let authorities = try configuration.clientCA.map {
+            try self.authorities(in: $0, key: "\(self.path).clientCA", revoked: revoked)
+        }
         record("\(self.path).clientCA", authorities?.validity)
         let context = try TLSServerContext(
             identities: identities,
@@ -150,8 +160,11 @@ struct TLSSetup: Sendable {
         return lists
     }
 
-    private static func clientAuthorities(_ file: String, revoked: TLSRevocationLists?) throws -> TLSClientAuthorities {
-        let key = "\(self.path).clientCA"
+    private static func authorities(
+        in file: String,
+        key: String,
+        revoked: TLSRevocationLists? = nil
+    ) throws -> TLSClientAuthorities {
         let certificates = try ConfigurationError.text(of: file, key: key)
         do throws(OpenSSLError) {
             return try TLSClientAuthorities(certificates: certificates, revoked: revoked)

@@ -77,8 +77,8 @@ struct AnswerCheck: Sendable {
         account: String?,
         now: Date
     ) throws(PushClientError) -> (signedAt: Date?, isAccountCovered: Bool) {
-        // Without signatures, the client trusts the account in each answer. Like the echo of
-        // `MyToken`, this account reveals accidents, but no attacks.
+        // Without signatures, the client trusts the account in each answer. A check of that
+        // account detects accidents, but no attacks; so does the check of the echo of `MyToken`.
         guard let verifiers else { return (nil, true) }
         do {
             return (try check.verifySignature(for: token, verifiers.account, now: now), true)
@@ -113,7 +113,8 @@ struct AnswerCheck: Sendable {
         )
     }
 
-    /// Whether a head echoes the token, so that its body is worth reading.
+    /// Whether the head of an answer echoes the token. Otherwise the client does not read the
+    /// body.
     static func isEchoed(_ token: MyToken, by head: HTTPURLResponse) -> Bool {
         RawResponse(response: head, body: Data()).field(MyToken.fieldName) == token.echo
     }
@@ -210,12 +211,12 @@ private struct Check {
         let status = self.response.status
         if seen == "none" {
             // `none` is right if the request's credentials are missing or refused. The server
-            // sends successes and these refusals only to a signed-in user.
+            // sends successes and the statuses below only to a signed-in user.
             guard status < 400 || [403, 404, 409, 410, 412].contains(status) else { return nil }
             throw self.interference(.wrongAccount, own ?? "an account", seen)
         }
-        // The answer to a sign-in may name any account: the client compares the user name in its
-        // body.
+        // The answer to a sign-in may name any account: the client compares the user name in the
+        // answer's body.
         if self.request.isSignIn, status == 201 { return seen }
         if let own, own != seen { throw self.interference(.wrongAccount, own, Self.printable(seen)) }
         return seen
@@ -244,8 +245,8 @@ private struct Check {
 
     // MARK: - Private
 
-    /// The tag as the server sent it: proxies that compress bodies mark the tag as weak, or append
-    /// the name of the coding.
+    /// Undoes what proxies do to a tag when they compress the body: they mark the tag as weak, or
+    /// append the name of the coding.
     private static func opaque(_ tag: String) -> String {
         var tag = tag.hasPrefix("W/") ? String(tag.dropFirst(2)) : tag
         if tag.hasSuffix("-gzip\"") { tag = tag.dropLast(6) + "\"" }

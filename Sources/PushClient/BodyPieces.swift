@@ -1,7 +1,7 @@
 internal import Foundation
 
 /// The body of a response in pieces, which are joined only when the body is complete. A single
-/// growing buffer would be copied repeatedly, each time with twice its capacity; an extension
+/// growing buffer would be copied repeatedly, each time to twice its capacity; an app's extension
 /// lacks the memory for that.
 struct BodyPieces: Sendable {
     /// The size at which a piece stops growing. A small chunk is appended to the last piece,

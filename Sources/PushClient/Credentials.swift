@@ -20,8 +20,8 @@ extension PushClient {
         let kind: Kind
 
         /// Identifies the session of the requests: the first characters of its token, which the
-        /// server's lists of sessions also show. Empty for a password or a token that is not a
-        /// session's; `nil` before the app has provided a token.
+        /// server's lists of sessions also show. Empty for a password, and for a token that
+        /// belongs to no session; `nil` before the app has provided a token.
         var session: String? {
             switch self.kind {
             case .unasked(let text): Self.session(of: text)
@@ -103,7 +103,7 @@ extension PushClient {
             Credentials(kind: .provided(TokenProvider(provide)), account: "user:\(account)", accountID: id)
         }
 
-        /// Sends no credentials, for ``PushClient/signInWithCode(_:)``; other calls throw
+        /// For ``PushClient/signInWithCode(_:)``, which needs no credentials. Other calls throw
         /// ``PushClientError/unauthorized(_:)``.
         public static func none(account: String) -> Credentials {
             .tokens(account: account) { _ in throw PushClientError.unauthorized(Problem(.unauthorized)) }

@@ -12,7 +12,8 @@ public import Foundation
 public enum Fetched<Value> {
     /// The server has just sent the value, or has just confirmed that it is unchanged.
     case fresh(Value)
-    /// A cached value, when the server last confirmed it, and why there is no newer value.
+    /// A cached value, the time at which the server last confirmed it, and the reason why there is
+    /// no newer value.
     case cached(Value, Date, because: FetchFailure)
 
     /// The value, fresh or cached.

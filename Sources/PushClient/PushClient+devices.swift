@@ -9,7 +9,7 @@ extension PushClient {
         /// The name of the device's sender in the server's configuration, such as `apns`; `nil` if
         /// the answer has none.
         public let platform: String?
-        /// The topics that the device has joined, in lower case, and the tag for its user.
+        /// The topics that the device has joined, in lower case, and its user's tag `username:…`.
         public let topics: [String]
         /// Whether this client runs on the device.
         public let isThisDevice: Bool
@@ -72,8 +72,8 @@ extension PushClient {
         public let reason: String?
     }
 
-    /// The account's devices. A device that another account has registered since stays in this
-    /// list for 30 days.
+    /// The account's devices. If another account registers one of the devices, the device stays in
+    /// this list for 30 days.
     public func devices() async throws -> [Device] {
         let answer = try await self.api.call(APIRequest("GET", Paths.register))
         let own = self.registrationID

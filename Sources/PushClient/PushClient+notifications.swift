@@ -104,8 +104,8 @@ extension PushClient {
     /// server has stored.
     ///
     /// If the connection is lost, the client sends the request once more with the same key, so the
-    /// server stores only one notification. To retry later, pass `idempotencyKey`, and the same
-    /// key again: the server remembers it for 24 hours.
+    /// server stores only one notification. To be able to retry later, pass an `idempotencyKey`.
+    /// Pass the same key in the retry: the server remembers the key for 24 hours.
     ///
     /// The payload may have 64 KiB as JSON text, unless the server's operator has chosen another
     /// limit; for a longer payload the call throws ``PushClientError/problem(_:)`` with the code
@@ -133,8 +133,8 @@ extension PushClient {
 
     // MARK: - Cache
 
-    /// Returns the notification of an answer and caches it, without its payload if that must not
-    /// be stored.
+    /// Returns the notification of an answer. Caches it: without its payload if the payload must
+    /// not be stored.
     private func take(
         _ answer: Answer,
         _ id: Int64,

@@ -71,14 +71,15 @@ extension PushClient {
             await self.endUnstored(id)
             throw error
         }
-        // An earlier session that had no valid token at its end could not end its device. The
-        // client ends that device now; if the attempt fails, the next registration tries again.
+        // If an earlier session had no valid token when it was signed out, its registration may
+        // remain. The client ends that registration now; if the attempt fails, the next
+        // registration tries again.
         try? await self.signOuts.finishDevices(with: self.api)
         return id
     }
 
-    /// Ends a registration that the server accepted while the account was signed out on this
-    /// device. The order of that sign-out does not name this registration.
+    /// Ends a registration that the server accepted during a sign-out of the account on this
+    /// device. The `SignOutOrder` of that sign-out does not name this registration.
     private func endUnstored(_ id: String) async {
         let order = SignOutOrder(
             self.api.endpoint?.name ?? "",
@@ -86,8 +87,7 @@ extension PushClient {
             registration: id,
             account: self.api.own.id
         )
-        // If the sign-out order cannot be written, the server ends the registration with its
-        // session.
+        // If the sign-out order cannot be written, the registration stays until its session ends.
         try? self.records.account.add(order)
         // If this sign-out fails, a later attempt repeats it.
         _ = try? await self.signOuts.finish(at: self.server, self.options)
@@ -205,7 +205,8 @@ extension PushClient {
         guard case .provided(let provider) = self.credentials.kind, provider.last == nil, !TokenProvider.isAsking else {
             return self.credentials.session
         }
-        // The app has just started and has no token yet. A registration needs a token in any case.
+        // The app has just started and has no token yet. A registration needs a token in any case,
+        // so the client asks for one now.
         _ = try? await CallDeadline.race(within: CallDeadline.remaining(atMost: self.deadline)) {
             try await provider.token(insteadOf: nil)
         }

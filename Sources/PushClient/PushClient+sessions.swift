@@ -20,7 +20,8 @@ extension PushClient {
         do {
             try self.api.own.begin(as: account)
         } catch PushClientError.signedOut {
-            // The next client of the account learns the account id from its own first answer.
+            // The account was signed out meanwhile. The next client learns the account id from the
+            // first answer that it receives.
         }
         return session
     }
@@ -43,7 +44,8 @@ extension PushClient {
         do {
             try self.api.own.begin(as: account)
         } catch PushClientError.signedOut {
-            // The next client of the account learns the account id from its own first answer.
+            // The account was signed out meanwhile. The next client learns the account id from the
+            // first answer that it receives.
         }
         return session
     }
@@ -72,7 +74,7 @@ extension PushClient {
     /// ``finishSignOuts(server:options:store:)`` when there is a network. If the token is no
     /// longer valid, or the client has no token yet, the client asks the closure of
     /// ``Credentials/tokens(account:id:_:)`` for a token. If the closure has no token, the
-    /// account's next session ends the device when that session registers.
+    /// account's next session ends the registration when it registers the device.
     ///
     /// On a full disk the client still removes everything, because removing needs no free space.
     /// If the client cannot store the sign-out even then, it sends the sign-out to the server

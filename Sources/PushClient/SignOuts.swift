@@ -2,7 +2,7 @@ internal import Bytes
 internal import Foundation
 internal import PushAPI
 
-/// The sign-outs of an account that the server does not know yet.
+/// An account's sign-outs that the server does not know yet.
 struct SignOuts: Sendable {
     private let account: Account
     /// Provides a token for a sign-out order that has no valid token; `nil` if there is no client
@@ -14,8 +14,8 @@ struct SignOuts: Sendable {
         self.token = token
     }
 
-    /// Ends the devices and sessions of the waiting sign-outs; returns whether the server has
-    /// ended all of them.
+    /// Ends the registrations and sessions of the waiting sign-outs; returns whether the server
+    /// has ended all of them.
     func finish(at server: URL, _ options: PushClient.Options) async throws -> Bool {
         var isDone = true
         for order in self.orders(at: Endpoint(server, signatureKeys: [])?.name) {
@@ -28,8 +28,8 @@ struct SignOuts: Sendable {
         return isDone
     }
 
-    /// Ends the devices of signed-out sessions without a valid token. The account's next session
-    /// calls this function, with its own token.
+    /// Ends the registrations of signed-out sessions that have no valid token. The account's next
+    /// session calls this function, with its own token.
     func finishDevices(with api: APITransport) async throws {
         for order in self.orders(at: api.endpoint?.name) where order.authorization.isEmpty {
             if let id = try self.registration(of: order) { try await self.end(Paths.registration(id), api) }
@@ -40,19 +40,19 @@ struct SignOuts: Sendable {
     // MARK: - Private
 
     private func orders(at server: String?) -> [SignOutOrder] {
-        // Sign-out orders that cannot be read now wait.
+        // Sign-out orders that cannot be read wait for a later call.
         ((try? self.account.signOuts()) ?? []).filter { $0.server == server }
     }
 
     /// Carries out a sign-out order that could not be written; returns whether the server has
-    /// ended the order's device and session.
+    /// ended the order's registration and session.
     func carryOut(_ order: SignOutOrder, at server: URL, _ options: PushClient.Options) async -> Bool {
         // There is only one attempt: a later attempt would need the order, which is not stored.
         (try? await self.end(order, at: server, options)) ?? false
     }
 
     /// Carries out a sign-out order; if its token is refused, tries once more with a new token.
-    /// Returns whether the server has ended the order's device and session.
+    /// Returns whether the server has ended the order's registration and session.
     private func finish(_ order: SignOutOrder, at server: URL, _ options: PushClient.Options) async throws -> Bool {
         var (order, refused) = (order, String?.none)
         for _ in 0..<2 {
@@ -74,7 +74,8 @@ struct SignOuts: Sendable {
                 order = try self.replace(order, authorization: "")
             }
         }
-        // If the order names no device, the account's next session has nothing to end.
+        // If the order names no registration, the account's next session has nothing to end, so
+        // the order is done.
         if order.registration == nil { try PushClientError.storing { try self.account.finish(order) } }
         return false
     }
@@ -86,8 +87,8 @@ struct SignOuts: Sendable {
         return other
     }
 
-    /// Ends an order's device and session. Returns whether the server has ended both; `false`
-    /// after a refusal that another attempt would not change.
+    /// Ends an order's registration and session. Returns whether the server has ended both;
+    /// `false` after a refusal that another attempt would not change.
     private func end(_ order: SignOutOrder, at server: URL, _ options: PushClient.Options) async throws -> Bool {
         let own = OwnAccount(nil, known: order.account)
         let api = APITransport(server: server, credentials: order.credentials, options: options, own: own)
@@ -97,7 +98,7 @@ struct SignOuts: Sendable {
         }
         guard order.authorization.hasPrefix("Bearer ") else { return isAcknowledged }
         do {
-            // The end of a session also ends its device. An identity provider's token has no
+            // The end of a session also ends its registration. An identity provider's token has no
             // session that the server could end.
             return try await self.end(Paths.currentSession, api) || isAcknowledged
         } catch PushClientError.unauthorized {
@@ -106,8 +107,8 @@ struct SignOuts: Sendable {
         }
     }
 
-    /// The registration id of the device to end. `nil` without a device, or if the current session
-    /// uses the device: in all sessions of one user, the server gives a device the same id.
+    /// The id of the registration to end. `nil` if the order names none, or if the current session
+    /// uses it: in all sessions of one user, the server gives a device the same registration id.
     private func registration(of order: SignOutOrder) throws -> String? {
         let current = try PushClientError.storing { try self.account.currentRegistration() }
         return current == order.registration ? nil : order.registration

@@ -14,7 +14,7 @@ final class TokenProvider: Sendable {
     }
 
     /// Whether the current task runs inside the app's closure. A client's call in the closure must
-    /// not ask for a token, because it would wait for the closure itself.
+    /// not ask for a token, because it would wait for that same closure.
     @TaskLocal static var isAsking = false
 
     private let provide: @Sendable (String?) async throws -> String
@@ -62,7 +62,7 @@ final class TokenProvider: Sendable {
         return try await withTaskCancellationHandler {
             let token = try await Self.$isAsking.withValue(true) { try await self.provide(last) }
             // If this call was abandoned, and another call has asked the app since, the token of
-            // the other call is newer.
+            // the other call is newer and stays.
             self.state.withLock { if $0.asking == id { $0.token = token } }
             return token
         } onCancel: {

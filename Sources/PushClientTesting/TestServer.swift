@@ -17,10 +17,10 @@ public import PushClient
 /// server.network = .captivePortal
 /// let cached = try await server.client(store: store).sync()  // cached, with its date
 /// ```
-/// Its event streams report the notifications that a test adds, so that it also tests
-/// `PushClient.events(platform:silence:)`. It has one account, and accepts all credentials unless
-/// ``takesCredentials`` is false. Tests may run at once: each server has its own address, which
-/// only sessions with its configuration reach.
+/// Its event streams report the notifications that a test adds, so a test can also call
+/// `PushClient.events(platform:silence:)`. The server has one account, and accepts all credentials
+/// unless ``takesCredentials`` is false. Tests may run at the same time: each server has its own
+/// address, which only sessions with its configuration reach.
 public final class TestServer: Sendable {
     /// The server's address, which exists in this process only.
     public let url: URL
@@ -52,7 +52,7 @@ public final class TestServer: Sendable {
         return configuration
     }
 
-    /// Options that pin the server's key and reach it.
+    /// The options of clients that reach this server and trust only its key.
     public var options: PushClient.Options {
         PushClient.Options(signatures: .pinned([self.key.publicKey]), configuration: self.configuration)
     }
@@ -158,8 +158,8 @@ public final class TestServer: Sendable {
         set { self.state.withLock { $0.isBusy = newValue } }
     }
 
-    /// How far the server's clock is ahead of the device's. With another clock the server signs no
-    /// nonces, like earlier versions, so that the client compares the clocks.
+    /// How far the server's clock is ahead of the device's. Unless the offset is 0, the server
+    /// signs no nonces, like earlier versions, so that the client compares the clocks.
     public var clockOffset: Duration {
         get { self.state.withLock { $0.clockOffset } }
         set { self.state.withLock { $0.clockOffset = newValue } }
@@ -240,7 +240,7 @@ public final class TestServer: Sendable {
         answer.fields["Cache-Control"] = "no-store"
         if answer.status != 304 { answer.fields["Content-Digest"] = ContentDigest.field(of: answer.body) }
         let now = Date() + TimeInterval(offset.components.seconds)
-        // The server refuses credentials only before it knows the account.
+        // A server that refuses the credentials does not know the account.
         answer.fields["Sealpost-Account"] = answer.status == 401 ? "none" : Self.account
         guard let asked = request.signature,
             let signature = try? ResponseSignature(

@@ -17,7 +17,7 @@ struct TestRequest: Sendable {
     let lastEvent: String?
     /// The signature that its `Accept-Signature` asks for; `nil` without that field.
     let signature: SignatureRequest?
-    /// The name before the password; `nil` without one.
+    /// The user name of Basic credentials; `nil` if the request has none.
     let username: String?
     let body: [UInt8]
 
@@ -58,13 +58,14 @@ enum TestOutcome: Sendable {
 
 /// Passes requests to the server whose host they name, in place of a network.
 final class TestServerProtocol: URLProtocol {
-    /// Servers by their host. A lock protects it, because sessions call from queues of their own.
+    /// The servers by their hosts. A lock protects the dictionary, because sessions call from
+    /// queues of their own.
     static let servers = Locked<[String: Weak]>([:])
 
     override static func canInit(with request: URLRequest) -> Bool { self.server(request) != nil }
     override static func canonicalRequest(for request: URLRequest) -> URLRequest { request }
 
-    /// The number of the event stream, once its head was sent.
+    /// The number of the event stream; `nil` until its head was sent.
     private var stream: Int?
 
     override func startLoading() {
@@ -93,8 +94,8 @@ final class TestServerProtocol: URLProtocol {
 
     override func stopLoading() {
         #if canImport(FoundationNetworking)
-            // `wake()` suspends and resumes a task that has not ended, and so causes this call,
-            // too.
+            // The session calls this method also when `wake()` suspends and resumes a task. Such a
+            // task has not ended, so its stream stays.
             if self.task?.state == .running || self.task?.state == .suspended { return }
         #endif
         if let stream { Self.server(self.request)?.detach(stream) }

@@ -12,7 +12,7 @@ struct TestStreams: Sendable {
         var wake: (@Sendable () -> Void)?
     }
 
-    /// All open streams, also those that no session has attached yet.
+    /// All open streams, including those whose `wake` is not set yet.
     var open: [Int: Stream] = [:]
     private var last = 0
 

@@ -96,7 +96,7 @@ struct TestServerState: Sendable {
         return TestAnswer(200, body: JSONValue.array([device]).bytes)
     }
 
-    /// A topic of the device, or a test push to it.
+    /// Joins or leaves a topic of the device, or sends it a test push.
     private mutating func device(_ request: TestRequest) -> TestAnswer {
         let parts = request.path.split(separator: "/").map { $0.removingPercentEncoding ?? "" }
         guard parts.count > 3, parts[2] == self.registration else { return Self.problem(.notFound) }

@@ -9,7 +9,7 @@ internal import Foundation
 /// only the server and the account's app know. Nobody else can find out whether two pushes are for
 /// the same account, or whether a push is for a guessed account.
 package struct AccountHint: Sendable, Hashable, CustomStringConvertible {
-    /// The length of the text.
+    /// The number of characters of `description`.
     package static let length = 11
 
     /// The hint: 64 bits in base64url.

@@ -1,9 +1,9 @@
 /// A member of an alert: a text that a push shows, or a value that tells the device how to show
 /// the push. The raw value is the member's name in the configuration.
 package enum AlertMember: String, Sendable, CaseIterable, Codable, CodingKeyRepresentable {
-    /// The name of the localised text of the app that the push shows as title.
+    /// The name of a localised text in the app; the push shows this text as its title.
     case titleKey
-    /// The name of the localised text of the app that the push shows as body.
+    /// The name of a localised text in the app; the push shows this text as its body.
     case bodyKey
     /// The category: the app offers the actions of this category with the push.
     case category

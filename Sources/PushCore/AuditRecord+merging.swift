@@ -1,7 +1,7 @@
 extension [AuditRecord] {
     /// The same records, but with one record in place of consecutive records that differ only in
-    /// their subjects. This record names all their subjects in the same order, separated by
-    /// blanks.
+    /// their subjects. This record names the subjects of all these records in their order,
+    /// separated by blanks.
     package var merged: [AuditRecord] {
         var rest = self[...]
         var merged: [AuditRecord] = []

@@ -9,7 +9,7 @@ package struct AuditRecord: Sendable, Hashable {
         case deleteUser = "user.delete"
         /// An operator has exported all data of a user.
         case exportUser = "user.export"
-        /// The tags that a user has were replaced.
+        /// The tags that were given to a user were replaced.
         case setTags = "user.tags"
         /// A one-time code was made; a device of the user gets a token with it.
         case enrol = "user.enrol"
@@ -17,8 +17,8 @@ package struct AuditRecord: Sendable, Hashable {
         /// A token was revoked, or a user has ended a session.
         case revokeToken = "token.revoke"
         case registerDevice = "device.register"
-        /// A user has asked to register a handle that others can guess. The server registers it
-        /// once the user has confirmed it.
+        /// A user has asked to register a handle that others can guess. The server registers the
+        /// handle after the user has confirmed it.
         case claimDevice = "device.claim"
         /// A registration ended because another account, the actor, has registered its handle.
         case moveDevice = "device.move"
@@ -31,10 +31,11 @@ package struct AuditRecord: Sendable, Hashable {
         case confirm = "notification.confirm"
         case dismiss = "notification.dismiss"
         case recall = "notification.recall"
-        /// The sender of a notification or an administrator has cancelled one of its pushes.
+        /// An administrator, or the sender of a notification, has cancelled a push of the
+        /// notification.
         case cancelPush = "notification.cancel"
-        /// The sender of a notification or an administrator has made the server send one of its
-        /// pushes at once.
+        /// An administrator, or the sender of a notification, has made the server send a push of
+        /// the notification at once.
         case retryPush = "notification.retry"
         /// At an operator's command, the server read another keyring.
         case changeKeys = "keys.change"
@@ -88,7 +89,7 @@ package struct AuditRecord: Sendable, Hashable {
         self.at = at
     }
 
-    /// Another action of the same actor at the same time.
+    /// The record of another action by the same actor at the same time.
     package func another(_ action: Action, of subject: String, detail: String) -> AuditRecord {
         AuditRecord(action, of: subject, detail: detail, by: self.actor, at: self.at)
     }

@@ -17,7 +17,7 @@ package struct DayChain: Sendable, Equatable {
         (self.day, self.secret) = (day, secret)
     }
 
-    /// A new chain from a random secret, which begins with `day`.
+    /// A new chain that begins with `day`, from a random secret.
     package init(from day: Day) {
         self.init(day: day, secret: SymmetricKey(size: .bits256))
     }
@@ -59,8 +59,8 @@ package struct DayChain: Sendable, Equatable {
     /// The key of the chain's first day.
     var key: SymmetricKey { self.derive("sealpost day key") }
 
-    /// A value that identifies the chain on that day without revealing its secret; `nil` for a day
-    /// before the chain's first day.
+    /// A value that identifies the chain on `day` without revealing the chain's secret; `nil` if
+    /// `day` is before the chain's first day.
     package func checkValue(of day: Day) -> Data? {
         guard day >= self.day else { return nil }
         return self.advanced(to: day).derive("sealpost day check", count: 16).withUnsafeBytes { Data($0) }

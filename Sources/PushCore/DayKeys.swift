@@ -8,8 +8,8 @@ internal import Synchronization
 /// All servers that share the store derive these keys from the same `DayChain`. Any thread may use
 /// this object.
 package final class DayKeys: Sendable {
-    /// The largest number of days ahead of the chain's first day for which keys are derived: no
-    /// payload is stored for so long.
+    /// Keys are derived for at most this number of days after the chain's first day: no payload is
+    /// stored for so long.
     package static let reach: UInt32 = 400
 
     private struct State {
@@ -28,7 +28,8 @@ package final class DayKeys: Sendable {
 
     private let state: Mutex<State>
 
-    /// - Parameter isSealing: Whether all servers that share the store have day keys.
+    /// - Parameter isSealing: Whether day keys encrypt new values. All servers that share the
+    /// store must then have day keys.
     package init(_ chain: DayChain, isSealing: Bool) {
         self.state = Mutex(State(chain, isSealing: isSealing))
     }
@@ -73,10 +74,10 @@ package final class DayKeys: Sendable {
 package struct SealedUntil: Sendable, Hashable {
     package let day: Day
 
-    /// A read-once payload is encrypted with the key of the next day at the latest. It is
-    /// encrypted again each day until its recipient has taken it, so its bytes become unreadable
-    /// soon after it was taken. Other values are encrypted with the key of the day on which they
-    /// expire.
+    /// A read-once payload is encrypted with the key of the next day, or of the present day if it
+    /// expires on that day. It is encrypted again each day until its recipient has fetched it, so
+    /// its bytes become unreadable soon after the fetch. Other values are encrypted with the key
+    /// of the day on which they expire.
     package init(expiresAt: Date, isReadOnce: Bool, now: Date) {
         let expiry = Day(of: expiresAt)
         self.day = isReadOnce ? min(expiry, Day(of: now).next) : expiry

@@ -19,7 +19,7 @@ package struct DeliveryState: Sendable, Hashable {
     /// The delay before a retry if the provider refuses all devices of one kind, because of a
     /// fault that an operator must repair.
     private static let waitForKind = Duration.seconds(300)
-    /// The server lengthens a delay that a provider requests by at most this share.
+    /// If a provider requests a delay, the server lengthens the delay by at most this share of it.
     package static let longestSpread = 0.25
 
     package func isExpired(now: Date) -> Bool {
@@ -48,7 +48,7 @@ package struct DeliveryState: Sendable, Hashable {
             return .failed(reason: reason)
         case .failure(.credentialRefused(let reason)):
             // The push is retried without a minimum delay: only the provider's next answer shows
-            // whether the lane must pause.
+            // whether the pushes to the provider must pause.
             return self.retry(reason, atLeast: .zero, now: now, jitter: jitter)
         case .failure(.misconfigured(let reason)), .failure(.credentialExpired(let reason)),
             .failure(.deviceNotFound(let reason)),
@@ -68,8 +68,8 @@ package struct DeliveryState: Sendable, Hashable {
         case .failure(.deviceBusy(let reason, let retryAfter)):
             return self.retry(reason, atLeast: Self.spread(retryAfter, jitter), now: now, jitter: jitter)
         case .failure(.overloaded(let reason, let retryAfter)):
-            // The lane pauses for the delay that the provider has requested, and then sends only
-            // one push at first.
+            // The pushes to the provider pause for the delay that it has requested. Then only one
+            // push is sent at first.
             return self.retry(reason, atLeast: retryAfter, now: now, jitter: jitter)
         }
     }

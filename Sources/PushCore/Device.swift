@@ -22,9 +22,9 @@ package struct Platform: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The name that distinguishes the platform from those of all apps. The database, logs and
-    /// metrics use it: `apns` for the default app, and `bank:apns` for the app `bank`. Neither
-    /// part contains a colon.
+    /// The name that distinguishes the platform from the platforms of other apps. The database,
+    /// logs and metrics use it: `apns` for the default app, and `bank:apns` for the app `bank`.
+    /// Neither part contains a colon.
     package var description: String {
         self.app == .usual ? self.name : "\(self.app):\(self.name)"
     }

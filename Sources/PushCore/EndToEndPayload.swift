@@ -77,7 +77,7 @@ package enum EndToEndPayload {
             let dot = bytes[start..<end].lastIndex(of: UInt8(ascii: ".")),
             (end - dot - 1).isMultiple(of: Self.entryLength),
             // A text that an earlier version of the server has stored may contain other
-            // characters.
+            // characters. It then counts as not encrypted end to end.
             bytes[(dot + 1)..<end].allSatisfy(Self.isBase64URL)
         else { return nil }
         return dot + 1..<end

@@ -17,8 +17,8 @@ package protocol HandleRule: Sendable {
     /// Parses a handle. Throws `HandleFlaw` if this sender cannot push to it.
     func address(_ handle: String) throws(HandleFlaw) -> Address
 
-    /// The part of the platform whose lane (queue of pushes) carries the pushes to an address. It
-    /// is named after the address's push service; `nil` if the platform has only one lane.
+    /// The part of the platform whose lane (queue of pushes) carries the pushes to an address. The
+    /// part has the name of the address's push service; `nil` if the platform has only one lane.
     func part(at address: Address) -> String?
 }
 

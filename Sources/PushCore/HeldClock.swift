@@ -43,7 +43,7 @@ package final class HeldClock: Sendable {
     /// How far ahead of the reference a trusted reading may be, in seconds. Corrections by time
     /// servers are smaller.
     package static let longestStep: TimeInterval = 3600
-    /// The longest time, in seconds, for which the machine may have been off between a mark and
+    /// How many seconds, at most, the machine may have been off between the time of a `Mark` and
     /// the start of this process.
     package static let longestAbsence: TimeInterval = 7 * 86_400
     /// A clock that shows a time before this date is wrong, because this program was written
@@ -93,8 +93,8 @@ package final class HeldClock: Sendable {
         return error > 0 ? error : nil
     }
 
-    /// How many seconds the machine's clock is behind a trusted time; `nil` for at most
-    /// `longestStep`.
+    /// How many seconds the machine's clock is behind a trusted time; `nil` if the difference is
+    /// at most `longestStep`.
     ///
     /// Either the trusted time was wrong, or the clock is wrong now. Until `accept()` is called, a
     /// jump of the machine's clock up to the trusted time is not rejected.

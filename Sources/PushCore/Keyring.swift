@@ -29,7 +29,7 @@ package struct Keyring: NumberedKeys, Equatable {
         return Keyring([key] + self.keys.filter { $0.number != number })
     }
 
-    /// The same keys, followed by the keys of another keyring that have other numbers.
+    /// The same keys, followed by those keys of `other` whose numbers this keyring lacks.
     package func joined(with other: Keyring) -> Keyring {
         let numbers = Set(self.numbers)
         return Keyring(self.keys + other.keys.filter { !numbers.contains($0.number) })

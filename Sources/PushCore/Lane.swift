@@ -25,8 +25,8 @@ package struct Lane: Sendable, Hashable, CustomStringConvertible {
 
     package var isOfLooks: Bool { self.description.hasSuffix(Self.lookSuffix) }
 
-    /// The lane that the store records for the devices. It is this lane, or, if this lane carries
-    /// looks, the lane whose name lacks the suffix.
+    /// The lane that the store records for the devices: this lane or, if this lane carries looks,
+    /// the lane that carries the other pushes to the same devices.
     package var ofDevices: Lane {
         self.isOfLooks ? Lane(stored: String(self.description.dropLast(Self.lookSuffix.count))) : self
     }

@@ -1,12 +1,12 @@
 package import Foundation
 
 /// Limits the number of calls per second, and distributes the calls evenly over the tenths of each
-/// second. After a pause of a lane, the rate rises to its full height within a minute, as Google
-/// requires of senders.
+/// second. After a pause, the rate rises to its full height within a minute, as Google requires of
+/// senders.
 package struct Pacer: Sendable {
     /// How long the rise of the rate lasts, in seconds.
     package static let rise: TimeInterval = 60
-    /// The share of the full rate at the beginning of the rise.
+    /// The share of the full rate that may be used at the beginning of the rise.
     private static let least = 0.1
 
     /// A ring buffer of the times of the last calls, as many as are allowed in a tenth of a
@@ -47,8 +47,8 @@ package struct Pacer: Sendable {
     package mutating func admit(now: Date) -> Date? {
         let span = self.span / self.share(now)
         let earliest = self.times[self.next] + span
-        // If the time is too far ahead, the oldest call was recorded before the clock was set
-        // back. It then does not count.
+        // If `earliest` is too far ahead, the clock was set back after the oldest call was
+        // recorded. That call then does not count.
         if earliest > now, earliest.timeIntervalSince(now) < 2 * span { return earliest }
         self.times[self.next] = now
         self.next = (self.next + 1) % self.times.count

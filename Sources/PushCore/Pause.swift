@@ -1,7 +1,7 @@
 package import Foundation
 
-/// A period while a lane (the queue of pushes to one provider) sends only a probe now and then,
-/// with the cause of the period.
+/// A period, with its cause, in which a lane (the queue of pushes to one provider) sends only a
+/// single push now and then, as a probe.
 package struct Pause: Sendable, Hashable {
     /// The cause of a pause: a closed set for the log and the metrics.
     package enum Cause: String, Sendable, CaseIterable {

@@ -20,8 +20,8 @@ package struct Push: Sendable, Hashable {
     /// A device shows only the newest push with this id: 1 to 32 characters of base64url that
     /// reveal nothing.
     ///
-    /// All attempts to send the push have the same id, so that the device shows a push that is
-    /// sent again only once.
+    /// All attempts to send the push have the same id, so that the device shows the push only
+    /// once, even if it is sent several times.
     package let collapseID: String
     /// Whether other pushes share the collapse id, because the sender of their notifications has
     /// given them the same collapse key.
@@ -32,8 +32,8 @@ package struct Push: Sendable, Hashable {
     /// The alert that replaces the fixed alert text of the provider's configuration; `nil` if the
     /// push has the fixed text.
     package let alert: PushAlert?
-    /// The number of the user's unread notifications in the app; `nil` if the pushes of the lane
-    /// do not carry this number.
+    /// The number of the user's unread notifications in the app; `nil` if the pushes of the
+    /// device's sender do not carry this number.
     package var unread: Int?
     /// Shows the device which account the push is for; `nil` unless several accounts share the
     /// device.

@@ -13,14 +13,15 @@ package enum PushEnvironment: String, Sendable, CaseIterable {
         }
     }
 
-    /// The environment to which a lane of the platform sends; `lane` is the lane's `description`.
+    /// The environment to which a lane (queue of pushes) of the platform sends; `lane` is the
+    /// lane's `description`.
     package init(ofLane lane: String, on platform: Platform) {
         self = lane == Lane(platform, in: .sandbox).description ? .sandbox : .production
     }
 }
 
 extension Lane {
-    /// The lane of a platform's devices in that environment.
+    /// The lane (queue of pushes) for a platform's devices in `environment`.
     package init(_ platform: Platform, in environment: PushEnvironment) {
         self.init(platform, part: environment == .production ? nil : environment.rawValue)
     }

@@ -1,8 +1,8 @@
 package import Foundation
 internal import Synchronization
 
-/// Wakes the loop that sends scheduled notifications, when it must check the store for due
-/// notifications earlier than planned.
+/// Wakes the loop that sends scheduled notifications, if a new notification is due before the
+/// loop's planned check of the store.
 package final class ReleaseSchedule: Sendable {
     private let next = Mutex(Date.distantFuture)
     /// The signal that the loop must check the store earlier than it has planned.

@@ -6,8 +6,8 @@ package struct Scopes: OptionSet, Sendable, Hashable, CustomStringConvertible {
     package static let send = Scopes(rawValue: 2)
     /// Register, list and remove the user's own devices.
     package static let register = Scopes(rawValue: 4)
-    /// Manage users and tokens, and so get any other scope. In tokens of publishers: only give
-    /// tags to users.
+    /// Manage users and tokens, and so get any other scope. A publisher gets from this scope only
+    /// the right to give tags to users.
     package static let manage = Scopes(rawValue: 8)
     /// See all that viewers may see. Viewers and administrators can have this scope.
     package static let view = Scopes(rawValue: 16)
@@ -57,7 +57,8 @@ extension Role {
     }
 
     /// The scopes of a token if the request for it names no scopes. They give no access to data of
-    /// other users, but may permit to send to other users. A request must name any further scope.
+    /// other users, but may permit the user to send to other users. A request must name any
+    /// further scope.
     package var usualScopes: Scopes { self.scopes.intersection([.fetch, .send, .register]) }
 
     /// The scopes with these names. Throws `ScopeError` for a scope that the role cannot have, and

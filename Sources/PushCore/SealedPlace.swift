@@ -3,19 +3,19 @@
 package enum SealedPlace: Sendable, Hashable {
     /// A notification's payload, by the notification's id and its sender.
     case payload(NotificationID, sender: Int64)
-    /// A user's name, by the user's number.
+    /// A user's name; the number is the user's.
     case username(Int64)
-    /// A device's address at its provider, by the device's number.
+    /// A device's address at its provider; the number is the device's.
     case handle(Int64)
-    /// The tags of a device, by the device's number.
+    /// The tags of a device; the number is the device's.
     case tags(Int64)
-    /// The tag expressions of a running broadcast, by the notification's number.
+    /// The tag expressions of a running broadcast; the number is the notification's.
     case expressions(Int64)
-    /// The tag expressions of a scheduled notification, by the notification's number.
+    /// The tag expressions of a scheduled notification; the number is the notification's.
     case scheduled(Int64)
-    /// An entry of the audit, by its number.
+    /// An entry of the audit; the number is the entry's.
     case audit(Int64)
-    /// The tags given to a user, by the user's number.
+    /// The tags given to a user; the number is the user's.
     case userTags(Int64)
     /// The alert of a notification's pushes, by the notification's id and its sender.
     case alert(NotificationID, sender: Int64)

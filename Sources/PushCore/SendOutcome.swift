@@ -1,6 +1,7 @@
 package import Foundation
 
-/// The outcome of an attempt to send a push. Senders, lanes and the outbox all use these values.
+/// The outcome of an attempt to send a push. Senders, lanes (queues of pushes) and the outbox all
+/// use these values.
 ///
 /// Each type decides about some consequences: `DeliveryState` for the push, `SenderHealth` for
 /// other pushes to the same provider, `retirement` for the device, and the sender for its own
@@ -37,7 +38,7 @@ package enum SendFailure: Error, Sendable, Hashable {
     case overloaded(reason: String, retryAfter: Duration)
     /// The device got too many pushes; other devices are not affected.
     case deviceBusy(reason: String, retryAfter: Duration)
-    /// The device is not connected. The push waits, without attempts, until it connects.
+    /// The device is not connected. The push waits, without attempts, until the device connects.
     case offline(reason: String)
     /// The address is dead; `since` is the time at which the provider found that out, if it is
     /// known: a device that has registered after that time is alive.
@@ -61,8 +62,8 @@ package enum SendFailure: Error, Sendable, Hashable {
     /// second refusal is `misconfigured`.
     case credentialExpired(reason: String)
     /// The provider has called the server's access token invalid, twice in a row. Some providers
-    /// now and then call a valid token invalid, so the lane pauses only if no push is accepted
-    /// meanwhile.
+    /// now and then call a valid token invalid, so the pushes to the provider pause only if it
+    /// accepts none meanwhile.
     case credentialRefused(reason: String)
 
     /// The reason in the provider's words.
@@ -95,8 +96,8 @@ package enum SendFailure: Error, Sendable, Hashable {
         }
     }
 
-    /// The device is retired, unless it has registered again after the returned date. `nil` if the
-    /// device stays registered in any case.
+    /// If the device must be retired, returns a date: a device that has registered again after
+    /// this date stays registered. Returns `nil` if the device stays registered in any case.
     ///
     /// - Parameters:
     ///   - sentAt: The time at which the sender received the push.

@@ -50,8 +50,8 @@ package struct SenderHealth: Sendable {
     package private(set) var pause: Pause?
     private var isProbing = false
     private var failures = 0
-    /// The number of times that the provider has refused the server's credential since it last
-    /// answered without refusing it.
+    /// The number of times that the provider has refused the server's credential since its last
+    /// answer without such a refusal.
     private var credentialRefusals = 0
     private var busyUsers: Set<Int64> = []
     /// The users with a device that the provider has called unknown since it last accepted a push.
@@ -68,7 +68,7 @@ package struct SenderHealth: Sendable {
     private let hasUnrelatedHosts: Bool
 
     /// If `hasUnrelatedHosts` is `true`, each device has named a host of its own. A failure at one
-    /// host then says nothing about other hosts, so the lane never pauses.
+    /// host then says nothing about other hosts, so it never causes a pause.
     package init(hasUnrelatedHosts: Bool = false) {
         self.hasUnrelatedHosts = hasUnrelatedHosts
     }
@@ -90,9 +90,9 @@ package struct SenderHealth: Sendable {
 
     /// The choice of the next probe.
     package var probeChoice: ProbeChoice {
-        // After a change of the server, such as another VAPID key, the provider refuses known
-        // addresses and accepts some new ones. So probes alternate between known and new
-        // addresses, and begin with a known one.
+        // After a change of the server, such as another VAPID key, the provider refuses addresses
+        // that it accepted before, and accepts some new ones. So probes alternate between old and
+        // new addresses, and begin with an old one.
         let takesTurns = self.pause?.cause == .devicesRefused && self.delayCount.isMultiple(of: 2)
         return ProbeChoice(takesTurns ? .new : .known, avoiding: self.refusedUsers.union(self.busyUsers))
     }
@@ -150,8 +150,8 @@ package struct SenderHealth: Sendable {
                 self.hasRefusedKind = true
                 return .kindRefused(reason: reason)
             }
-        // A push that is sent again does not count against the provider: otherwise a lane with few
-        // other pushes could pause because of retries.
+        // A push that is sent again does not count against the provider: otherwise, if there are
+        // few other pushes, retries could cause a pause.
         case .failure(.deviceUnknown) where isRepeated && !wasProbing,
             .failure(.deviceNotFound) where isRepeated && !wasProbing:
             self.recover()
@@ -180,8 +180,8 @@ package struct SenderHealth: Sendable {
             self.beginPause(.misconfigured, reason, isKnown: isKnown, now: now)
         }
         let event = HealthEvent(from: old, to: self.pause, now: now)
-        // The answers to other pushes that were being sent may make a delay a little longer; such
-        // a change is not reported.
+        // The answers to other pushes that were being sent when the pause began may make a delay a
+        // little longer; such a change is not reported.
         if case .prolonged = event, !wasProbing { return nil }
         return event
     }
@@ -258,8 +258,9 @@ package struct SenderHealth: Sendable {
     /// Whether refusals of the credential mean that it is wrong, and are not the provider's
     /// occasional mistake.
     ///
-    /// The credential is wrong if the provider has accepted no push before, or no push between two
-    /// attempts of the same push. It is also wrong if the provider refuses many pushes in a row.
+    /// The credential is wrong if the provider has accepted no push before, or refuses a probe. It
+    /// is also wrong if the provider refuses a push twice and accepts no push in between, or
+    /// refuses many pushes in a row.
     private func isCredentialWrong(afterRetry isRepeated: Bool) -> Bool {
         self.acceptedAt == nil || self.isProbing || (isRepeated && self.credentialRefusals > 1)
             || self.credentialRefusals >= Self.failuresInARow
@@ -302,8 +303,8 @@ package struct SenderHealth: Sendable {
             self.delayCount += 1
             return
         }
-        // The failures of other pushes that were being sent belong to the same pause, unless an
-        // operator must fix their cause.
+        // The failures of other pushes that were being sent when the pause began belong to the
+        // same pause, unless an operator must fix their cause.
         let isWorse = cause.needsOperator && !pause.cause.needsOperator
         self.pause = Pause(
             isWorse ? cause : pause.cause,
@@ -317,8 +318,8 @@ package struct SenderHealth: Sendable {
     /// invented must not cause a long delay for all devices.
     private func length(from first: TimeInterval, to longest: TimeInterval, isKnown: Bool) -> TimeInterval {
         let limit = self.isProbing && !isKnown ? min(longest, Self.longestDelayForNew) : longest
-        // The failure of a push that was being sent lengthens the current delay, and does not
-        // begin another delay.
+        // The failure of a push that was being sent when the pause began lengthens the current
+        // delay, and does not begin another delay.
         let doublings = self.pause == nil || self.isProbing ? self.delayCount : self.delayCount - 1
         return min(first * pow(2, Double(min(doublings, 20))), limit)
     }

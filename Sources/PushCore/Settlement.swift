@@ -8,7 +8,8 @@ package enum Settlement: Sendable, Hashable {
     case retried(at: Date, reason: String)
     /// The device is not connected: the push waits until the device connects.
     case away(reason: String)
-    /// The device now belongs to another lane: the push is due in that lane at once.
+    /// The device now belongs to another lane (queue of pushes). The push is due in that lane at
+    /// once.
     case moved(reason: String)
     /// The push was not sent. It is due at once, and the attempt is not counted.
     case released

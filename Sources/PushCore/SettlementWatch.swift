@@ -10,9 +10,9 @@ package final class SettlementWatch: Sendable {
 
     package init() {}
 
-    /// Runs `body` with a signal that is set at each outcome of the notification, and when the
-    /// task is cancelled. The signal is `nil` if too many tasks wait, or another task waits for
-    /// the same notification.
+    /// Runs `body` with a signal that is set whenever the outcome of a push of the notification is
+    /// stored, and when the task is cancelled. The signal is `nil` if too many tasks wait, or
+    /// another task waits for the same notification.
     package func watching<Result>(
         _ id: NotificationID,
         _ body: (Signal?) async throws -> Result

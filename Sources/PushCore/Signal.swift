@@ -32,8 +32,8 @@ package final class Signal: Sendable {
 
     /// Returns when the signal is set, or after `timeout`. It may also return earlier.
     ///
-    /// One task may wait at a time. Cancellation does not end the wait: the cancellation handler
-    /// must set the signal.
+    /// Only one task may wait at a time. Cancellation does not end the wait: the cancellation
+    /// handler must set the signal.
     package func wait(atMost timeout: Duration) async {
         await withTaskGroup { group in
             group.addTask {

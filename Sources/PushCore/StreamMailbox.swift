@@ -2,8 +2,8 @@ internal import Synchronization
 
 /// The events that wait to be written to one event stream. Any thread may use this object.
 package final class StreamMailbox: Sendable {
-    /// The largest number of waiting events. A lane may have more concurrent calls than this
-    /// number, so one slow reader cannot use up all calls of a lane.
+    /// The largest number of waiting events. A lane (queue of pushes) may have more concurrent
+    /// calls than this number, so one slow reader cannot use up all calls of a lane.
     private static let limit = 100
 
     private struct Content {

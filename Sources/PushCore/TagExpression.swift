@@ -15,7 +15,8 @@ package indirect enum TagExpression: Sendable, Hashable {
         self = try reader.readAll()
     }
 
-    /// The user whose own tag is the whole expression; `nil` for any other expression.
+    /// If the whole expression is the own tag of a user, that user's name; `nil` for any other
+    /// expression.
     package var onlyUsername: Username? {
         if case .tag(let tag) = self { tag.username } else { nil }
     }

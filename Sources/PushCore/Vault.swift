@@ -179,8 +179,8 @@ package final class Vault: Sendable {
     }
 }
 
-/// A keyring and the keyring that has replaced it. It is a linked list without a lock, since every
-/// fetch reads it. The list grows only when an operator changes the keys.
+/// A keyring, with the keyring that has replaced it as `next`. The linked list has no lock, since
+/// every fetch reads the list. The list grows only when an operator changes the keys.
 private final class Ring: Sendable {
     let keyring: Keyring
     let isSealing: Bool

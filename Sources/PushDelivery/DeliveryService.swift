@@ -23,9 +23,9 @@ package struct DeliveryService {
     private let now: @Sendable () -> Date
     private let executor: (any TaskExecutor)?
 
-    /// `settlements` is told about stored settlements, `schedule` announces scheduled
-    /// notifications, and `traces` are for the log and for spans. `executor` runs the calls of the
-    /// senders, best on the event loop of their connections.
+    /// `settlements` receives the stored outcomes of pushes, `schedule` announces scheduled
+    /// notifications, and `traces` are for the log and for spans. `executor` runs the senders'
+    /// calls; it should be the event loop of their connections.
     ///
     /// Throws `StoreError` if the outbox cannot be read.
     package init(

@@ -35,7 +35,7 @@ extension LaneLoop {
             case .stop: return
             case .delay(let until):
                 let wait = max(0, until.timeIntervalSince(self.now()))
-                // All workers wait in this way for a short delay. Cancellation ends the sleep
+                // During a short delay, each worker sleeps here. Cancellation ends the sleep
                 // early.
                 guard wait <= Self.longestWorkerDelay, (try? await Task.sleep(for: .seconds(wait))) != nil else {
                     return
@@ -57,8 +57,7 @@ extension LaneLoop {
         await self.log(outcome, of: delivery, after: time)
         if let settlement = await self.move(delivery, after: outcome) { return settlement }
         let now = self.now()
-        // The random number is drawn only if a delay may follow, because the kernel must be asked
-        // for it.
+        // The random number costs a system call, so it is drawn only if a delay may follow.
         let jitter: Double = if case .success = outcome { 0 } else { .random(in: 0...1) }
         let blame = self.state.withLock { $0.record(outcome, of: delivery, now: now, jitter: jitter) }
         if case .failure(let failure) = outcome {
@@ -89,7 +88,7 @@ extension LaneLoop {
                 now: now
             )
             guard isMoved else { return nil }
-            // The provider has refused the push, but an answer with this refusal shows that it is
+            // The provider has refused the push, but the answer shows that the provider is
             // healthy.
             let answered = SendOutcome.failure(.rejected(reason: reason))
             _ = self.state.withLock { $0.record(answered, of: delivery, now: now, jitter: 0) }
@@ -127,8 +126,8 @@ extension LaneLoop {
         }
     }
 
-    /// The log fields with the device and the user of a push, for a line about a failure. They are
-    /// read from the store, because a leased push has only their numbers.
+    /// The log fields with the device and the user of a push, for a line about a failure. Both are
+    /// read from the store, because a leased push has only numbers for them.
     private func names(of delivery: LeasedDelivery, _ more: Logger.Metadata) async -> Logger.Metadata {
         var fields = more
         let id = delivery.push.notification
@@ -166,8 +165,8 @@ extension LaneLoop {
 }
 
 extension SpanRecorder {
-    /// Ends the span of a provider's call. Only the log has the provider's words, since they may
-    /// contain any text.
+    /// Ends the span of a call to a provider. The provider's words, which may contain any text,
+    /// are only in the log, and not in the span.
     fileprivate func end(_ span: OpenSpan, of lane: Lane, _ outcome: SendOutcome) {
         let name = "push \(lane.platform)"
         let attributes = [Span.Attribute("sealpost.lane", .text(lane.description))]

@@ -11,15 +11,15 @@ struct LaneLoop: Sendable {
     private static let batch = 250
     /// The delay after a failure of the store: an immediate retry would most likely fail, too.
     private static let delayAfterFailure = Duration.seconds(1)
-    /// The delay after which the loop checks again whether the lane may send. No signal tells the
-    /// loop that it may.
+    /// While the store does not let this server send, the loop checks again after this delay. No
+    /// signal reports that the server may send again.
     private static let delayWithoutStore = Duration.milliseconds(250)
 
     let lane: LaneSettings
     let store: any OutboxStore & DeviceStore
     let reader: any OutboxReader
     let settings: DeliverySettings
-    /// Receives the settlements that are stored.
+    /// Receives the settlements (outcomes of pushes) that are stored.
     let settlements: SettlementWatch
     /// The traces of pushes, for the log and for spans.
     let traces: RequestTraces
@@ -35,8 +35,8 @@ struct LaneLoop: Sendable {
     /// then checks the state again.
     let signal: Signal
 
-    /// Runs the loop until graceful shutdown or cancellation. Returns as soon as no push and no
-    /// write is running.
+    /// Runs the loop until graceful shutdown or cancellation. It then returns as soon as no push
+    /// and no write is running any more.
     func run() async {
         await self.signal.signallingAtShutdown { await self.work() }
     }

@@ -16,7 +16,8 @@ package struct LaneSettings: Sendable {
     package var otherEnvironment: Lane?
     /// Whether each push carries the number of its user's unread notifications.
     package var countsUnread = false
-    /// Whether each device has named a host of its own: in that case no failure pauses the lane.
+    /// Whether each device has named a host of its own. A failure at one host then says nothing
+    /// about the others, so no failure pauses the lane.
     package var hasUnrelatedHosts = false
     /// The longest wait of the lane's loop, if other servers may enqueue pushes without waking
     /// this loop; `nil` if the setting for all lanes applies.

@@ -5,8 +5,8 @@ internal import PushStore
 /// The state of a lane: its leased pushes, its provider's health, and the results that are not
 /// stored yet. It only decides what is done; the lane's loop and workers do it.
 ///
-/// For the age of gathered settlements it uses the monotonic clock, because in tests `now` does
-/// not advance.
+/// For the age of these results it uses the monotonic clock, because in tests `now` does not
+/// advance.
 struct LaneState: Sendable {
     /// The next step of a worker.
     enum Step {
@@ -49,12 +49,11 @@ struct LaneState: Sendable {
     var servers = 1
     /// The delay that the provider has requested; `nil` as soon as the other servers know it.
     var unreportedDelay: (until: Date, reason: String)?
-    /// The number of the delay that was applied last of those that other servers have reported.
+    /// Identifies the delay from another server that this server has applied last.
     var observedDelay: Int64?
-    /// The pause as the other servers know it; `nil` if they know of no pause, or of a different
-    /// one.
+    /// This server's pause as the other servers know it; `nil` if they do not know of it.
     var sharedPause: Pause?
-    /// The number of another server's latest report of a pause.
+    /// Identifies the report of a pause from another server that this server has applied last.
     var observedPause: Int64?
     /// The time at which another server's probe last ended a pause of this server.
     var leftAt: Date?
@@ -94,8 +93,8 @@ struct LaneState: Sendable {
         let event = self.health.reset()
         self.record(event)
         self.probe = nil
-        // The pause is no longer shared, because other servers may still have the credentials that
-        // failed.
+        // This server no longer shares the pause: it may have new credentials, while other servers
+        // still have those that failed.
         self.sharedPause = nil
         self.leftAt = nil
     }
@@ -156,7 +155,8 @@ struct LaneState: Sendable {
         if self.isStopping { self.giveBackAll() }
     }
 
-    /// Ends the lease of a probe. If a push was leased, it is the next push to send.
+    /// Records that the search for a probe has ended. If it found and leased a push, that push is
+    /// sent next.
     mutating func endLease(probe: LeasedDelivery?) {
         self.isLeasing = false
         self.candidate = probe

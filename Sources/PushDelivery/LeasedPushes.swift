@@ -25,8 +25,8 @@ struct LeasedPushes {
         return self.direct + self.bulk
     }
 
-    /// Those of the queues from which further pushes may be leased. Pushes of single notifications
-    /// are leased even while many leased pushes of a broadcast wait.
+    /// Selects the queues to lease further pushes from. Pushes of single notifications are leased
+    /// even while many leased pushes of a broadcast wait.
     func wanted(of queues: [Queue], batch: Int) -> [Queue] {
         if self.direct.count >= batch { return [] }
         return self.count < batch / 2 ? queues : queues.filter { $0 == .direct }

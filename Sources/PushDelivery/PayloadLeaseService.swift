@@ -3,7 +3,8 @@ package import Logging
 internal import PushCore
 package import PushStore
 
-/// Erases read-once payloads when the leases of their recipients end.
+/// Erases read-once payloads when their leases end. During a lease, the recipient may fetch the
+/// payload again.
 package struct PayloadLeaseService: Sendable {
     /// The pause between two runs, in seconds: the leases that expire during the pause are ended
     /// together.

@@ -1,7 +1,8 @@
 internal import PushCore
 internal import PushStore
 
-/// The settlements that are not yet stored, gathered so that many settlements share a commit.
+/// The settlements (outcomes of pushes) that are not yet stored. They are gathered, so that many
+/// of them share a commit.
 struct PendingSettlements {
     typealias Entry = (LeasedDelivery, Settlement)
 

@@ -3,8 +3,8 @@ package import Logging
 internal import PushCore
 package import PushStore
 
-/// Deletes expired data, and stores the last-used times of tokens and the number of encrypted
-/// values.
+/// Deletes expired data. Stores when each token was last used, and how many values each key has
+/// encrypted.
 ///
 /// No payload, encrypted or not, is kept longer than its publisher has requested, and no audit
 /// entry is kept longer than the operator has configured.
@@ -23,7 +23,8 @@ package struct RetentionService: Sendable {
     private let auditKept: Duration
     /// How long events are kept.
     private let eventsKept: Duration
-    /// The receiver's status; `nil` if no receiver is configured, so that events are only listed.
+    /// The receiver's status; `nil` if no receiver is configured. Clients can then only list the
+    /// events.
     private let receiver: EventStatus?
     private let logger: Logger
     private let now: @Sendable () -> Date

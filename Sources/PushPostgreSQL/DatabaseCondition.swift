@@ -14,7 +14,7 @@ final class DatabaseCondition: Sendable {
     private let onEvent: @Sendable (StoreEvent) -> Void
     private let state = Mutex(State())
     let shared: StoreCondition
-    /// Transactions that run, or wait for a connection.
+    /// The number of transactions that run, or wait for a connection.
     let waiting = Atomic(0)
 
     init(mark: (any DatabaseMarkKeeper)?, onEvent: @escaping @Sendable (StoreEvent) -> Void) {
@@ -46,7 +46,7 @@ final class DatabaseCondition: Sendable {
         do {
             try self.mark?.keep(DatabaseMark(identity))
         } catch {
-            // The server still has the identity in memory, until it ends.
+            // The mark is not stored, but this server keeps the identity in memory until it ends.
             self.onEvent(.markNotKept(reason: "\(error)"))
         }
     }

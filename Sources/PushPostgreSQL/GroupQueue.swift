@@ -27,7 +27,7 @@ protocol GroupEnd: Sendable {
 /// requests yields some turns of its event loop, and the other requests can join its group.
 /// Otherwise the first would lead a group of one, and the others would wait for that group.
 final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
-    /// A caller that has waited this long before its group begins is refused.
+    /// If a caller has waited this long and its group has not begun, it is refused.
     private static var limit: Duration { .seconds(5) }
     /// Before its group begins, a leader yields to other callers for at most this number of turns
     /// of its event loop.
@@ -100,8 +100,8 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
         }
     }
 
-    /// Leads a group: the caller of this seat, whose turn it is, and the callers that wait.
-    /// Afterwards all their seats have outcomes.
+    /// Leads a group that consists of this seat's caller and of waiting callers. Afterwards all
+    /// their seats have outcomes.
     @discardableResult
     func lead(_ seat: Seat, _ work: @Sendable ([Member]) async -> [End]) async -> End {
         await self.waitForMembers()
@@ -115,8 +115,8 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
 
     // MARK: - Private
 
-    /// Yields turns of the event loop until as many callers wait as the last group had, or until
-    /// all `turns` are used up.
+    /// Yields to other callers until the group has as many members as the last group had, but at
+    /// most `turns` times.
     private func waitForMembers() async {
         for _ in 0..<Self.turns {
             if self.state.withLock({ $0.waiting.count + 1 >= $0.lastCount }) { return }

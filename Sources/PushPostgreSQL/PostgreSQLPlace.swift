@@ -134,7 +134,8 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
 
     /// The time when a server last renewed its lease in this database, by the database's clock.
     package var lastWrite: (place: String, at: Date)? {
-        // Without the database, or the table, there is no time to compare with.
+        // If the table cannot be read, there is no time that the caller could compare with its
+        // clock.
         let renewed = try? self.connected { try $0.query("select max(until) from node")[0].integer(0) }
         return renewed.map { (self.description, Date(milliseconds: $0 - ServerMembership.leaseDuration)) }
     }

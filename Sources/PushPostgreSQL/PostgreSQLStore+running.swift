@@ -2,7 +2,8 @@ internal import PushCore
 internal import PushStore
 
 extension PostgreSQLStore {
-    /// The maximum time after which the store checks for receipts, even without a signal.
+    /// The maximum time after which the store checks for receipts (records of fetches), even
+    /// without a signal.
     private static let longestWait = Duration.seconds(60)
 
     /// Wakes `run`, which writes the receipts soon. Any thread may call it.

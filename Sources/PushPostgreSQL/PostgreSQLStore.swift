@@ -58,7 +58,8 @@ package final class PostgreSQLStore: Sendable {
         let condition = DatabaseCondition(mark: options.mark, onEvent: options.onEvent)
         let leases = self.leases
         self.database = ConnectionPool(opened.address, pool, on: loop, after: opened.identity) { event in
-            // At the new primary, pushes may still be leased that were settled at the old primary.
+            // The new primary may lack settlements that the old primary has stored. At the new
+            // primary, the settled pushes are then still leased.
             if case .advanced = event { leases.recordUnknownOutcome(now: .now) }
             condition.record(event)
         }

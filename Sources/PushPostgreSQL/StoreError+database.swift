@@ -21,8 +21,8 @@ extension StoreError {
             }
     }
 
-    /// Codes of temporary errors: too many connections, or locks or rows that another transaction
-    /// has locked.
+    /// Codes of temporary errors: too many connections, a conflict with another transaction, or a
+    /// lock that another transaction holds.
     private static let passing: Set = ["53300", "40001", "40P01", "55P03"]
 
     /// The error of the database or of a decoder. Its text contains no values of the row. `nil`

@@ -87,8 +87,8 @@ extension SQLiteDatabase {
 
     /// Moves the database, and then its log, which is useless without the database.
     ///
-    /// Files that an interrupted restore has already moved stay where they are. The files at their
-    /// old paths are that restore's copy of a backup, and are deleted.
+    /// If an interrupted restore has already moved a file, the moved file stays where it is. The
+    /// file at the old path is that restore's copy of a backup, and is deleted.
     private func moveAway() throws(StoreError) {
         for suffix in ["", "-wal"] where FileManager.default.fileExists(atPath: self.path + suffix) {
             guard !FileManager.default.fileExists(atPath: self.replacedPath + suffix) else {

@@ -34,6 +34,12 @@ package struct SQLiteDatabase: StorePlace {
         return stat(self.path, &status) == 0 || ![ENOENT, ENOTDIR].contains(errno)
     }
 
+    /// Whether the file exists and has no content: a store never leaves such a file.
+    package var isEmpty: Bool {
+        var status = stat()
+        return stat(self.path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_size == 0
+    }
+
     /// Whether the database has any user.
     package func hasUsers() throws(StoreError) -> Bool {
         try self.readOnly { try $0.exists("select 1 from user limit 1") }

@@ -181,8 +181,8 @@ struct Envelope: Sendable {
     }
 }
 
-/// A request and the state on which its answer depends. It is a class, because many functions pass
-/// it on. Only the event loop of its connection uses it.
+/// A request and the state on which its answer depends. It is a class, so that functions which
+/// pass it on copy only a reference. Only the event loop of its connection uses it.
 final class Exchange {
     let request: Request
     let start = ContinuousClock.now
@@ -201,8 +201,9 @@ final class Exchange {
     /// route does not know.
     var isCheckedStrictly = false
     var token: MyToken?
-    /// The term of the credential lease at the time at which the caller was authenticated; `nil`
-    /// if the request has no caller, or if the server has no term.
+    /// The term (period without an expiry of the credential lease) that was running when the
+    /// request began. Cached credentials are trusted only until this term ends. `nil` if the
+    /// request has no caller, or began outside a term.
     var term: CredentialLease.Term?
     /// The caller's account, if the caller is known and has one.
     var account: AccountID?

@@ -47,8 +47,8 @@ extension PushServer {
     }
 
     private func checkVoucher(of caller: Caller, _ request: Request) throws(Problem) {
-        // Fast path: nearly all tokens need no voucher, which is the user's name from a proxy or a
-        // certificate.
+        // Fast path: nearly all tokens need no voucher (the user's name from a proxy or a
+        // certificate).
         guard self.identityField != nil || caller.token?.isVouched == true else { return }
         try Voucher(of: request, identityField: self.identityField).check(caller)
     }
@@ -89,8 +89,8 @@ extension PushServer {
         }
     }
 
-    /// Rounds a time down to the database's precision, so that an answer made before the time is
-    /// stored and a later answer show the same time.
+    /// Rounds a time down to the database's precision, so that answers show the same time before
+    /// and after it is stored.
     func wholeMilliseconds(_ date: Date) -> Date {
         Date(timeIntervalSince1970: (date.timeIntervalSince1970 * 1000).rounded(.down) / 1000)
     }

@@ -6,7 +6,8 @@ internal import SocketHTTP
 
 /// How the server answers a request after the first check of its caller.
 extension PushServer {
-    /// Answers a request whose caller can be identified only by work that may wait.
+    /// Answers a request whose caller can be identified only by asynchronous work, such as hashing
+    /// a password.
     func signInAndAnswer(_ exchange: Exchange, _ found: RouteTable.Match, now: Date) async -> Response {
         do {
             let caller = try await self.signIn(exchange.request, for: found, now: now)
@@ -76,8 +77,9 @@ extension PushServer {
     ) -> Reply {
         do {
             let step = try then(context)
-            // Work of this request must run even if the term has ended, since other requests may
-            // wait for this work; `run` checks the term after the work.
+            // No answer is sent if the request's term of the credential lease has ended: the
+            // caller's credentials may have ended, too. Work must run even then, since other
+            // requests may wait for the work; `run` checks the term afterwards.
             if case .answer = step, let term = exchange.term { try self.lease?.check(term) }
             return self.reply(with: step, to: context, in: exchange)
         } catch {

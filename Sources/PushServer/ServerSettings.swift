@@ -63,8 +63,8 @@ package struct ServerSettings: Sendable {
     package var maximumBatch: Int
     /// The memory for the bodies of all requests without an authenticated caller, in bytes.
     package var strangersBodies: Int
-    /// How long a batch may wait for its turn. Also, how long after the beginning of its turn a
-    /// batch may begin to store further elements.
+    /// How long a batch may wait for a worker thread. The worker then has as long again: after
+    /// this time, it does not begin to store further elements of the batch.
     package var batchTimeout: Duration
     /// The lifetime of a payload whose sender names none, which is also the longest lifetime.
     package var lifetime: Duration
@@ -84,8 +84,8 @@ package struct ServerSettings: Sendable {
     /// The additional origins whose pages may send requests and read the answers.
     package var allowedOrigins: Set<WebOrigin>
     /// The number of seconds for which a browser must use only TLS for this server. Only answers
-    /// over the server's own TLS have it, in the field `Strict-Transport-Security` (RFC 6797).
-    /// `nil`: no answer has this field.
+    /// over the server's own TLS have this number, in the field `Strict-Transport-Security` (RFC
+    /// 6797). `nil`: no answer has this field.
     package var hsts: Int?
     package var platforms: [Platform: PlatformRule] {
         didSet { self.platformsByApp = Self.byApp(self.platforms) }
@@ -221,8 +221,8 @@ package struct ServerSettings: Sendable {
         return (platform, rule)
     }
 
-    /// The handle that a client's text means, which may be of any platform; `nil` if no platform
-    /// accepts the text.
+    /// The handle in a client's text, which may be for any platform. If no platform reads the text
+    /// as a JSON object, the text itself is the handle. `nil` if the text cannot be a handle.
     func handle(of text: String) -> DeviceHandle? {
         for rule in self.platforms.values {
             guard case .object(let canonical) = rule.handles.form else { continue }

@@ -80,8 +80,8 @@ package final class PushLog: Sendable {
         self.faults.set(rules)
     }
 
-    /// The tally of one push, named by its `apns-id` or by its notification's id, to one device.
-    /// Needs `SimulatorOptions.countsPushes`.
+    /// The counts of requests for one push to one device. The push is named by its `apns-id` or by
+    /// its notification's id. Needs `SimulatorOptions.countsPushes`.
     package func tally(of push: String, for device: String) -> PushTally {
         self.state.withLock { $0.tallies[PushTally.Key(push: push, device: device)] ?? PushTally() }
     }

@@ -14,7 +14,7 @@ package struct PushTally: Sendable, Hashable {
     }
 }
 
-/// The tallies of all pushes together.
+/// The counts for all pushes together.
 package struct PushTotals: Sendable, Hashable {
     /// The number of distinct pushes, each to one device.
     package internal(set) var pushes = 0

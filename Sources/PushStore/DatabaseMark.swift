@@ -24,8 +24,8 @@ package struct DatabaseMark: Sendable, Hashable {
     package var text: String { "\(self.cluster) \(self.timeline)\n" }
 }
 
-/// Stores the mark (the cluster and its newest timeline) of a server's database outside of the
-/// database. So the server recognises an older database after its next start.
+/// Stores the mark of a server's database (the cluster and its newest timeline), but not in this
+/// database. So at its next start, the server notices if the database is on an older timeline.
 package protocol DatabaseMarkKeeper: Sendable {
     /// The place where the mark is stored, in the form for operators.
     var place: String { get }

@@ -1,8 +1,8 @@
 package import Foundation
 
 extension Date {
-    /// The time in milliseconds since 1970, as the database stores it. A provider or a damaged row
-    /// may contain a time that is out of range. Such a time becomes the nearest time in range.
+    /// The time in milliseconds since 1970, as the database stores it. A time from a provider or
+    /// from a damaged row may be out of range. Such a time becomes the nearest time in range.
     package var milliseconds: Int64 {
         let exact = (self.timeIntervalSince1970 * 1000).rounded()
         return Int64(exactly: exact) ?? (exact < 0 ? .min : .max)

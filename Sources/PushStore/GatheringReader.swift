@@ -4,8 +4,8 @@ package import PushCore
 /// Reads that share one statement with the reads of other callers. Such a read avoids the ten
 /// nested async calls that a fetch would otherwise need.
 package protocol GatheringReader: Sendable {
-    /// Prepares the read of a notification, as the function `notification` of `NotificationReader`
-    /// does it.
+    /// Prepares a read that returns the same as the function `notification` of
+    /// `NotificationReader`.
     func pendingNotification(
         _ id: NotificationID,
         for user: Int64,

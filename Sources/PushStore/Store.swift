@@ -5,7 +5,7 @@ package import PushCore
 /// audit and the keys.
 ///
 /// Each function is one atomic transaction, which is durable when the function returns. No
-/// transaction spans two calls. Outcomes that a caller must decide on are returned; failures are
+/// transaction spans two calls. Outcomes that a caller must handle are returned; failures are
 /// thrown as `StoreError`. A caller gets only the protocol that it uses, such as `any
 /// DeviceStore`. `docs/decisions/store-interface.md` gives the reasons for this division.
 package protocol Store: AccountStore, TokenStore, DeviceStore, NotificationStore, OutboxStore, EventStore, AuditStore,
@@ -14,12 +14,12 @@ package protocol Store: AccountStore, TokenStore, DeviceStore, NotificationStore
     /// Whether other servers may also change the stored data, at any time.
     var isShared: Bool { get }
 
-    /// Exchanges delays and pauses of lanes with the other servers that share the store; `nil` if
-    /// no other server shares it.
+    /// Exchanges delays and pauses of lanes (providers' queues) with the other servers that share
+    /// the store; `nil` if no other server shares it.
     var limits: (any LimitStore)? { get }
 
     /// Makes a reader for one event loop or another executor. All functions of the reader must be
-    /// called there.
+    /// called on this loop or executor.
     func makeReader() throws(StoreError) -> any StoreReader
 
     /// The stored bytes, and a descriptive name for each part. The parts are the files on this
@@ -78,8 +78,8 @@ package protocol StoreHealth: Sendable {
     /// The reason why the store no longer accepts writes; `nil` as long as it accepts them.
     var failure: String? { get }
 
-    /// The reason why the store refuses a database that answers, in words that anybody may see;
-    /// `nil` as long as it uses the database.
+    /// The reason why the store does not use a database that it can reach; `nil` as long as it
+    /// uses the database. Anybody may see this text.
     var refusal: String? { get }
 
     /// Whether writes fail because the disk is full.
@@ -107,20 +107,24 @@ package struct StoreOptions: Sendable {
     /// A request's write that has waited longer than this is refused, because the deadline of the
     /// request's handler is near.
     package var writeTimeout = Duration.seconds(20)
-    /// The lanes of event streams. A device in such a lane can be reached only while it has a
-    /// stream open; otherwise its pushes wait for `streamOpened`.
+    /// The lanes (queues of pushes) of event streams. A device in such a lane can be reached only
+    /// while it has a stream open; otherwise its pushes wait for `streamOpened`.
     package var streamLanes: Set<String> = []
     /// The event streams that are open at this server.
     package var streams = StreamHub()
     /// The lanes whose devices get looks (pushes that tell a device to sync). The values are the
     /// minimum times between two looks of one device.
     package var looks: [String: Duration] = [:]
-    /// Gets the changes that the store makes without a request, such as the end of a lease.
+    /// The lifetime of a look (a push that tells a device to sync). It equals the default lifetime
+    /// of a notification: providers see the lifetime, and could otherwise tell looks apart.
+    package var lookLifetime = Duration.seconds(2_592_000)
+    /// The store adds to this book the changes that it makes without a request, for example when
+    /// the lease of a read-once payload expires.
     package var lookBook = LookBook()
     /// Decides which of the tags that devices set have an effect.
     package var tags = TagPolicy()
-    /// Whether the store also opens a database that was moved to another place, so that it can be
-    /// read.
+    /// Whether the store also opens a database whose data was moved to another one, so that
+    /// commands can read the old data.
     package var admitsMoved = false
     /// The kinds of events that the store records; if empty, it records no events.
     package var events: Set<PushEvent.Kind> = []
@@ -129,8 +133,8 @@ package struct StoreOptions: Sendable {
     /// Whether a store that several servers share still lists this server after its end. `true`
     /// for servers, `false` for commands.
     package var isListedAfterEnd = true
-    /// The lanes whose pushes another server may have to send. A store that several servers share
-    /// announces new pushes in these lanes to the other servers.
+    /// The lanes (queues of pushes) whose pushes another server may have to send. A store that
+    /// several servers share announces new pushes in these lanes to the other servers.
     package var announcedLanes: Set<String> = []
     /// Called on any thread when another server has announced pushes in one of `announcedLanes`.
     /// An announcement may be lost.
@@ -141,8 +145,9 @@ package struct StoreOptions: Sendable {
     /// Stores the `DatabaseMark`, which the store compares with the database at its start; `nil`:
     /// the mark is only in memory.
     package var mark: (any DatabaseMarkKeeper)?
-    /// Called before each exchange with the other servers that share the store. For tests: if it
-    /// returns `false`, this server skips the exchange, as if it were stopped.
+    /// For tests: called before each exchange of messages or reports with the other servers that
+    /// share the store. If it returns `false`, this server skips the exchange, as if it were
+    /// stopped.
     package var mayExchange: @Sendable () -> Bool = { true }
     /// Records a span for each commit of a request that is traced; `nil`: no spans are recorded.
     package var spans: SpanRecorder?
@@ -198,8 +203,8 @@ package protocol StorePlace: Sendable, CustomStringConvertible {
     /// opened, or if it cannot be read as a store.
     func inspect() throws(StoreError) -> StoreInspection
 
-    /// The place and the time of the last write, by the clock of the machine that wrote; `nil` if
-    /// nothing was ever written.
+    /// When the store was last written, by the clock of the machine that wrote, and the place
+    /// where this time is recorded. `nil` if nothing was ever written.
     var lastWrite: (place: String, at: Date)? { get }
 
     /// The number of free bytes, and the place of the disk; `nil` if the disk is on another
@@ -238,7 +243,8 @@ package struct StoreInspection: Sendable, Hashable {
     /// The reason why no server opens this store: it was moved, or a move into it has not
     /// finished. Otherwise `nil`.
     package let move: String?
-    /// The tallies of all lanes that have ever had a push; empty if the store is damaged.
+    /// For each lane (a provider's queue), the number of its pushes with each outcome; empty if
+    /// the store is damaged.
     package let tallies: [String: Tally]
 
     package init(

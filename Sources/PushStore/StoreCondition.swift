@@ -1,7 +1,8 @@
 internal import PushCore
 internal import Synchronization
 
-/// Tracks whether a store's disk is full, and counts for its report. Any thread may use it.
+/// Tracks whether a store's disk is full, and counts the transactions and the unreadable rows. Any
+/// thread may use it.
 package final class StoreCondition: Sendable {
     private struct State {
         var isFull = false

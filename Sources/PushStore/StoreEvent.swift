@@ -14,8 +14,8 @@ package enum StoreEvent: Sendable, Hashable {
     /// Another server that shares the store has encrypted values with a data key that this server
     /// lacks. Pushes wait for a server with the key. Reported once for each key.
     case keyMissing(UInt32)
-    /// The keyring's first key does not encrypt yet. Reported once for each key, whenever the key
-    /// has to wait for other servers.
+    /// The keyring's first key does not encrypt yet, because it waits for other servers. Reported
+    /// again only if the key, or the list of those servers, has changed.
     case keyWaits(KeyWait)
     /// A key that has waited for other servers now encrypts.
     case keySeals(UInt32)
@@ -46,7 +46,7 @@ package enum StoreEvent: Sendable, Hashable {
     /// The store has found a suitable database server after it had refused one.
     case databaseTrusted
     /// The newest timeline of the database could not be stored on this machine's disk. After a
-    /// restart, the server would not recognise an older database.
+    /// restart, the server would not notice that a database is on an older timeline.
     case markNotKept(reason: String)
 
     package enum SetAside: Sendable, Hashable {
@@ -94,7 +94,8 @@ package struct StoreReport: Sendable, Hashable {
         }
     }
 
-    /// How long calls waited until a file's changes were on the disk, since the start.
+    /// The times of all syncs since the server's start: how long a call waited until a file's
+    /// changes were on the disk.
     package struct Syncs: Sendable, Hashable {
         /// The times of syncs of the write-ahead log. Each commit waits for one sync.
         package var log = TimeHistogram()

@@ -4,7 +4,7 @@ internal import Glibc
 /// The number of cores that this process may use, by its affinity and by the quotas of its control
 /// groups.
 package enum CoreCount {
-    /// The number for this process, at least 1.
+    /// The number of cores for this process, at least 1.
     package static var current: Int { self.allowed(affinity: Int(cepoll_core_count()), root: "") }
 
     /// Reads the quotas of this process's control group and of all groups above it, as each group
@@ -38,7 +38,8 @@ package enum CoreCount {
 
     // MARK: - Private
 
-    /// Reads `max 100000`, or the microseconds of processor time in each period.
+    /// Reads `150000 100000`: the processor time for each period, and the period, both in
+    /// microseconds. Without a limit, the file has `max 100000`.
     private static func version2(_ folder: String) -> Int? {
         let numbers = self.text(folder + "/cpu.max").split { $0 == " " || $0 == "\n" }
         guard numbers.count == 2 else { return nil }

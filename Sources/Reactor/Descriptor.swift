@@ -44,8 +44,8 @@ package final class Descriptor: ReadinessHandler {
         }
     }
 
-    /// Resumes the waiter when a read would not block. This is not an async function, since each
-    /// async call costs a task with its own executor 500 instructions.
+    /// Resumes the waiter when a read would not block. This is not an async function, since an
+    /// async call costs 500 instructions in a task with its own executor.
     package func whenReadable(until deadline: ContinuousClock.Instant, resume waiter: Waiter) {
         self.loop.assertOnLoop()
         self.reader.wait(until: deadline, resume: waiter)

@@ -32,11 +32,11 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     // MARK: Confined to the thread
 
     private var isStopping = false
-    /// The number of the running job. A task that has really waited continues in a new job, so it
+    /// The number of the running job. A task that was suspended continues in a new job, so it
     /// finds a new number.
     package private(set) var jobNumber: UInt64 = 1
     private var ready = JobQueue<UnownedJob>()
-    /// The loop resumes each of these waiters once, also when the loop ends.
+    /// The tasks that have yielded. The loop resumes each of them once, also when the loop ends.
     private var yielded = JobQueue<Waiter>()
     /// The start of the current turn (the work until the next wait for events): exact enough for
     /// deadlines.
@@ -79,7 +79,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     /// yielded.
     ///
     /// Use it in a task that could run for long. After `Task.yield()`, in contrast, a task waits
-    /// only for those that have just become ready. Call it on the loop only.
+    /// only for the tasks that are already ready. Call it on the loop only.
     package func yield() async {
         _ = await withUnsafeContinuation { self.afterOthers(resume: $0) }
     }
@@ -168,8 +168,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     /// Records that a timer that still has an entry in the queue will never be armed again.
     func abandonTimer() {
-        // The dropped entries are released after the call: a released action may be the last owner
-        // of objects that abandon other timers.
+        // The copy keeps the dropped entries until the call has ended. Their release may abandon
+        // other timers, which must not happen while `self.timers` changes.
         let timers = self.timers
         self.timers.abandonOne()
         withExtendedLifetime(timers) {}
@@ -243,8 +243,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         }
     }
 
-    /// Resumes tasks that had yielded before this turn: at least one of `count`, and more while
-    /// their share of time lasts.
+    /// Resumes tasks of the `count` that had yielded before this turn: at least one, and more
+    /// while their share of time lasts.
     private func resumeYielded(_ count: Int) {
         guard count > 0 else { return }
         let end = ContinuousClock.now + Self.yieldedShare

@@ -14,8 +14,8 @@ extension Listener {
         try SystemError.check("bind to \(address)") { address.withName { Glibc.bind(socket, $0, $1) } }
     }
 
-    /// Whether the path has a file that is not a socket. A connection to such a file is refused,
-    /// too, but the file must not be removed.
+    /// Whether the path has a file that is not a socket. Such a file refuses connections, as an
+    /// abandoned socket does, but must not be removed.
     package static func isOtherFile(_ path: String) -> Bool {
         var status = stat()
         return lstat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFSOCK

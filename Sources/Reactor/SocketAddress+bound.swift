@@ -13,8 +13,8 @@ extension SocketAddress {
             bytes.withMemoryRebound(to: sockaddr.self) { getsockname(socket, $0.baseAddress, &length) }
         }
         try SystemError.check("getsockname") { result }
-        // After the family come port and address for IPv4, port, flow label and address for IPv6,
-        // or the path of a unix socket.
+        // After the family, the bytes have, for IPv4, the port and the address; for IPv6, the
+        // port, the flow label and the address; for a unix socket, the path.
         let familySize = MemoryLayout<sa_family_t>.size
         let bytes = withUnsafeBytes(of: &name) { Array($0.prefix(Int(length)).dropFirst(familySize)) }
         let address: SocketAddress? =

@@ -1,7 +1,8 @@
 package import Glibc
 
 extension SocketAddress {
-    /// Calls `body` with the address in the form of system calls, and its size.
+    /// Calls `body` with the address in the form that system calls take, and with the size of this
+    /// form.
     package func withName<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
         switch self {
         case .tcp(let host, let port) where host.contains(":"):

@@ -28,7 +28,8 @@ package enum SocketAddress: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Reads an address to listen on. A port alone, or `localhost` and a port, mean 127.0.0.1.
-    /// There is no short form for all addresses, since the server may speak plain HTTP.
+    /// No short form listens on all addresses of the machine, since the server may speak plain
+    /// HTTP.
     package static func listening(at text: String) -> SocketAddress? {
         if UInt16(text) != nil { return SocketAddress("127.0.0.1:\(text)") }
         guard text.hasPrefix("localhost:") else { return SocketAddress(text) }

@@ -1,7 +1,14 @@
 /// How much work one task may do on its event loop before the loop runs other tasks.
 ///
-/// ```swift if budget.isSpent { await loop.yield() } budget.spend(bytes: read())
-/// ``` A real wait begins a new turn. A task that waits after two steps, as for a single request, never reads the clock. It is a class, because a struct would be copied for each query, which costs more than the result. Use the budget on the loop only.
+/// ```swift
+/// if budget.isSpent { await loop.yield() }
+/// budget.spend(bytes: read())
+/// ```
+/// A wait that suspends the task begins a new turn. A task that serves a single request takes two
+/// steps and then waits, so it never reads the clock.
+///
+/// It is a class, because copying a struct at each reading of `isSpent` costs more than computing
+/// `isSpent`. Use the budget on the loop only.
 package final class TurnBudget {
     /// The maximum number of steps in one turn. With so many answers in a turn, the loop's own
     /// work costs only about a twentieth as much as the answers.

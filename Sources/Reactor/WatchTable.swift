@@ -3,8 +3,8 @@ package struct WatchToken: Sendable, Hashable {
     let rawValue: UInt64
 }
 
-/// The handlers of a loop by slot, each slot with a generation, so that an event fetched before
-/// its watch was forgotten does not reach the slot's next owner.
+/// The handlers of a loop, each in a slot. Each slot has a generation, so that an event of a
+/// forgotten watch does not reach the slot's next handler.
 struct WatchTable {
     static let wakeUpToken = UInt64.max
 

@@ -5,7 +5,7 @@ internal import Foundation
 /// A closure must not use the connection again, since it would wait for ever. It also must not
 /// keep the `Database`.
 package final class Connection: Sendable {
-    /// This lock guards `database`. A `Mutex` cannot guard it, since it is not `Sendable`.
+    /// This lock guards `database`. A `Mutex` cannot, since `Database` is not `Sendable`.
     private let lock = NSLock()
     nonisolated(unsafe) private let database: Database
     package let path: String

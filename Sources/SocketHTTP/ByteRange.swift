@@ -37,7 +37,7 @@ extension Span<UInt8> {
         return true
     }
 
-    /// The index after those first bytes of `range` that satisfy `isPart`.
+    /// The index after the bytes at the start of `range` that satisfy `isPart`.
     ///
     /// The function checks the bounds once, and not at each byte.
     @inline(__always)

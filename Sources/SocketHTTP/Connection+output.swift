@@ -17,7 +17,7 @@ extension RequestTraits {
 
 /// Writes responses.
 extension Connection {
-    /// The work that remains after the begin of an answer, because it may have to wait.
+    /// The work that is left for an answer, and that may have to wait.
     enum Unfinished {
         /// `output` contains the part of the answer that the socket has not accepted yet. If it
         /// lacks the body, the body must be sent afterwards.
@@ -41,8 +41,8 @@ extension Connection {
             guard await self.writeBody(with: streamingBody, for: head) else { throw .silent }
         }
         if closes {
-            // A client that has asked to close the connection sends nothing more, so a reset could
-            // not destroy the response.
+            // A client that has asked to close the connection sends nothing more. So no bytes stay
+            // unread, and the kernel sends no reset that could destroy the response.
             if head.keepsAlive || unread != .nothing || !self.input.isEmpty { await self.linger() }
             throw .silent
         }

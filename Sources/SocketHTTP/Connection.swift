@@ -169,8 +169,8 @@ final class Connection {
         if self.loopState.isStopping || self.served >= self.limits.requestsPerConnection { return true }
         guard response.streamingBody != nil else { return unread == .tooMuch }
         // In HTTP/1.0, a streaming body ends with the connection. In HTTP/1.1, the server reads
-        // while it streams, to notice when the client ends its side. It would then also read the
-        // missing part of the request's body.
+        // while it streams, to notice when the client ends its side. If a part of the request's
+        // body is missing, these reads would take its bytes for those of later requests.
         return head.isVersion10 || unread != .nothing
     }
 

@@ -1,7 +1,6 @@
 package import Synchronization
 
-/// The number of open connections of a server, and of those that it has refused or evicted. Any
-/// thread may read these numbers.
+/// The numbers of a server's open, refused and evicted connections. Any thread may read them.
 package final class ConnectionCounts: Sendable {
     /// The number of connections that are open now.
     package let open = Atomic(0)

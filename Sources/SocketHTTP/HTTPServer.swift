@@ -121,8 +121,8 @@ package final class HTTPServer: Sendable {
     /// Replaces the limits for connections that begin afterwards; open connections keep their
     /// limits. Any thread may call this.
     ///
-    /// A listening socket keeps the time after which the kernel gives up a client that has
-    /// vanished.
+    /// Existing listening sockets also keep the old `writeTimeout` as the time after which the
+    /// kernel gives up a client that has vanished.
     package func replaceLimits(_ limits: ServerLimits) {
         self.admission.withLock { $0.limits = limits }
     }

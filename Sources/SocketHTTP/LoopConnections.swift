@@ -32,7 +32,8 @@ final class LoopConnections: @unchecked Sendable {
         self.loop = loop
     }
 
-    /// Adds a connection; `false` after `close()`, when the caller must not serve the connection.
+    /// Adds a connection. Returns `false` after `close()`: the caller must then not serve the
+    /// connection.
     func insert(_ connection: Connection) -> Bool {
         self.loop.assertOnLoop()
         guard !self.isClosed else { return false }

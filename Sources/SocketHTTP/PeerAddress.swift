@@ -53,8 +53,8 @@ package enum PeerAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The address that limits count. For IPv6 it is the network of 64 bits, since one host may
-    /// choose any address in its network.
+    /// The address that identifies the client for limits. For IPv6 it is the network of 64 bits,
+    /// since one host may choose any address in its network.
     package var origin: PeerAddress {
         guard case .ip(let address) = self, !address.isIPv4 else { return self }
         return .ip(address.network(bits: 64))

@@ -41,8 +41,8 @@ package enum ProxyHeader {
 
     private static func lineStep(_ bytes: [UInt8]) -> Step {
         guard bytes.suffix(2) == [0x0D, 0x0A] else {
-            // If the line ends before these last bytes, the header is malformed: the bytes after
-            // the end would be the client's.
+            // If the line has ended before the last byte, the header is malformed: the bytes after
+            // the line's end would be the client's.
             let hasEnd = bytes.dropLast().contains(0x0D) || bytes.contains(0x0A)
             return hasEnd || bytes.count >= self.longestLine ? .malformed : .read(1)
         }

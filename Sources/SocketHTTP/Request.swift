@@ -48,8 +48,9 @@ package final class Request {
         self.isEncrypted ? .https : self.proxies.scheme(of: self.head, from: self.peer)
     }
 
-    /// The client's address that limits count; for IPv6 it is the /64. `nil` if many clients would
-    /// share this address, as with a local socket, or with a proxy that names no client.
+    /// The address that identifies the client for limits; for IPv6 it is the /64 network. `nil` if
+    /// many clients would share this address, as with a local socket, or with a proxy that names
+    /// no client.
     package var origin: PeerAddress? {
         let client = self.client
         guard case .ip = client, !self.proxies.contains(client) else { return nil }

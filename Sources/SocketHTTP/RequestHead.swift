@@ -23,8 +23,8 @@ struct RequestParts: Sendable {
     /// The value of the field `Host`, which occurs at most once.
     var host: ByteRange?
 
-    // This struct has the properties below: in the class `RequestHead`, each call would retain the
-    // array of bytes.
+    // The properties below are in this struct, because in the class `RequestHead` each call would
+    // retain the array of bytes.
 
     /// Whether a field's name begins with `If-`, as the names of all conditional fields do.
     var isConditional: Bool {
@@ -41,8 +41,8 @@ struct RequestParts: Sendable {
     }
 
     /// Whether the request has `Origin` or `Sec-Fetch-Site`: in these fields, a browser describes
-    /// the page that has sent the request. The loop reads all names only once, because this runs
-    /// for each request.
+    /// the page that has sent the request. One loop over the names finds either field, because the
+    /// server needs this value for each request.
     var namesItsPage: Bool {
         let bytes = self.bytes.span
         for line in self.lines {
@@ -165,7 +165,7 @@ package final class RequestHead: Sendable {
         return values
     }
 
-    /// These two properties are those of `RequestParts`.
+    /// For these two properties, see `RequestParts`.
     package var isConditional: Bool { self.parts.isConditional }
     package var namesItsPage: Bool { self.parts.namesItsPage }
 

@@ -18,8 +18,8 @@ struct RequestTarget: Sendable, Hashable {
     /// contain only the characters that RFC 3986 allows.
     ///
     /// Refuses some well-formed targets, because a program behind the server may decode or
-    /// normalise them: plain and encoded dot segments, encoded slashes, backslashes and control
-    /// characters, and double encodings.
+    /// normalise them: those with plain or encoded dot segments, with encoded slashes, backslashes
+    /// or control characters, or with double encodings.
     init(_ bytes: Span<UInt8>, _ range: ByteRange, isOptions: Bool) throws(Refusal) {
         guard !range.isEmpty else { throw .badRequest("The request target is missing.") }
         if bytes[range.start] == UInt8(ascii: "/") {

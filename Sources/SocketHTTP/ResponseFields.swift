@@ -50,8 +50,9 @@ package struct ResponseFields: Sendable, Hashable, ExpressibleByDictionaryLitera
     /// Appends the lines that `write` writes, in all at most `most` bytes. `write` also writes the
     /// end of each line.
     ///
-    /// This program makes these lines, of digits, dates and the like. So the function does not
-    /// search their values for line ends. No line may be `Date` or `Content-Length`.
+    /// The lines contain only digits, dates and similar values that this program makes. So the
+    /// function does not search them for further line ends. No line may be `Date` or
+    /// `Content-Length`.
     package mutating func append(upTo most: Int, _ write: (inout ByteWriter) -> Void) {
         self.bytes.append(upTo: most, write)
     }
@@ -62,7 +63,7 @@ package struct ResponseFields: Sendable, Hashable, ExpressibleByDictionaryLitera
         self.bytes.append(lines)
     }
 
-    /// Appends the lines of `fields`. So a caller can encode lines that seldom change only once.
+    /// Appends the lines of `fields`, which a caller may have encoded once for many responses.
     package mutating func append(contentsOf fields: ResponseFields) {
         self.bytes.append(contentsOf: fields.bytes)
         self.hasDate = self.hasDate || fields.hasDate

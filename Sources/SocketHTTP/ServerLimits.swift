@@ -1,5 +1,5 @@
-/// Limits on the connections of clients, and on their sizes and times. A connection keeps the
-/// limits that were valid when it began.
+/// Limits on the number of connections, on the sizes of requests, and on the times of requests and
+/// answers. A connection keeps the limits that were valid when it began.
 package struct ServerLimits: Sendable, Hashable {
     /// The maximum number of connections in total. The server answers a further connection with
     /// 503 and closes it. If that answer would need a TLS handshake, the client gets no answer.

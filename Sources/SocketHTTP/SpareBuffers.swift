@@ -4,8 +4,8 @@
 /// buffer, which must be allocated and set to zero. The allocation is slow, because a buffer is
 /// larger than the blocks that the C library keeps ready.
 struct SpareBuffers {
-    /// The maximum number of spare buffers: in one turn of the event loop, rarely more connections
-    /// read.
+    /// The maximum number of spare buffers: more connections rarely read in one turn of the event
+    /// loop.
     private static let limit = 64
 
     private var buffers: [[UInt8]] = []

@@ -20,7 +20,7 @@ package struct TLSClientAuthorities: Sendable {
         self.fingerprint = digest
     }
 
-    /// The validity of the certificate that ends first; `nil` if none can be read.
+    /// The validity of the certificate that expires first; `nil` if none can be read.
     package var validity: TLSValidity? { X509Time.first(of: self.certificates) }
 
     /// Makes a context ask clients for a certificate. A client need not have a certificate, but an

@@ -48,7 +48,8 @@ package struct TLSIdentity: Sendable {
         return nil
     }
 
-    /// The validity of the certificate in the chain that ends first; `nil` if none can be read.
+    /// Of the chain's certificates, the validity of the one that expires first; `nil` if none can
+    /// be read.
     package var validity: TLSValidity? { X509Time.first(of: self.chain) }
 
     /// The rule for comparing a certificate's name with the name that a client requests.

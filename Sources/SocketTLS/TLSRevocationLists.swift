@@ -20,7 +20,7 @@ package struct TLSRevocationLists: Sendable {
     /// From then on, clients of that list's authority are refused.
     package var expiresAt: Int64? { self.lists.compactMap(X509Time.nextUpdate).min() }
 
-    /// Makes a store of authorities check each certificate of a chain.
+    /// Makes a store of authorities check each certificate of a chain against these lists.
     func install(in store: OpaquePointer?) throws(OpenSSLError) {
         for list in self.lists { try OpenSSLError.check("X509_STORE_add_crl", X509_STORE_add_crl(store, list.pointer)) }
         X509_STORE_set_flags(store, UInt(X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL))

@@ -11,8 +11,8 @@ package final class TLSStream: ByteStream {
     private let context: TLSServerContext
     private let wire: TLSWire
     private let session: OpaquePointer
-    /// The number of the caller's bytes that are encrypted but not all sent; they count as written
-    /// when they are sent.
+    /// The number of the caller's bytes that are encrypted. They count as written only after all
+    /// of them are sent.
     private var sealedCount = 0
     private var handshakeIsDone = false
     /// Whether `close_notify` was sent to the peer.

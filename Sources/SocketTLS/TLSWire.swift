@@ -11,8 +11,8 @@ final class TLSWire {
     /// unsent. Only a peer that sends and never reads exceeds this limit.
     private static let unsentLimit = 256 * 1024
 
-    /// The largest number of bytes that one OpenSSL call receives. A call continues to receive as
-    /// long as records have no content.
+    /// The largest number of bytes that one OpenSSL call receives. Without this limit, a call
+    /// would continue as long as records have no content.
     private static let receivedPerTurn = 65_536
     /// The largest number of handshake messages in a row, such as key updates, after the
     /// handshake. Each message costs the server far more work than the peer. Other implementations
@@ -26,8 +26,8 @@ final class TLSWire {
     private var isEnded = false
     private var receivedInTurn = 0
     private var handshakeMessages = 0
-    /// Whether the wire has reported to OpenSSL that there are no bytes, so that other connections
-    /// have their turn.
+    /// Whether this connection's turn is over: the wire then tells OpenSSL that there are no
+    /// bytes, even if there are, so that other connections get their turn.
     private(set) var turnIsOver = false
     /// The reason why the socket can no longer be used; `nil` while it can.
     private(set) var failure: StreamError?

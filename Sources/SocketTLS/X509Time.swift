@@ -3,7 +3,7 @@ internal import Glibc
 
 /// Reads the times of certificates.
 enum X509Time {
-    /// The validity of the certificate that ends first; `nil` if none can be read.
+    /// The validity of the certificate that expires first; `nil` if none can be read.
     static func first(of certificates: [Owned]) -> TLSValidity? {
         certificates.compactMap(self.validity).min { $0.end < $1.end }
     }

@@ -16,9 +16,9 @@ struct Providers: Sendable {
 
     /// Makes the folder and, in it, new keys and certificates; then listens.
     ///
-    /// Only the providers in `names` run and are in the configuration. If `hasSandbox` is `true`,
-    /// Apple's sandbox also does. `options` returns the options of the simulator with a name.
-    /// FCM's service account gets a new key, unless `serviceAccountKey` is given.
+    /// The configuration names only the providers in `names` and, with `hasSandbox`, Apple's
+    /// sandbox; only these run. `options` returns the options of the simulator with the given
+    /// name. FCM's service account gets a new key, unless `serviceAccountKey` is given.
     init(
         folder: String,
         names: [String] = Self.allNames,

@@ -47,7 +47,8 @@ struct HealthCheck: Sendable {
         let token = MyToken.random()
         let response = try await self.response(to: question, token: token, timeout: timeout)
         guard response.header(MyToken.fieldName.lowercased()) == token.echo else {
-            // The server refuses plain HTTP at an address with TLS, without the token's echo.
+            // If the address speaks TLS, the server refuses plain HTTP, and this refusal does not
+            // echo the token.
             let hint = self.isSecure || response.status != 400 ? "" : "; if it speaks TLS, name its file with --config"
             throw CommandFailure(
                 "\(self.address) answers with the status \(response.status), but is not a Sealpost server\(hint)"

@@ -17,8 +17,8 @@ extension Configuration {
 }
 
 extension PostgreSQLPlace {
-    /// Reads the address of a PostgreSQL database. The file with its password is read as the files
-    /// of all other secrets are.
+    /// Reads the address of a PostgreSQL database. `SecretFile` reads the file with its password,
+    /// like all files with secrets.
     init?(_ text: String) {
         self.init(text) { try SecretFile.text(of: $0, key: "passwordFile") }
     }

@@ -2,8 +2,8 @@ internal import Foundation
 internal import PushAPI
 internal import PushClient
 
-/// A simulated server with a user's list of notifications: the changes in order, and cursors
-/// between them.
+/// A simulated server with a user's list of notifications. It numbers the changes, and a cursor
+/// contains the number of the last change that the client has got.
 package final class ListServer: Sendable {
     package struct State {
         /// The JSON of each notification (`nil` if it is deleted), with the number of its last

@@ -54,8 +54,8 @@ package final class ModelServer: Sendable {
             self.version += 1
             self.entries[self.lastID] = Entry(
                 payload: payload,
-                // The time is in whole seconds, because answers have milliseconds and signatures
-                // have seconds.
+                // The time is in whole seconds, so that no form drops a part of it: answers state
+                // times in milliseconds, and signatures in seconds.
                 expiresAt: Date(timeIntervalSince1970: (Date().timeIntervalSince1970 + seconds).rounded()),
                 version: self.version,
                 changedAt: Date()
@@ -192,7 +192,7 @@ package final class ModelServer: Sendable {
 }
 
 extension ModelServer.State {
-    /// Whether the notification exists for a request at this moment.
+    /// Whether a request would find the notification at this moment.
     package func isLive(_ id: Int64) -> Bool {
         self.entries[id].map { !$0.isDeleted && $0.expiresAt > Date() } ?? false
     }

@@ -30,8 +30,8 @@ package struct PeerRequest: Sendable {
         (self.method, self.target, self.fields, self.body) = (method, target, fields, body)
     }
 
-    /// Returns another request with the same `MyToken`, which a proxy sends to the server in place
-    /// of this one.
+    /// Returns the request that a proxy sends to the server in place of this one. Both have the
+    /// same `MyToken`.
     package func exchanged(_ method: String? = nil, for target: String) -> PeerRequest {
         var other = self
         (other.method, other.target) = (method ?? self.method, target)

@@ -14,7 +14,7 @@ package final class ScratchFolder: Sendable {
         try? FileManager.default.removeItem(atPath: self.path)
     }
 
-    /// Returns all bytes of all files below the folder, in which a test searches for forbidden
+    /// Returns all bytes of all files below the folder. A test searches them for forbidden
     /// content.
     package func contents() throws -> Data {
         try FileManager.default.subpathsOfDirectory(atPath: self.path).reduce(into: Data()) { bytes, name in

@@ -3,19 +3,21 @@ import Foundation
 import PushAPI
 import PushClient
 
-/// A process with a client, for tests that need several processes or measure one. Its commands:
+/// A process with a client, for tests that need several processes or measure one. Its commands
+/// print or do the following:
 ///
-///     nothing                           the empty process, with its memory
-///     fetch SERVER FOLDER ID LIMIT      one notification as in an extension, with the memory
-///     show SERVER FOLDER ID LIMIT       the same as a notification, with its badge
+///     nothing                           the memory of the empty process
+///     fetch SERVER FOLDER ID LIMIT      the outcome of a fetch, as in an extension, and the memory
+///     show SERVER FOLDER ID LIMIT       the length and the badge of a notification that an extension
+///                                       shows, and the memory
 ///     open SERVER FOLDER ID LIMIT KEYS SENDER NOW
-///                                       an end-to-end payload, with the processor's milliseconds and the
-///                                       memory
+///                                       the length of an end-to-end payload, the milliseconds of
+///                                       processor time, and the memory
 ///     sync SERVER FOLDER                the number of notifications after a sync
 ///     advise SERVER FOLDER              the advice for a fetch that fails
 ///     sign-out SERVER FOLDER            whether the server has ended the session
 ///     work SERVER KEY FOLDER NAME SEED  random steps until it is killed
-///     phone SERVER NAME PASSWORD HANDLE an app that standard input tells of pushes
+///     phone SERVER NAME PASSWORD HANDLE an app that reads its pushes from standard input
 @main struct ClientProgram {
     struct Usage: Error {}
 
@@ -84,8 +86,8 @@ import PushClient
 }
 
 extension ClientProgram {
-    /// Lets the helper show a notification for a push. Returns the length of the shown text, and
-    /// the badge.
+    /// Lets `NotificationServiceHelper` show a notification for a push. Returns the length of the
+    /// shown text, and the badge.
     fileprivate static func show(_ arguments: [String]) async -> String {
         guard let id = Int64(arguments[2]), let limit = Int(arguments[3]),
             let client = try? Self.client(arguments[0], folder: arguments[1], limit: limit)

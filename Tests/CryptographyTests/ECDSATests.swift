@@ -10,8 +10,8 @@ import Testing
         (.p256, "P-256", "SHA-256"), (.p384, "P-384", "SHA-384"), (.p521, "P-521", "SHA-512"),
     ]
 
-    /// NIST writes some numbers with an odd count of digits, and numbers that are out of range
-    /// with too many digits.
+    /// In NIST's files, some numbers have an odd count of digits, and numbers that are out of
+    /// range have too many digits.
     private static func bytes(_ vector: Vector, _ name: String, on curve: ECDSA.Curve) throws -> Data {
         let text = try vector.text(name)
         let missing = max(curve.scalarByteCount * 2 - text.count, text.count % 2)

@@ -9,8 +9,8 @@ import Testing
     private static let text = Data("The quick brown fox".utf8)
     private static let place = Data("here".utf8)
 
-    /// Those vectors of NIST's Galois/Counter Mode Validation System with nonces and tags of the
-    /// usual length.
+    /// The vectors of NIST's Galois/Counter Mode Validation System that have nonces and tags of
+    /// the usual length.
     @Test(arguments: [128, 192, 256])
     func nistCiphertextsDecryptAndForgeriesFail(bits: Int) throws {
         let vectors = try Vector.read("ciphers/AES/GCM/gcmDecrypt\(bits).rsp")
@@ -138,7 +138,7 @@ import Testing
         #expect(Set(boxes.compactMap { $0.combined?.prefix(12) }).count == 1000)
     }
 
-    /// More threads than a key has slots use the key at the same time.
+    /// More threads use the key at the same time than the key has slots for contexts.
     @Test func threadsShareAKey() throws {
         let key = SymmetricKey(size: .bits256)
         let failures = Threads.run(40) { number in

@@ -30,8 +30,8 @@ import Testing
         #expect(vectors.count == 12)
         for vector in vectors {
             let result = try vector.text("Result")
-            // Some coordinates are too long for a key of 32 bytes, so the test takes zeros of a
-            // wrong length.
+            // Some coordinates are too long for a key of 32 bytes. In place of one that cannot be
+            // read as hexadecimal, the test takes 33 zeros.
             let (x, y) = (Data(hexadecimal: try vector.text("Qx")), Data(hexadecimal: try vector.text("Qy")))
             let raw = (x ?? Data(count: 33)) + (y ?? Data(count: 33))
             let isRead = (try? P256.Signing.PublicKey(rawRepresentation: raw)) != nil

@@ -39,8 +39,8 @@ extension Vector {
         )
     }
 
-    /// Reads the vectors of a file of that package. A vector ends at an empty line. With `last`,
-    /// it ends at the first empty line after the name `last`.
+    /// Reads the vectors of a file of `cryptography-vectors`. A vector ends at an empty line. With
+    /// `last`, it ends at the first empty line after the name `last`.
     static func read(_ path: String, upTo last: String? = nil) throws -> [Vector] {
         self.all(in: try self.file(path), upTo: last)
     }

@@ -34,8 +34,8 @@ import Testing
         #expect(delivered == 3)
     }
 
-    /// libcurl repeats such a request by itself on a connection that was used before. For this
-    /// reason, the sender gives the provider the same id in each repetition.
+    /// If the answer is lost on a connection that was used before, libcurl itself repeats the
+    /// request. For this reason, the sender gives the provider the same id in each repetition.
     @Test(arguments: ["lose-answer", "cut"])
     func aCallWhoseAnswerWasLostIsHandledTwice(fault: String) async throws {
         let (outcomes, delivered) = try await FaultyPeer.with([FaultRule("every 2 next 1: \(fault)")]) { peer in
@@ -128,8 +128,8 @@ import Testing
     }
 
     @Test func aProvenConnectionThatIsLostIsReplacedByOneThatCarriesOneCall() async throws {
-        // The peer refuses further streams on the first connection after ten. On the second
-        // connection, it never answers the first request.
+        // After ten requests on the first connection, the peer refuses further ones there. On the
+        // second connection, it never answers the first request.
         let rules = [try FaultRule("every 10 next 1: goaway"), try FaultRule("every 10 next 1: no-answer")]
         let (outcomes, received) = try await FaultyPeer.with(rules) {
             $0.provesConnections = true

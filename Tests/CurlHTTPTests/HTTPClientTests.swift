@@ -55,8 +55,8 @@ private let ok = Reply.text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Two-Words
         let corks = try await withPeer(.once("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"), settings) { exchange in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<connections {
-                    // The client opens a connection while the earlier ones wait for answers, and
-                    // then also waits on the new one.
+                    // The client opens a connection while it waits for answers on the earlier
+                    // ones. Then it also waits on the new connection.
                     _ = await exchange.send(.post, body: "{}", timeout: .seconds(60))
                     _ = await exchange.requestText()
                     group.addTask { _ = await exchange.send(.post, body: "{}", timeout: .seconds(60)) }
@@ -290,7 +290,8 @@ private let ok = Reply.text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Two-Words
         }
     }
 
-    /// The last file is a device; libcurl would wait at a pipe.
+    /// The last file stands for all files that are not regular. If the file were a pipe, libcurl
+    /// would wait for a writer.
     @Test(arguments: ["/nowhere/ca.pem", "/tmp", "/dev/null"])
     func aFolderOrADeviceInPlaceOfTheCAFileIsReportedAtOnce(file: String) throws {
         let loop = try EventLoop(index: 0)

@@ -4,7 +4,7 @@ import Glibc
 import Reactor
 import Testing
 
-/// The peer's reaction to the first request of each connection.
+/// The peer's reaction to the requests of each connection.
 enum Reply: Sendable {
     case text(String)
     /// The peer sends the same answer to each request of the connection.

@@ -201,8 +201,8 @@ import Testing
         #expect((fault == nil) == (folders.fault == nil), "\(fault ?? "trusted")")
     }
 
-    /// Another user listens in a folder where root runs commands. Root's commands must not send
-    /// their passwords to this user.
+    /// Another user owns the folder of the socket, and so may listen there. Root's commands must
+    /// not send their passwords to this user.
     @Test(.enabled(if: geteuid() == 0)) func rootSendsNothingToAnotherUsersListener() throws {
         let open = try self.socket.listen()
         let folder = self.folder.file("admin")

@@ -172,6 +172,19 @@ import Testing
         #expect(try await Daemon.run(["token", "list"], in: folder).output.split(separator: "\n").count == 1)
     }
 
+    /// The database has the names encrypted, in another order.
+    @Test func usersAreListedByName() async throws {
+        let names = ["dora", "alice", "carl", "bea", "fred", "emil"]
+        for name in names {
+            let arguments = ["user", "add", name, "--no-password"] + (name == "bea" ? ["--require-encryption"] : [])
+            let added = try await Daemon.run(arguments, in: self.folder)
+            #expect(added.code == 0 && added.output.contains("end-to-end payloads only") == (name == "bea"))
+        }
+        let lines = try await Daemon.run(["user", "list"], in: self.folder).output.split(separator: "\n")
+        #expect(lines.map { $0.prefix { $0 != " " } }.map(String.init) == names.sorted())
+        #expect(lines.filter { $0.hasSuffix("  encryption required") }.count == 1 && lines[1].hasPrefix("bea  "))
+    }
+
     @Test func usersAreListedChangedAndRemoved() async throws {
         let steps: [(arguments: [String], output: String, list: String)] = [
             (["role", "Alice", "admin"], "Alice is admin", "alice  admin  since "),
@@ -238,6 +251,17 @@ import Testing
         #expect(ended.code == code)
         #expect(ended.errors.contains(message), "\(ended.errors)")
         #expect(ended.output.isEmpty)
+    }
+
+    /// A quote in the text needs two bytes in JSON.
+    @Test(arguments: [(65_534, "x", 0), (65_535, "x", 64), (32_767, "\"", 0), (32_768, "\"", 64), (300_000, "x", 64)])
+    func aTextThatIsTooLongIsWrongUsage(count: Int, character: String, code: Int32) async throws {
+        _ = try await Daemon.run(["user", "add", "alice", "--no-password"], in: self.folder)
+        let input = String(repeating: character, count: count)
+        let ended = try await Daemon.run(["send", "alice", "-"], in: self.folder, input: input)
+        #expect(ended.code == code, "\(ended.errors.prefix(500))")
+        let text = "bytes in JSON, more than notifications.maxPayload, 65536\n"
+        #expect(ended.errors.contains(text) == (code != 0), "\(ended.errors.prefix(500))")
     }
 
     @Test(arguments: [
@@ -344,7 +368,7 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
-    /// docs/operate/keys.md has the same order.
+    /// The help must give the steps in the same order as docs/operate/keys.md.
     @Test func theHelpOfKeysRotateBacksUpTheKeyringAfterwards() async throws {
         let help = try await Daemon.run(["keys", "rotate", "--help"], in: self.folder).output
         #expect(help.contains("Back up the keyring afterwards, before `reload`"), "\(help)")

@@ -147,8 +147,8 @@ import Testing
         #expect(!problem.field("title").isEmpty)
     }
 
-    /// The usage of the command is not wrong: the same command works when the user no longer
-    /// requires encryption.
+    /// The exit code must not be that of a wrong usage: the same command works when the user no
+    /// longer requires encryption.
     @Test func aTextToAUserWhoRequiresEncryptionIsRefusedWithExitCode1() async throws {
         _ = try await self.run("user add alice --no-password")
         _ = try await self.run("user encryption alice required")

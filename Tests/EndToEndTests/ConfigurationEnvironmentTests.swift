@@ -7,7 +7,7 @@ import Yams
 @testable import PushApplication
 @testable import sealpost
 
-/// An environment variable can set each key of `config/sealpost.yaml`.
+/// Each key of `config/sealpost.yaml` has an environment variable that can set it.
 @Suite(.timeLimit(.minutes(5))) struct ConfigurationEnvironmentTests {
     /// A configuration key, its environment variable, and its value as the text of that variable.
     private struct Key {
@@ -26,8 +26,8 @@ import Yams
         Self.expect(try Configuration.load(file: nil, environment: environment), toEqual: example)
     }
 
-    /// A variable that sets one key of a section must not remove the section's other keys from the
-    /// file.
+    /// A variable that sets one key of a section must not undo what the file sets for the
+    /// section's other keys.
     @Test func eachVariableCanBeSetBesideTheFile() throws {
         let example = try Configuration.load(file: Self.file, environment: [:])
         for key in try Self.keys() {
@@ -67,8 +67,8 @@ import Yams
         #expect(Self.text(of: configuration) == Self.text(of: example), sourceLocation: sourceLocation)
     }
 
-    /// Returns the settings as text, without the original texts of the file. Leaves out the
-    /// dictionaries, too, because their order in the text may differ.
+    /// Returns the settings as text. Leaves out the values as the file spells them, and also the
+    /// dictionaries, whose order in the text may differ.
     private static func text(of configuration: Configuration) -> String {
         var configuration = configuration
         (configuration.senders, configuration.quotas, configuration.values) = ([:], [:], [:])

@@ -40,8 +40,8 @@ import Testing
         #expect(name(["SEALPOST_TOKEN": "spt_x", "SEALPOST_PORT": "tcp://10.0.0.1:1"]).hasPrefix("built-in settings"))
     }
 
-    /// The message names the environment variable even for errors after the configuration was
-    /// read. The code that reports these errors knows only the key.
+    /// The message names the environment variable even for errors that appear only after the
+    /// configuration was read. The code that reports these errors knows only the key.
     @Test(arguments: [
         (["SERVER_LISTEN": ""], "SEALPOST_SERVER_LISTEN: needs at least one address"),
         (["KEYS": ""], "SEALPOST_KEYS: must not be empty"), (["DATABASE": ""], "SEALPOST_DATABASE: must not be"),
@@ -60,8 +60,8 @@ import Testing
         #expect(ended.errors.contains("sealpost: configuration: environment variables, as"), "\(ended.errors)")
     }
 
-    /// After the configuration, and before it creates anything, the server reads the files that
-    /// these keys name.
+    /// Before it creates anything, the server reads the configuration, and then the files that the
+    /// keys in these rows name.
     @Test(arguments: [
         ("senders:\n  fcm:\n    serviceAccount: none.json", 3, "senders.fcm.serviceAccount"),
         (
@@ -73,7 +73,16 @@ import Testing
         ("senders:\n  webpush:\n    subject: me", 3, "senders.webpush.subject"),
         ("senders:\n  webpush:\n    subject: mailto:a@sealpost.net\n    caFile: none", 4, "senders.webpush.caFile"),
         ("tracing:\n  endpoint: http://a\n  caFile: none", 3, "tracing.caFile"),
+        ("tracing:\n  endpoint: http://a\n  caFile: sealpost.yaml", 3, "tracing.caFile"),
+        ("log: {level: info}\ndatabase: sealpost.yaml/push.db", 2, "database"),
+        ("log: {level: info}\nkeys: sealpost.yaml/keys", 2, "keys"),
+        (
+            "senders:\n  webpush:\n    subject: mailto:a@b.example\n    keyFile: sealpost.yaml/vapid", 4,
+            "senders.webpush.keyFile"
+        ),
+        ("admin:\n  socket: sealpost.yaml/socket", 2, "admin.socket"),
         ("signIn:\n  oidc:\n    issuer: https://a.example\n    audience: a\n    caFile: none", 5, "signIn.oidc.caFile"),
+        ("log: {level: info}\nkeys: sealpost.yaml", 2, "keys"),
     ])
     func aFirstStartWithAnUnusableSettingNamesItsLineAndMakesNothing(yaml: String, line: Int, key: String) async throws
     {
@@ -97,6 +106,20 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.path) == ["sealpost.yaml"])
     }
 
+    @Test(arguments: ["none/s.sock", "sealpost.yaml/s.sock"])
+    func aSocketWithoutItsFolderIsReportedWithARemedy(path: String) async throws {
+        try "server: {listen: 'unix:\(path)'}".write(
+            toFile: self.folder.file("sealpost.yaml"),
+            atomically: true,
+            encoding: .utf8
+        )
+        let ended = try await self.run("serve")
+        #expect(ended.code == 1, "\(ended.errors)")
+        #expect(ended.errors.contains("sealpost: ./sealpost.yaml:1: server.listen: bind to unix:\(path): "))
+        #expect(ended.errors.contains("; make the socket's folder, or correct its path\n"), "\(ended.errors)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.path) == ["sealpost.yaml"])
+    }
+
     @Test func aFirstStartWithBadSigningKeysMakesNothing() async throws {
         try FileManager.default.createDirectory(atPath: self.folder.file("var"), withIntermediateDirectories: true)
         try self.folder.writeSecret("1 short\n", to: "var/signing-keys")
@@ -105,14 +128,43 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.file("var")) == ["signing-keys"])
     }
 
+    /// The target may be on a volume that is not mounted. No file can be made under the link's
+    /// name.
+    @Test(arguments: [
+        ("var/keyring", "keys"), ("var/signing-keys", "keys"), ("var/vapid.pem", "senders.webpush.keyFile"),
+    ])
+    func aDanglingLinkInPlaceOfKeysIsReportedAndNothingIsMade(path: String, key: String) async throws {
+        let link = self.folder.file(path)
+        try FileManager.default.createDirectory(atPath: self.folder.file("var"), withIntermediateDirectories: true)
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "/nowhere/file")
+        let environment = [
+            "SEALPOST_SERVER_LISTEN": "127.0.0.1:0", "SEALPOST_SENDERS_WEBPUSH_SUBJECT": "mailto:a@sealpost.net",
+        ]
+        let text = "\(key): \(path) is a link to a missing file; restore that file, or remove the link\n"
+        let served = try await self.run("serve", environment: environment)
+        #expect(served.code == 78 && served.errors.contains(text), "\(served.errors)")
+        let doctor = try await self.run("doctor", environment: environment)
+        #expect(doctor.output.contains("\nfail files: \(text)"), "\(doctor.output)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.file("var")).count == 1)
+    }
+
     @Test func aFolderInPlaceOfAFileIsReported() async throws {
         try FileManager.default.createDirectory(atPath: self.folder.file("x"), withIntermediateDirectories: true)
         let configuration = try await self.run("user list --config x")
-        let text = "sealpost: x: cannot be read: Is a directory"
+        let text = "sealpost: x: cannot be read: it is a folder; name a file"
         #expect(configuration.errors.hasPrefix(text), "\(configuration.errors)")
         let database = try await self.run("serve", environment: ["SEALPOST_DATABASE": "x"])
         #expect(database.code == 78, "\(database.errors)")
         #expect(database.errors.contains("SEALPOST_DATABASE: x is not a regular file; name"), "\(database.errors)")
+    }
+
+    /// A reload reads the configuration again, and a pipe cannot be read twice.
+    @Test(arguments: ["serve", "user list", "doctor"])
+    func aPipeInPlaceOfTheConfigurationIsRefused(command: String) async throws {
+        try #require(mkfifo(self.folder.file("fifo"), 0o600) == 0)
+        let ended = try await self.run("\(command) --config fifo")
+        let text = "fifo: cannot be read: it is a pipe or a device; name a regular file"
+        #expect(ended.code != 0 && (ended.output + ended.errors).contains(text), "\(ended)")
     }
 
     @Test func aCommandFindsItsConfigurationAndNamesItWhenItFails() async throws {
@@ -126,6 +178,8 @@ import Testing
         let other = ["SEALPOST_CONFIG": "none.yaml"]
         let missing = try await self.run("user list", environment: other)
         #expect(missing.code == 78 && missing.errors.contains("none.yaml: cannot be read"), "\(missing.errors)")
+        let doctor = try await self.run("doctor", environment: other)
+        #expect(doctor.output == "fail configuration: none.yaml: cannot be read: No such file or directory\n")
         #expect(try await self.run("user list --config sealpost.yaml", environment: other).code == 0)
         #expect(try await self.run("doctor").output.hasPrefix("ok   configuration: ./sealpost.yaml\n"))
     }
@@ -171,8 +225,44 @@ import Testing
         #expect(try await self.run("migrate", environment: environment).code == 0)
     }
 
-    /// The error must name the database server, and not the missing keyring. A restart cures it as
-    /// soon as the database server answers.
+    /// The start of a new server prints a link that makes an administrator.
+    @Test(arguments: ["serve", "init --yes", "user list", "user add bob --no-password", "migrate", "backup copy.db"])
+    func anEmptiedFileIsALostDatabase(command: String) async throws {
+        try await Daemon.makeDatabase(in: self.folder)
+        let file = self.folder.file("var/sealpost.db")
+        try #require(truncate(file, 0) == 0)
+        let ended = try await self.run(command, environment: ["SEALPOST_SERVER_LISTEN": "127.0.0.1:0"])
+        #expect(ended.code == 78 && ended.output.isEmpty, "\(ended.output) \(ended.errors)")
+        let text = "sealpost: var/sealpost.db is empty, although a server has used it, as var/keyring shows: restore"
+        #expect(ended.errors.contains(text), "\(ended.errors)")
+        #expect(try await self.run("doctor").output.contains("\nfail database: var/sealpost.db is empty, although"))
+        #expect(try Data(contentsOf: URL(fileURLWithPath: file)).isEmpty)
+        try FileManager.default.removeItem(atPath: file)
+        #expect(try await self.run("user add alice --no-password").code == 0)
+    }
+
+    /// A server that joins others may have their keyring before its first start.
+    @Test func aDatabaseOnAServerWithoutItsTablesIsLost() async throws {
+        func environment() throws -> [String: String] {
+            ["SEALPOST_DATABASE": try PostgreSQLCluster.shared.newDatabaseText()]
+        }
+        _ = try KeyringFile(self.folder.file("var/keyring")).loadOrCreate()
+        let joined = try await self.run("user add alice --no-password", environment: environment())
+        #expect(joined.code == 0, "\(joined.errors)")
+        let empty = try environment()
+        for mark in ["timeline", "day-keys"] {
+            let refused = try await self.run("user add bob --no-password", environment: empty)
+            #expect(refused.code == 78, "\(refused.errors)")
+            #expect(refused.errors.contains("is empty, although a server has used it, as "), "\(refused.errors)")
+            #expect(refused.errors.contains("/\(mark) shows: restore a backup; or"), "\(refused.errors)")
+            #expect(try await self.run("doctor", environment: empty).output.contains("\nfail database: postgres"))
+            try FileManager.default.removeItem(atPath: self.folder.file("var/\(mark)"))
+        }
+        #expect(try await self.run("user add bob --no-password", environment: empty).code == 0)
+    }
+
+    /// The error must name the database server, and not the missing keyring. Once the database
+    /// server answers, a restart ends this error.
     @Test(arguments: ["serve", "user list", "user add alice --no-password", "migrate"])
     func aDatabaseServerThatRefusesConnectionsIsReported(command: String) async throws {
         let environment = [

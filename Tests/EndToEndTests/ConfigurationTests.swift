@@ -121,8 +121,8 @@ import Testing
         #expect(configuration.server.alerts.templates["visit"]?.texts == [.bodyKey: "VISIT"])
     }
 
-    /// `SEALPOST_SENDERS_MY_APNS_TYPE` overrides the type of the sender in the file. It must not
-    /// create another sender.
+    /// `SEALPOST_SENDERS_MY_HOOK_TYPE` overrides the type of the sender `my-hook` in the file. It
+    /// must not create another sender.
     @Test func aVariableOfASenderInTheFileMakesNoOther() throws {
         let yaml = "senders: {my-hook: {type: stream}}"
         let environment = [
@@ -190,6 +190,8 @@ import Testing
         (["SERVER_LISTEN": ""], "SEALPOST_SERVER_LISTEN: needs at least one address"),
         (["SERVER_LISTEN": "[]"], "SEALPOST_SERVER_LISTEN: needs at least one address"),
         (["SERVER_LISTEN": " , "], "SEALPOST_SERVER_LISTEN: needs at least one address"),
+        (["SERVER_LISTEN": "[1"], "SEALPOST_SERVER_LISTEN: lacks the ] of the list"),
+        (["SERVER_LISTEN": "['a]"], "SEALPOST_SERVER_LISTEN: is not YAML: "),
         (["KEYS": ""], "SEALPOST_KEYS: must not be empty; leave it out for the default"),
         (["DATABASE": ""], "SEALPOST_DATABASE: must not be empty"),
         (["DATABASE": "mysql://h/d"], "SEALPOST_DATABASE: "),
@@ -205,6 +207,24 @@ import Testing
             try Configuration.load(file: nil, environment: environment)
         }
         #expect("\(try #require(error))".hasPrefix(message), "\(String(describing: error))")
+    }
+
+    /// A variable that sets no key is not the cause of an error in the file.
+    @Test func aVariableWithTheNameOfASectionIsNotBlamed() throws {
+        let error = #expect(throws: ConfigurationError.self) {
+            try self.load("notifications: {maxPayload: x}", environment: ["SEALPOST_NOTIFICATIONS": "1"])
+        }
+        #expect("\(try #require(error))".contains("sealpost.yaml:1: notifications.maxPayload: must be a whole number"))
+    }
+
+    @Test(arguments: [
+        ("log: {}\nserver:\n  loops: 1\n  listen: a\n  loops : 2", ":5: is not YAML: ", "loops, first in line 3"),
+        ("log: {level: info, level: debug}", ":1: is not YAML: ", "level"),
+    ])
+    func aKeyThatComesTwiceIsReportedWithItsSecondLine(yaml: String, line: String, key: String) throws {
+        let error = #expect(throws: ConfigurationError.self) { try self.load(yaml) }
+        let text = "\(try #require(error))"
+        #expect(text.hasSuffix("sealpost.yaml\(line)a mapping has a key twice: \(key)"), "\(text)")
     }
 
     @Test(arguments: [
@@ -643,6 +663,7 @@ import Testing
     @Test(arguments: [
         ("SERVER_LISTN", "did you mean SEALPOST_SERVER_LISTEN?"), ("LISTEN", "did you mean SEALPOST_SERVER_LISTEN?"),
         ("SERVER_LIMIT_MAXCONNECTIONSPERADDRES", "did you mean SEALPOST_SERVER_LIMITS_MAXCONNECTIONSPERADDRESS?"),
+        ("NOTIFICATIONS", "set the keys of this section, such as SEALPOST_NOTIFICATIONS_EMPTYPAYLOAD"),
         ("EXPIRESIN", "unset it or correct its name"), ("TELEMETRY", "unset it or correct its name"),
     ])
     func anUnknownVariableIsReportedWithASuggestion(name: String, hint: String) throws {
@@ -688,8 +709,8 @@ import Testing
         defaults.senders = example.senders
         #expect(example.quotas == defaults.quotas)
         #expect(example.server.storage == defaults.server.storage)
-        // The comparison leaves out the original texts of the file. It leaves out the
-        // dictionaries, too, because their order in the text may differ.
+        // The comparison leaves out the values as the file spells them, and also the
+        // dictionaries, whose order in the text may differ.
         (defaults.quotas, defaults.values) = (example.quotas, example.values)
         defaults.server.storage = example.server.storage
         #expect("\(example)" == "\(defaults)")

@@ -59,7 +59,8 @@ import Testing
     // MARK: - Steps
 
     /// Waits until each id has arrived at the provider at least once. If the provider's answer was
-    /// lost, the server sends the push again when the lease of the push has ended.
+    /// lost, the server sends the push again when the time for an answer (the push's lease) is
+    /// over.
     private func expectPushes(of ids: Set<Int64>, at providers: Providers) async throws {
         var missing = ids
         var number = 0

@@ -191,7 +191,8 @@ import Testing
                 handle: stack.providers.wns.makeChannel(),
                 tags: ["canary-tag"]
             )
-            // The provider's first answer delays the push, because the server logs that, too.
+            // The provider's first answer delays the push, so that the log also has the line about
+            // the delay.
             stack.providers.apns.pushes.answerNext(status: 503, body: #"{"reason":"Shutdown"}"#)
             let body =
                 #"{"Payload":{"canary-key":"canary-payload"},"To":["canary-tag"],"CollapseKey":"canary-collapse"}"#
@@ -213,7 +214,7 @@ import Testing
         for canary in ["canary", self.handle, "fcm-token"] { #expect(!log.lines.contains { $0.contains(canary) }) }
     }
 
-    /// Checks an alert template from the configuration to the bytes that the provider receives.
+    /// Follows an alert template from the configuration to the bytes that the provider receives.
     @Test func aPushShowsTheAlertThatItsSenderHasChosen() async throws {
         try await Stack.run {
             var template = PushAlert()

@@ -58,8 +58,8 @@ import Testing
         )
     }
 
-    /// A new certificate is written before its key. The files are read only when both have stopped
-    /// changing.
+    /// A new certificate is written before its key. The server reads both files only after they
+    /// have stopped changing.
     @Test func aFileThatStillChangesIsNotRead() throws {
         try self.folder.writeSecret("a new certificate", to: "..1/tls.crt")
         #expect(self.files.findChanges() == [])

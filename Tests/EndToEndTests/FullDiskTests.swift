@@ -144,7 +144,8 @@ import Testing
         }
     }
 
-    /// SQLite treats an exhausted quota like any failed write, for example of a failing disk.
+    /// SQLite reports an exhausted quota like any failed write, so the server itself must tell it
+    /// from a failing disk.
     @Test(.timeLimit(.minutes(5))) func anExhaustedFileSystemQuotaIsTreatedAsAFullDisk() async throws {
         _ = try await Daemon.run(
             ["user", "add", "alice", "--password-stdin"],

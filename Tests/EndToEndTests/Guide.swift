@@ -12,8 +12,8 @@ struct Guide {
         /// The expected lines in order; the output may contain other lines in between.
         let lines: [Substring]
 
-        /// Returns the first expected line that the output lacks after the previous ones. Returns
-        /// `nil` if the output has all lines.
+        /// Returns the first expected line that the output does not contain after the line
+        /// expected before it; `nil` if the output has all lines in order.
         func missing(in output: Substring) -> Substring? {
             var rest = output
             return self.lines.first { line in

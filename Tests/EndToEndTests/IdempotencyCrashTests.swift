@@ -9,8 +9,8 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// A post with an `Idempotency-Key` is stored only once if the client repeats it because it got no
-/// answer.
+/// A client repeats a post to which it got no answer. With an `Idempotency-Key`, the post is
+/// stored only once.
 @Suite(.timeLimit(.minutes(5))) struct IdempotencyCrashTests {
     private static let rounds = 4
     private static let posters = 8

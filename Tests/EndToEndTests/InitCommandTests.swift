@@ -3,7 +3,7 @@ import PushClient
 import PushTesting
 import Testing
 
-/// The command `sealpost init`, answered by options and on a terminal.
+/// The command `sealpost init`, which gets its answers from options or from a terminal.
 @Suite(.timeLimit(.minutes(5))) struct InitCommandTests {
     private let folder: TemporaryFolder
 
@@ -151,9 +151,9 @@ import Testing
 
     // MARK: Crashes
 
-    /// Each file appears by one system call, at which strace kills the command. strace finds the
-    /// call by the file's name. It cannot find it by number, because it counts each thread's calls
-    /// separately.
+    /// The command creates each file by one system call, at which strace kills the command. strace
+    /// finds the call by the file's name. A number cannot identify the call, because strace counts
+    /// each thread's calls separately.
     @Test(arguments: ["var/keyring", "var/signing-keys", "sealpost.yaml"])
     func theSameCommandFinishesAfterACrash(file: String) async throws {
         let arguments = ["init", "--listen", "127.0.0.1:0"] + Self.administrator
@@ -167,7 +167,8 @@ import Testing
             input: Self.password
         ).end()
         #expect(killed.code == 128 + SIGKILL, "\(killed.errors)")
-        // The file exists or not, because the kill came after the system call or at its beginning.
+        // The kill came either at the beginning of the system call, so that the file is missing,
+        // or after the call.
         if try !self.names.contains("sealpost.yaml") {
             let again = try await Daemon.run(arguments, in: self.folder, input: Self.password)
             #expect(again.code == 0, "\(again.errors)")

@@ -1,8 +1,8 @@
 import PushClient
 
 extension Interferer {
-    /// Proxies that are configured as users of these products would configure them. A machine with
-    /// only some of the products gets a short list.
+    /// Proxies of several products, configured as the products' users would configure them. A
+    /// machine with only some of the products gets a short list.
     static let all: [Interferer] =
         Site.hasAllProxies ? caches + meddlers + portals + harmless : [caches[0], meddlers[1], meddlers[3], portals[0]]
 
@@ -48,8 +48,8 @@ extension Interferer {
         Interferer(["nginx-chunk.conf", "haproxy-meddle.cfg"], how: "cut", sign: .cut) { _, _ in
             .interference([.truncated])
         },
-        // These answers end early without an error of the connection. A client can detect that
-        // only by the missing content.
+        // These answers end early without an error of the connection. Only the missing content
+        // shows a client that the answer is incomplete.
         Interferer(["nginx-unsized.conf", "haproxy-meddle.cfg"], how: "cut", sign: .otherText) { _, trust in
             .interference(trust == .signatures ? [.signature] : [.notJSON, .unexpectedBody])
         },
@@ -101,7 +101,7 @@ extension Interferer {
         Interferer(["haproxy-refuse.cfg"], how: "401", sign: .own(401)) { _, _ in .interference([.missingEcho]) },
         Interferer(["haproxy-refuse.cfg"], how: "500", sign: .own(500)) { _, _ in .interference([.missingEcho]) },
         Interferer(["haproxy-unchanged.cfg"], sign: .own(304)) { _, _ in .interference([.missingEcho]) },
-        // The proxy can calculate the answer to `MyToken`, because the rule is not secret.
+        // The rule for the answer to `MyToken` is public, so the proxy can calculate the answer.
         Interferer(["haproxy-inventor.cfg"], sign: .own(200)) { _, trust in
             trust == .signatures ? .interference([.signature]) : .belief
         },

@@ -47,7 +47,8 @@ struct Interferer: Sendable, CustomTestStringConvertible {
     let layers: [Site.Layer]
     let sign: Sign
     let findings: @Sendable (Call, Trust) -> Finding
-    /// Whether the first answer is right, and later requests get the answers to the first.
+    /// Whether the proxy passes on the right answer to the first request, and repeats it for later
+    /// requests.
     let isCache: Bool
     /// Whether the proxy does its harm only while the daemon does not run.
     let needsNoDaemon: Bool

@@ -211,8 +211,8 @@ import Testing
         try await self.check(3000)
     }
 
-    /// A server stores the counts of values for each key only twice a minute, but a reload stores
-    /// them at once.
+    /// A server stores only twice a minute how many values each key has encrypted, but a reload
+    /// stores these numbers at once.
     @Test(arguments: [true, false]) func theListCountsAllValuesJustAfterAReload(withAServer: Bool) async throws {
         try await self.fill(300)
         let daemon = withAServer ? try await Daemon(in: self.folder) : nil
@@ -300,8 +300,8 @@ import Testing
         let store = try configuration.openStore()
         let name = try #require(Username("alice"))
         _ = try await store.addUser(name, role: .device, password: PasswordHash(phc: "none"), now: Date())
-        // The command that rotates keys waits only for stores of servers. The test therefore opens
-        // a store as a server does.
+        // A new key encrypts only when all servers have it; a store that a command opens does not
+        // count. The test therefore opens a store as a server does.
         var options = StoreOptions()
         options.dayChain = DayKeyFile(configuration.dayKeys)
         options.mark = TimelineFile(configuration.timeline)

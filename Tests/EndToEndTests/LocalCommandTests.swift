@@ -246,6 +246,7 @@ import Testing
         let failed = try await Daemon.run(["deliveries", "--failed", "--since", "1h"], in: self.folder)
         #expect(failed.code == 0 && failed.output == "" && failed.errors == "no failed pushes\n", "\(failed)")
         _ = try await self.run("deliveries --failed --since 1w", isRefused: "since must be a time")
+        _ = try await self.run("deliveries --failed --user nobody", isRefused: "you see no user nobody")
         let status = try await self.run("status")
         #expect(status.hasPrefix("server \(Version.current) is running since 20"), "\(status)")
         #expect(status.contains("\nlane stream: 1 pending, "), "\(status)")
@@ -262,7 +263,7 @@ import Testing
         #expect(try await self.run("why 987654321", isRefused: number) == "")
     }
 
-    /// Runs a command that must be refused with a text. Returns its output.
+    /// Runs a command that must be refused with an error that contains `text`. Returns its output.
     private func run(_ arguments: String, isRefused text: String) async throws -> String {
         let ended = try await Daemon.run(arguments.split(separator: " ").map(String.init), in: self.folder)
         #expect(ended.code != 0 && ended.errors.contains(text), "\(arguments): \(ended.errors)")
@@ -299,7 +300,8 @@ import Testing
         let running = StatusReport(status, isRunning: true)
         #expect(running.lines == ["server 1.0 is running since 2026-11-28T19:59:52Z"] + lines)
         #expect(running.json["Running"] == .bool(true) && running.json["Version"] == .string("1.0"))
-        // The command's own process is not a server, and has no samples of the last hour.
+        // Without a server, two lines are missing: the one about the command's own process, which
+        // is not a server, and the one about the last hour, of which it has no samples.
         let resting = StatusReport(status, isRunning: false).lines
         let known = lines.filter { !$0.hasPrefix("from ") && !$0.hasPrefix("server a/1") }
         #expect(resting == ["no server is running here; the database has:"] + known)
@@ -359,8 +361,8 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
-    /// A suspended daemon still has locked the database. The command can therefore only report
-    /// that the daemon does not answer.
+    /// A suspended daemon still holds the lock of the database. The command can therefore only
+    /// report that the daemon does not answer.
     @Test func anUnresponsiveDaemonIsReported() async throws {
         let daemon = try await Daemon(in: self.folder)
         daemon.process.signal(SIGSTOP)
@@ -539,6 +541,7 @@ import Testing
             named.errors.contains("SEALPOST_ADMIN_SOCKET: local admin socket: the folder open can be"),
             "\(named.errors)"
         )
+        #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.path) == ["open"])
         let usual = self.folder.file("var/admin")
         try FileManager.default.createDirectory(atPath: usual, withIntermediateDirectories: true)
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: usual)

@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    /// The function must leave quotation marks and tabs unchanged, because commands print JSON and
+    /// `printable` must leave quotation marks and tabs unchanged, because commands print JSON and
     /// tables.
     @Test func printingEscapesControlCharactersAndPreservesJSON() throws {
         #expect(LogLine.printable(#"a "b"\c"# + "\td") == #"a "b"\c"# + "\td")

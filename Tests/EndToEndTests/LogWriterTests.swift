@@ -1,11 +1,12 @@
 import Foundation
 import Glibc
 import Logging
+import PushTesting
 import Testing
 
 @testable import PushApplication
 
-/// Log lines whose file descriptor may not accept them.
+/// Log lines, and file descriptors that do not always accept them.
 @Suite(.timeLimit(.minutes(5))) struct LogWriterTests {
     private static func line(_ number: Int, level: Logger.Level = .info, size: Int = 0) -> LogLine {
         LogLine(
@@ -25,6 +26,24 @@ import Testing
         let numbers = text.matches(of: /line (\d+)\n/).map { Int($0.output.1) }
         #expect(numbers == Array(0..<1000))
         #expect(writer.dropped == 0)
+    }
+
+    @Test func aNamedPipeIsOpenedOnlyIfSomebodyReadsIt() throws {
+        let folder = try TemporaryFolder()
+        let fifo = folder.file("fifo")
+        try #require(mkfifo(fifo, 0o600) == 0)
+        let writer = LogWriter(descriptor: try UnreadPipe().endForEver())
+        let error = #expect(throws: ConfigurationError.self) { try writer.append(to: fifo) }
+        let text = "log.file: \(fifo) cannot be opened: nobody reads this pipe; start its reader"
+        #expect("\(try #require(error))" == text)
+        let reader = open(fifo, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        defer { close(reader) }
+        try writer.append(to: fifo)
+        writer.write(Self.line(7))
+        writer.flush(within: .seconds(30))
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        let count = read(reader, &bytes, bytes.count)
+        #expect(String(decoding: bytes.prefix(max(0, count)), as: UTF8.self).contains("line 7"))
     }
 
     @Test func theLastQuarterOfTheQueueIsForWarningsAndErrors() {

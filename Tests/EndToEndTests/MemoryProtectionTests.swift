@@ -58,7 +58,7 @@ import Testing
         return (process, try #require(Int32(line.trimmingCharacters(in: .newlines))))
     }
 
-    /// Returns whether a process with the same rights may open the path.
+    /// Returns whether a process with the rights of the started commands may open the path.
     private func canOpen(_ path: String) async throws -> Bool {
         try await ChildProcess(
             "/bin/sh",

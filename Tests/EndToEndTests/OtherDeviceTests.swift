@@ -108,8 +108,8 @@ import Testing
             #expect(inbox.count == (isListed.contains(change) ? 1 : 0))
             #expect(inbox.unreadCount == (change == .unread ? 1 : 0))
             switch change {
-            // The server spares a device whose own session made the change. A publisher made this
-            // change, or more than one session did, so the phone gets a push, too.
+            // The server sends no push to a device whose own session made the change. Here a
+            // publisher or several sessions made it, so the phone gets a push, too.
             case .recalled, .unread:
                 let silent = try await apns.acceptedPush(2, within: .seconds(30)).request
                 #expect(silent.header("apns-push-type") == "background" && silent.header("apns-priority") == "5")

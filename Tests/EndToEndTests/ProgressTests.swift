@@ -48,7 +48,7 @@ import Testing
         )
         _ = try await client.register(platform: "stream", handle: "")
         let id = try await client.send("to a device that is away").id
-        // The push waits until a user interrupts the command.
+        // The device has no open stream, so the command waits until a user interrupts it.
         let interrupt = [("sending [", "\u{3}")] as [(String, String?)]
         let waited = try await Terminal.run(["deliveries", "\(id)", "--wait"], in: self.folder, interrupt)
         #expect(waited.errors.isEmpty && waited.code != 0, "\(waited.output)\(waited.errors)")

@@ -57,7 +57,7 @@ import Testing
             let fresh = try await cache.load(request)
             #expect(fresh.payload == "kept")
             #expect(fresh.keptSince == nil)
-            // The client of the document stores an answer only if the server permits it.
+            // The published client stores an answer only if the server permits it.
             let answer = try await stack.send(request).response
             #expect(answer.value(forHTTPHeaderField: "Cache-Control") == "private, max-age=60")
             #expect(answer.value(forHTTPHeaderField: "Expires") != nil)

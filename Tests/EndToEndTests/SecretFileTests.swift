@@ -91,6 +91,35 @@ import Testing
         #expect(!errors.contains { $0.contains("canary") }, "\(errors)")
     }
 
+    /// Each key `caFile` with a configuration; `<file>` stands for the file.
+    static let authorities = [
+        ("senders.x", "senders: {x: {\(Self.apns), keyFile: none, caFile: <file>}}"),
+        ("senders.x", "senders: {x: {type: fcm, serviceAccount: none, caFile: <file>}}"),
+        ("senders.x", "senders: {x: {type: wns, clientID: a, clientSecretFile: none, caFile: <file>}}"),
+        ("senders.x", "senders: {x: {type: webpush, subject: 'mailto:a@b.example', caFile: <file>}}"),
+        ("senders.x", "senders: {x: {type: webhook, url: 'https://h.example/', secretFile: none, caFile: <file>}}"),
+        ("events.webhook", "events: {webhook: {url: 'https://h.example/', secretFile: none, caFile: <file>}}"),
+        ("signIn.oidc", "signIn: {oidc: {issuer: 'https://h.example', audience: a, caFile: <file>}}"),
+        ("tracing", "tracing: {endpoint: 'https://h.example/', caFile: <file>}"),
+    ]
+
+    /// libcurl would report such a file only at the first call.
+    @Test(arguments: Self.authorities)
+    func aFileWithoutCertificatesOfAuthoritiesIsRefused(section: String, yaml: String) async throws {
+        try "no certificate\n".write(toFile: self.folder.file("text"), atomically: true, encoding: .utf8)
+        try #require(mkfifo(self.folder.file("fifo"), 0o600) == 0)
+        try FileManager.default.copyItem(atPath: self.folder.file("cert.pem"), toPath: self.folder.file("authority"))
+        for (name, reason) in [
+            ("text", "contains no readable PEM certificate"), ("fifo", "cannot be read: it is a pipe"),
+        ] {
+            let file = self.folder.file(name)
+            let errors = try await self.errors(of: yaml, file: file)
+            #expect(errors.contains { $0.contains("\(section).caFile: \(file) \(reason)") }, "\(errors)")
+        }
+        let errors = try await self.errors(of: yaml, file: self.folder.file("authority"))
+        #expect(!errors.contains { $0.contains("caFile") }, "\(errors)")
+    }
+
     /// Every configuration key whose name says that it names a secret must be in `keys`.
     @Test func theTableHasEachKeyThatNamesASecret() throws {
         let example = try Repository.text(of: "config/sealpost.yaml")

@@ -46,8 +46,8 @@ import Testing
 }
 
 extension SimulateTests {
-    /// The command prints a configuration with which the server starts, and logs the pushes that
-    /// arrive.
+    /// The command prints a configuration with which the server can start. It also logs the pushes
+    /// that arrive.
     @Test func theSimulatorsLogTheOutcomeOfEachPush() async throws {
         let folder = try TemporaryFolder()
         let simulate = try ChildProcess(

@@ -97,8 +97,8 @@ struct Site: Sendable {
     /// Runs a daemon with the users `users` behind a chain of proxies while `body` runs. Returns
     /// the daemon's log.
     ///
-    /// Clients connect to the first of the layers. `prepare` may put files into the folder of the
-    /// daemon and the last layer.
+    /// Clients connect to the first of the layers. `prepare` may put files into the daemon's
+    /// folder, which is also the folder of the last layer.
     static func run(
         _ layers: [Layer],
         _ link: Link,
@@ -162,8 +162,8 @@ struct Site: Sendable {
         try await self.chain.replace(with: layers)
     }
 
-    /// Sends a request through the proxy with `curl`, as `alice` unless `user` is empty. `port`
-    /// overrides the proxy's port.
+    /// Sends a request through the proxy with `curl`, with the credentials of `user`, or without
+    /// credentials if `user` is empty. `port` overrides the proxy's port.
     func curl(
         _ path: String,
         as user: String = "alice",

@@ -81,8 +81,8 @@ import Testing
         #expect(unused.isEmpty)
     }
 
-    /// If the comment before a block is a name, a test or a program must look for the block by
-    /// this name.
+    /// The comment before a block can be a name. A test or a program must then look for the block
+    /// by this name.
     @Test func eachCommandIsRunOrListedWithTheReasonWhyNot() throws {
         let list = try Repository.text(of: "CONTRIBUTING.md").matches(of: /\| `([^`]+\.md)` \| ([^|\n]+) \|/)
             .map { "\($0.output.1): \($0.output.2)" }

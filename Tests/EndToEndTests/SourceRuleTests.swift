@@ -13,8 +13,8 @@ import Testing
 
     private static func expressions(in source: String) -> [String] {
         source.split(separator: "\n").map(String.init).filter { line in
-            // Comments, and an address of the console's page in a string, may contain these
-            // characters.
+            // Comments may contain the searched texts, and so may a string with an address of the
+            // console's page.
             let code = line.replacing("/#/", with: "")
             return !code.trimmingPrefix(while: \.isWhitespace).hasPrefix("//")
                 && self.expressions.contains { code.contains($0) }

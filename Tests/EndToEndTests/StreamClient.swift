@@ -32,7 +32,7 @@ final class StreamClient {
         self.stream.close()
     }
 
-    /// Returns the next event that is not a heartbeat. Blanks join its lines.
+    /// Returns the next event that is not a heartbeat, with its lines joined by blanks.
     func event() async throws -> String {
         let deadline = ContinuousClock.now + .seconds(30)
         while true {

@@ -151,7 +151,7 @@ import Testing
             let client = try visit.client()
             let cached = try await client.notification(id).value
             return {
-                // If the client throws, it has accepted a refusal.
+                // If the client throws, it has taken a refusal as the server's answer.
                 let shown = try? await client.notification(id)
                 return shown?.date != nil && shown?.value == cached ? .unchanged : .accepted
             }

@@ -30,8 +30,8 @@ import Testing
             #expect(again.value.arrived.isEmpty)
             last = (server, again.value)
         }
-        // The requests that the server has logged. The first one fetches the account of the
-        // credentials, which the client then stores in the folder.
+        // The requests that the server has logged. The first one asks which account the
+        // credentials belong to; the client then stores the account id in the folder.
         #expect(answered == ["GET 200", "GET 200", "GET 304"])
         // The inbox is the same when the server is gone.
         let (server, inbox) = try #require(last)

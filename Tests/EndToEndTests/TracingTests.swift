@@ -105,8 +105,8 @@ import Testing
 
     // MARK: The export
 
-    /// Exports to a collector that gives these answers and then accepts everything, until the
-    /// service has sent `count` batches. Returns the batches' sizes and the log.
+    /// Exports until the service has sent `count` batches. The collector gives these answers, and
+    /// then accepts everything. Returns the batches' sizes and the log.
     private func export(
         _ recorder: SpanRecorder,
         answers: [SpanExportService.Answer],
@@ -455,7 +455,7 @@ import Testing
 private final class Collector: Responder {
     private let response: Response
     private let taken = Mutex<[(fields: [String: String], body: [UInt8])]>([])
-    /// Lets answers wait until `answer()`.
+    /// Lets answers wait until a test calls `answer()`.
     private let gate: AsyncStream<Void>
     private let opener: AsyncStream<Void>.Continuation
 

@@ -83,7 +83,7 @@ import Testing
         #expect(try [.badSignature, .malformed].contains(answer.refusal()))
     }
 
-    /// The other request has the same token.
+    /// Each row is another request with the same token.
     @Test(
         arguments: [
             ("HEAD", "/a", "b"), ("get", "/a", "b"), ("", "/a", "b"), ("GET", "/A", "b"), ("GET", "/a/", "b"),
@@ -101,8 +101,8 @@ import Testing
         }
     }
 
-    /// Clients request the longer list of components for this reason. With the shorter list, the
-    /// signed bytes of the answers to two requests are equal.
+    /// With the shorter list of components, the signed bytes of the answers to two requests are
+    /// equal. Clients therefore request the longer list.
     @Test func shorterCoverageFitsAnyRequestWithTheSameToken() throws {
         let other = SignedRequest(method: "PUT", path: "/api/register/7", query: nil, token: "20817")
         let answer = try SampleAnswer.signed(body: "", for: Self.request, .answer)

@@ -60,7 +60,7 @@ import Testing
         return try SignatureRequest(acceptSignature: ["sig=\(InnerList(list.map(\.item)).text)"]).coverage
     }
 
-    /// Makes a question for each request, status and body.
+    /// Makes a question for each pair of a request and a status, with several bodies in turn.
     private static func questions() throws -> [(question: Question, coverage: SignatureCoverage, key: SigningKey)] {
         let statuses = [200, 201, 204, 304, 400, 401, 404, 429, 500]
         return try (0..<Self.requests.count * statuses.count).map { number in
@@ -81,8 +81,8 @@ import Testing
         }
     }
 
-    /// Returns questions about the signed answer in which one covered component of the request
-    /// differs. The library must refuse each.
+    /// Returns the questions that differ from `question` in one covered component of the request.
+    /// The library must refuse each of them.
     private static func exchanged(_ question: Question) -> [Question] {
         var others = [question, question, question, question]
         others[0].token += "1"

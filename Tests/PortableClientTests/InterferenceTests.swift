@@ -5,7 +5,8 @@ import PushAPI
 import PushClient
 import Testing
 
-/// An impostor between the app and the server, which answers in its place or changes its answers.
+/// An impostor between the app and the server answers in the server's place, or changes the
+/// server's answers.
 @Suite(.timeLimit(.minutes(5))) struct InterferenceTests {
     /// The value of `Accept-Signature` that the client sends until it knows its account.
     private static func acceptSignature(_ nonce: String) -> String {

@@ -153,8 +153,8 @@ import Testing
         #expect(self.shown.all == [Self.placeholder])
     }
 
-    /// A fetch by the extension would lease the payload for a minute. The app would then find
-    /// nothing when the user taps the notification.
+    /// If the extension fetched the payload, the server would erase it a minute later. The app
+    /// would then find nothing when the user taps the notification.
     @Test func readOncePayloadIsLeftToTheApp() async throws {
         let id = self.server.add(.string("code 4711"), isReadOnce: true)
         await self.helper().deliver(PushMessage(id: id), placeholder: Self.placeholder, to: self.shown.handler)

@@ -56,6 +56,7 @@ import Testing
             let nothing = try await client.sync(limit: 0).value
             #expect(nothing.notifications.isEmpty && nothing.hasMore)
             #expect(nothing.count == 100 && nothing.unreadCount == 100)
+            #expect(files.count == 0, "a sync reads none of the files that it has written")
             var reads = files.count
             let page = try await client.cachedInbox(limit: 10)
             #expect(page.notifications.count == 10)

@@ -71,8 +71,8 @@ import Testing
             #expect(try await !PushClient.finishSignOuts(server: peer.url, options: peer.options(), store: store()))
             #expect(try folder.contents().range(of: Data("Bearer".utf8)) == nil)
 
-            // The next session can begin at once. It has no data of the earlier session, and the
-            // waiting sign-out does not delete its data.
+            // The next session can begin immediately. It has no data of the earlier session, and
+            // the waiting sign-out does not delete the new data.
             peer.play(Self.script(server))
             let next = peer.client(.token("u", account: "alice"), store: store())
             #expect(try await next.cachedInbox().notifications.isEmpty)
@@ -143,8 +143,8 @@ import Testing
         }
     }
 
-    /// The client cannot know whether the session has ended or a proxy has removed the token from
-    /// the request.
+    /// `signOut()` returns `false`: the client cannot know whether the session has ended or a
+    /// proxy has removed the token from the request.
     @Test func refusedTokenEndsAWaitingSignOut() async throws {
         let store = PushClient.Store.memory
         try await ProtocolPeer.run({ request, _ in .answer(PeerAnswer(to: request, .unauthorized)) }) {

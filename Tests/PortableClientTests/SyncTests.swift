@@ -227,7 +227,7 @@ import Testing
         server.change { $0.pageSize = 2 }
         try await ProtocolPeer.run(server.script) { peer, client in
             peer.play { request, index in index < 2 ? .answer(server.answer(request)) : .hangUp }
-            // The inbox was never complete, so the part of it has no date.
+            // The inbox was never complete, so the cached part of it has no date.
             await #expect(throws: URLError.self) { try await client.sync() }
             let part = try await client.cachedInbox()
             #expect(part.notifications.count == 4)
@@ -242,8 +242,8 @@ import Testing
         }
     }
 
-    /// Between changes at the server, three syncs run at once. The client's copy must always match
-    /// a state of the server.
+    /// Between changes at the server, three syncs run at the same time. The client's copy must
+    /// always match a state of the server.
     @Test func concurrentSyncsKeepTheInboxConsistent() async throws {
         let server = Self.server(40)
         server.change { $0.pageSize = 3 }
@@ -320,7 +320,7 @@ import Testing
         let ends = Locked<[ContinuousClock.Instant?]>([])
         let taken = Locked<Set<String>>([])
         let names = Counter()
-        // Each token is valid for one request, so that each request needs another one.
+        // Each token is valid for only one request, so each request needs a new token.
         let script: ProtocolPeer.Script = { request, index in
             let token = request.fields["authorization"] ?? ""
             guard taken.withLock({ $0.insert(token).inserted }) else {

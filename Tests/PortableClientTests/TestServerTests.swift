@@ -5,8 +5,8 @@ import PushClient
 import PushClientTesting
 import Testing
 
-/// The server in memory that apps test with, over `URLProtocol`, on Apple's platforms and on
-/// Linux.
+/// Tests `TestServer`, the server in memory for tests of apps. It answers through `URLProtocol`,
+/// on Apple's platforms and on Linux.
 @Suite(.timeLimit(.minutes(5))) struct TestServerTests {
     private let server = TestServer()
 
@@ -140,7 +140,8 @@ import Testing
         return self.server.client(options: options)
     }
 
-    /// Returns the next push. Adds the advice of disconnections before it to `trouble`.
+    /// Returns the next push, and adds to `trouble` the advice for each disconnection before that
+    /// push.
     private func push(
         _ events: inout PushEvents.Iterator,
         _ trouble: inout [PushClient.Advice]

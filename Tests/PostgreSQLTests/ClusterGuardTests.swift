@@ -16,7 +16,8 @@ private final class Events: Sendable {
     }
 }
 
-/// Runs `body` with a pool of connections that uses the twins' common address.
+/// Runs `body` with two servers that have a common address, and with a pool of connections to this
+/// address. At first the address leads to the server `name`.
 private func withTwins(
     at name: TwinServers.Name,
     _ options: PoolOptions = .longTimeouts,
@@ -151,8 +152,8 @@ private func createTable(_ twins: TwinServers, _ name: TwinServers.Name) throws 
             let other = try createTable(twins, .first)
             try other.execute("alter system set synchronous_standby_names = 'nobody'")
             _ = try other.query("select pg_reload_conf()")
-            // No commit waits before the checkpointer has also read the setting, which it does
-            // before it runs a requested checkpoint.
+            // A commit waits for a replica only if the checkpointer has also read the setting. The
+            // checkpointer reads it before it runs a requested checkpoint.
             try await eventually { try other.query("show synchronous_standby_names")[0].text(0) == "nobody" }
             for _ in 0..<2 { try other.execute("checkpoint") }
             // Both connections are opened first, because the wait of one must not end before that
@@ -176,8 +177,8 @@ private func createTable(_ twins: TwinServers, _ name: TwinServers.Name) throws 
         }
     }
 
-    /// All other limits are longer than the test's time limit, so only these two can end the
-    /// waits.
+    /// The limits for writes and for connecting are longer than the test's time limit, so only the
+    /// two other limits can end the waits.
     @Test func eachWaitOnAFrozenServerEndsAtItsTimeout() async throws {
         var options = PoolOptions()
         options.readLimit = .seconds(5)

@@ -5,8 +5,8 @@ import PushTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct DatabaseTLSTests {
-    /// A user, a host and options by which a client reaches the server, and a word of the expected
-    /// error; `nil` if there is none.
+    /// A user, a host and options by which a client reaches the server, and words of the expected
+    /// error; `error` is `nil` if no error is expected.
     struct Case: CustomTestStringConvertible {
         let user: String
         let host: String
@@ -20,8 +20,8 @@ import Testing
         var testDescription: String { "\(self.user)@\(self.host) \(self.options)" }
     }
 
-    /// `ours` contains the server's authority, and `others` another one. The server's certificate
-    /// is for localhost.
+    /// `<ours>` stands for a file with the authority of the server's certificate, and `<others>`
+    /// for one with another authority. The certificate is for localhost.
     private static let full = "sslmode=verify-full&sslrootcert=<ours>"
     private static let cases = [
         Case("localhost", full),

@@ -17,7 +17,7 @@ import Testing
         try (0..<10).map { try rows[0].text($0) }
     }
 
-    /// Gives each of these settings another default value for one database.
+    /// Gives each setting in `settings` another default value for one database.
     private static func change(_ address: DatabaseAddress) throws {
         let changes = [
             "default_transaction_isolation = serializable", "client_min_messages = error", "enable_seqscan = on",

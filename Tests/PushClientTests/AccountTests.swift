@@ -139,7 +139,7 @@ import Testing
     }
 
     /// Ids that are far apart and changes in separate commits make a large index. The draft drops
-    /// the oldest entries before it becomes too large.
+    /// the oldest entries until the index fits.
     @Test func anOversizedIndexDropsTheOldestEntries() throws {
         let snapshot = Account.Snapshot(commit: 3 << 40, index: .empty(.echoed, epoch: 0, after: 0))
         var draft = AccountDraft(basedOn: snapshot) { _ in nil }

@@ -1,8 +1,8 @@
 import Foundation
 import PushTesting
 
-/// A program of `scripts/` that stands for Apple's compilers, and that runs on the build of this
-/// process.
+/// A program of `scripts/` that stands in for Apple's compilers. It gets this process's build
+/// folder.
 enum AppleScript {
     static func run(_ name: String, _ arguments: [String]) async throws -> ChildProcess.Ended {
         let build = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()

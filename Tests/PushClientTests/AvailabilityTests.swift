@@ -21,8 +21,8 @@ import Testing
         #expect(ended.output.contains(" are in \(oldest.joined(separator: ", "))\n"))
     }
 
-    /// These tests import no module of the server or of Linux, so that a Mac can run them, as
-    /// `.github/workflows/apple.yml` does.
+    /// The portable tests import no module of the server or of Linux, so that a Mac can run them,
+    /// as `.github/workflows/apple.yml` does.
     @Test func portableTestsImportOnlyModulesThatAppsHave() throws {
         let known: Set = [
             "ClientPeers", "CryptoKit", "Cryptography", "Foundation", "FoundationNetworking", "HTTPSignatures",

@@ -65,8 +65,8 @@ import Testing
         }
     }
 
-    /// The client syncs the index and the draft's key file to the disk. It does not sync
-    /// notifications, because it can fetch them again.
+    /// The client syncs the index and the key file to the disk. It does not sync notifications,
+    /// because it can fetch them again.
     @Test func aSyncOfManyNotificationsSyncsFewFilesToTheDisk() async throws {
         let folder = try TemporaryFolder()
         let server = ListServer()

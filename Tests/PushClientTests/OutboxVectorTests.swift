@@ -75,7 +75,7 @@ import Testing
             } catch PushClientError.busy(_, let time) {
                 wait = time
             } catch {
-                // `interference.json` gives the kind of interference.
+                // The error does not matter here; other tests check the kinds of interference.
             }
             let (count, failures) = (try await client.outbox.count, try await client.outbox.failures)
             // A waiting task delays the tasks behind it.
@@ -100,7 +100,7 @@ import Testing
         let file = try VectorFile("late")
         for (number, vector) in try file.list("cases").enumerated() {
             let late = try #require(vector["late"])
-            // This client stores nothing from a list that it requested for one id.
+            // This test does not make the request for a list of one notification, `?ids=7`.
             if try late.text("call") == "shown" { continue }
             try await self.follow(vector, late, Self.options(file), self.store("late \(number)"))
         }

@@ -7,8 +7,8 @@ import Testing
 @testable import PushClient
 
 @Suite(.timeLimit(.minutes(5))) struct PinTests {
-    /// Compares the key in the form in which Apple's Security framework exports it from a
-    /// certificate with the pin that openssl computes.
+    /// The key has the form that Apple's Security framework exports from a certificate. Its pin
+    /// must be the one that openssl computes.
     @Test(
         arguments: [
             ("EC", "ec_paramgen_curve:P-256", 65), ("EC", "ec_paramgen_curve:P-384", 97),

@@ -26,7 +26,7 @@ final class ScriptedPeer: Sendable {
     /// The requests so far, in the order of their arrival.
     var requests: [PeerRequest] { self.log.withLock { $0 } }
 
-    /// The number of held connections that the client has closed.
+    /// The number of connections with the reply `hold` that the client has closed.
     var leftStreams: Int { self.left.withLock { $0 } }
 
     /// Uses another script from now on. The index of requests continues.
@@ -34,7 +34,7 @@ final class ScriptedPeer: Sendable {
         self.script.withLock { $0 = script }
     }
 
-    /// Runs `body` with a peer that answers requests by `script` meanwhile.
+    /// Runs `body`; meanwhile, a peer answers requests by `script`.
     @discardableResult
     static func run<Result: Sendable>(
         _ script: @escaping Script,
@@ -43,8 +43,8 @@ final class ScriptedPeer: Sendable {
         try await self.run(script, before: { _ in }, body)
     }
 
-    /// Runs `body` with a peer that answers requests by `script` meanwhile. Each request waits for
-    /// `before` before its answer.
+    /// Runs `body`; meanwhile, a peer answers requests by `script`. Before each answer, the peer
+    /// waits for the closure `before`.
     @discardableResult
     static func run<Result: Sendable>(
         _ script: @escaping Script,
@@ -72,7 +72,7 @@ final class ScriptedPeer: Sendable {
         }
     }
 
-    /// Runs `body` with a client, and answers the client's requests by `script` meanwhile.
+    /// Runs `body` with a client; meanwhile, a peer answers the client's requests by `script`.
     @discardableResult
     static func run<Result: Sendable>(
         _ script: @escaping Script,

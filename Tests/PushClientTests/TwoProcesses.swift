@@ -35,8 +35,8 @@ struct TwoProcesses {
         )
     }
 
-    /// The ids that a process has shown since it last read the changes; `nil` before the first
-    /// time.
+    /// The ids that a process shows, as of its last reading of the changes; `nil` before the first
+    /// reading.
     func shown(by name: String) throws -> Set<Int64>? {
         let file = self.folder.file("shown-\(name)")
         guard FileManager.default.fileExists(atPath: file) else { return nil }

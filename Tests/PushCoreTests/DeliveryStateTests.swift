@@ -78,7 +78,7 @@ import Testing
         #expect((failure.retirement(sentAt: self.now, blame: blame) != nil) == isFinal)
     }
 
-    /// If the provider only does not find a device, the device is never retired. The push fails at
+    /// If the provider merely cannot find a device, the device is never retired. The push fails at
     /// the second attempt.
     @Test(arguments: [
         (1, Blame.device, false), (2, .device, true), (2, .unclear, false), (2, .us, false),
@@ -103,8 +103,9 @@ import Testing
         )
     }
 
-    /// A push is sent at 1010. The last two values are the times since which its device is
-    /// retired, if the device is known to be the cause and if not.
+    /// A push is sent at 1010. The last two values of a row are results of `retirement`: the first
+    /// if the device is known to be the cause, and the second if it is not. With `nil`, the device
+    /// is not retired.
     @Test(
         arguments: [
             (.success(Acceptance(providerID: "p")), .accepted(providerID: "p"), nil, nil),

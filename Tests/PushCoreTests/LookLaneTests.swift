@@ -2,8 +2,8 @@ import Foundation
 import PushCore
 import Testing
 
-/// The queues (lanes) and the settlements of looks, which are pushes that show nothing and tell a
-/// device to sync.
+/// The lanes (queues) and the settlements (stored outcomes) of looks. A look is a push that shows
+/// nothing and tells a device to sync.
 struct LookLaneTests {
     @Test(arguments: ["apns", "apns/sandbox", "bank:fcm", "stream"]) func aLaneHasALaneOfLooks(name: String) {
         let lane = Lane(stored: name)

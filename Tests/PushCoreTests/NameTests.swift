@@ -30,7 +30,8 @@ import Testing
         #expect(try #require(Username(escaping: subject, after: "idp#")).description == "idp#\(name)")
     }
 
-    /// The test tries all texts of up to four characters that the escaped form uses.
+    /// The test tries all texts of one to four of the characters `#237c|`. The escaped forms of
+    /// `#` and `|` consist of these characters.
     @Test func differentSubjectsHaveDifferentNames() throws {
         var texts = [""]
         var names: Set<String> = []

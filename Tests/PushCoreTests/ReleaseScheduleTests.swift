@@ -5,7 +5,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct ReleaseScheduleTests {
     private static let start = Date(timeIntervalSince1970: 1_800_000_000)
 
-    /// Waits for the schedule's signal. Without one the test exceeds its time limit.
+    /// Waits for the schedule's signal. Without a signal, the test exceeds its time limit.
     private func expectSet(_ schedule: ReleaseSchedule) async {
         await schedule.signal.wait(atMost: .seconds(3600))
     }
@@ -30,8 +30,8 @@ import Testing
         await self.expectNotSet(schedule)
     }
 
-    /// The server reads the next time from the store before the notification is stored, and plans
-    /// afterwards.
+    /// The notification is stored after the server has read the next due time from the store, and
+    /// before the server plans its next check.
     @Test func timeNotedDuringAReadIsNotLost() async {
         let schedule = ReleaseSchedule()
         schedule.plan(Self.start)

@@ -108,7 +108,8 @@ import Testing
         #expect(events == [.kindRefused(reason: "THIRD_PARTY_AUTH_ERROR"), nil, nil, nil, nil])
     }
 
-    /// The second value says whether another push is accepted between the two attempts.
+    /// The first value of a row says whether another push is accepted between the two attempts;
+    /// the second value, whether the lane pauses.
     @Test(arguments: [(true, false), (false, true)])
     func credentialRefusedAgainAtARetryPausesTheLane(isAccepted: Bool, pauses: Bool) {
         var health = self.health(after: [Self.accepted])
@@ -136,7 +137,7 @@ import Testing
         #expect(health.pause == nil)
     }
 
-    /// Returns consecutive pauses, each ended by a probe that fails.
+    /// Returns the lengths of the consecutive delays in a pause; after each delay, a probe fails.
     private func delays(after results: [SendOutcome], probes failure: SendFailure, isKnown: Bool) -> [TimeInterval] {
         var health = self.health(after: results)
         var time = self.now

@@ -4,8 +4,8 @@ import PushCore
 import PushTesting
 import Testing
 
-/// The Python package cryptography, which shares no code with this project, writes and reads the
-/// vault's format and the derivation of keys.
+/// The Python package cryptography, which shares no code with this project, writes and reads
+/// values in the vault's format, and derives the same keys.
 @Suite(.timeLimit(.minutes(5))) struct VaultDifferentialTests {
     private struct Question: Encodable {
         let key: Data

@@ -94,8 +94,8 @@ import Testing
         #expect(Data(KeyedHash(key: key).code { $0.update(data: Data(text.utf8)) }) == Self.bytes(code))
     }
 
-    /// Keys that are shorter and longer than a block of 64 bytes, and messages in two portions.
-    /// Each hash is computed twice.
+    /// The keys are shorter or longer than a block of 64 bytes, or equally long. Each hash is
+    /// computed twice, from a message in two portions.
     @Test(arguments: [0, 1, 32, 63, 64, 65, 200])
     func aKeyedHashIsAnHMAC(keyLength: Int) {
         let key = SymmetricKey(data: (0..<keyLength).map { UInt8($0) })
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    /// FIPS 180-2 appendix B, and the hash of nothing.
+    /// FIPS 180-2 appendix B, and the hash of the empty text.
     @Test(arguments: [
         ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
         ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),

@@ -28,8 +28,8 @@ import Testing
     }
 
     @Test func pushesQueuedBeforeTheStartAreSent() async throws {
-        // The service uses the real clock. APNs may refuse a second stream until it has seen a
-        // valid token, and the refused push must become due again after its delay.
+        // The service uses the real clock, so that a refused push becomes due again after its
+        // delay: APNs may refuse a second stream until it has seen a valid token.
         self.fixture.clock.advance(by: Date().timeIntervalSince(self.fixture.now))
         let alice = try await fixture.addUser("alice")
         try await fixture.addDevice(of: alice, handle: "abcd")
@@ -203,8 +203,8 @@ import Testing
             #expect(Self.pause(status)?.cause == .overloaded)
             self.fixture.clock.advance(by: 599)
             wakeUp()
-            // When a push to the second provider has completed, every push that the first provider
-            // could get would also have been sent.
+            // As soon as a push to the second provider has completed, the service has also sent
+            // all pushes that it may send to the first provider.
             try await self.pushToTheOther(wakeUp)
             #expect(self.apns.pushes.received.count <= 3)
             self.apns.pushes.setFaults([])
@@ -219,7 +219,8 @@ import Testing
         #expect(Set(ids).count == 100)
     }
 
-    /// The first push after a pause, the probe, expires between its lease and its sending.
+    /// The first push after a pause, the probe, expires after the service has taken it from the
+    /// queue, and before the service sends it.
     @Test(.timeLimit(.minutes(5))) func theLaneResumesAfterALeasedProbeExpires() async throws {
         let alice = try await fixture.addUser("alice")
         try await fixture.addDevice(of: alice, handle: "abcd")

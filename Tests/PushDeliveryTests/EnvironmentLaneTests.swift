@@ -7,8 +7,8 @@ import PushTesting
 import Synchronization
 import Testing
 
-/// Pushes to valid tokens among pushes to tokens of the other environment, tokens of another app,
-/// retired tokens and invented tokens.
+/// Tests pushes to valid tokens while other pushes go to tokens of the other environment or of
+/// another app, and to retired or invented tokens.
 @Suite(.timeLimit(.minutes(5))) struct EnvironmentLaneTests {
     private static let (production, sandbox) = (Lane(Platform("apns")), Lane(Platform("apns"), in: .sandbox))
 
@@ -76,8 +76,8 @@ import Testing
         )
     }
 
-    /// If neither environment knows a token, the environment in which its device registered
-    /// decides that the device is retired.
+    /// If neither environment knows a token, the answer of the device's own environment counts:
+    /// the device is retired.
     @Test func anInventedTokenIsTriedInBothEnvironmentsAndRetired() async throws {
         let (alice, mallory) = (try await self.fixture.addUser("alice"), try await self.fixture.addUser("mallory"))
         try await self.fixture.addDevice(of: alice, handle: "a11ce0")
@@ -161,7 +161,7 @@ import Testing
             wakeUp()
             try await eventually { try await self.tally(Self.production).accepted == 1000 }
             // The last pushes all went to invalid devices. Until another push is accepted, the
-            // cause of the failures is unknown.
+            // service cannot know that these devices are at fault.
             let number = Counter()
             try await eventually {
                 if try await self.skip(status) {

@@ -6,7 +6,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// Devices that the provider does not know, and how the refusals affect pushes to other devices.
+/// Tests how a provider's refusals of unknown devices affect pushes to these and to other devices.
 @Suite(.timeLimit(.minutes(5))) struct LaneHealthTests {
     private static let refusal = Fault.answer(status: 400, body: #"{"reason":"BadDeviceToken"}"#)
     private static let lane = Lane(Platform("apns"))
@@ -19,7 +19,7 @@ import Testing
         self.rig = try Rig()
     }
 
-    /// Adds users with a device each, The handles of the devices begin with `prefix`.
+    /// Adds users with a device each. The handles of the devices begin with `prefix`.
     private func addUsers(_ count: Int, prefix: String) async throws -> [User] {
         var users: [User] = []
         for number in 0..<count {
@@ -69,8 +69,8 @@ import Testing
             try await self.untilTallied { $0.failed == 30 }
             #expect(status.pauseCounts == [Self.lane: [:], Lane(Platform("other")): [:]])
         }
-        // When pushes reach other devices, the refused devices are known to be the cause. Nothing
-        // more is sent to them.
+        // When pushes reach other devices, the service knows that the refused devices are at
+        // fault, and retires them.
         #expect(try await self.fixture.reader.devices(ofUser: mallory.id).isEmpty)
         let warnings = self.rig.log.lines.filter { $0.hasPrefix("warning") }
         #expect(
@@ -119,8 +119,8 @@ import Testing
             // The operator removes the proxy that has refused the pushes.
             self.apns.pushes.setFaults([])
             try await eventually {
-                // The service may record the last answer only now. Its push is then due only after
-                // a new delay, so the clock must advance again.
+                // The service may record the last answer only now. The push with this answer is
+                // then due only after a new delay, so the clock must advance again.
                 let due = try await self.fixture.reader.nextDue(in: Self.lane, .direct)
                 if let due, due > self.fixture.now {
                     self.fixture.clock.advance(by: due.timeIntervalSince(self.fixture.now))

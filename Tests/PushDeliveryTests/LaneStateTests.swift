@@ -144,8 +144,8 @@ import Testing
         #expect(self.lane.withLock { $0.beginSettling(after: .zero) }.map(\.0) == [others[0]])
     }
 
-    /// However the first probe ends, another probe must become possible, because nothing else ends
-    /// the pause.
+    /// Whatever ends the first probe, another probe must become possible, because nothing else
+    /// ends the pause.
     @Test(arguments: [Settlement.expired, .released, .retried(at: .distantFuture, reason: "withdrawn")])
     func aProbeThatEndsUnansweredIsFollowedByAnother(settlement: Settlement) throws {
         let others = try self.pause()

@@ -7,7 +7,8 @@ import PushTesting
 import ServiceLifecycle
 import Testing
 
-/// The service ends each lease of a read-once payload at the lease's time.
+/// The service erases a read-once payload when its lease ends. During the lease, the recipient may
+/// fetch the payload again.
 @Suite(.timeLimit(.minutes(5))) struct PayloadLeaseServiceTests {
     private let fixture: StoreFixture
     private let alice: User
@@ -101,7 +102,7 @@ import Testing
         #expect(try await self.areErased(ids))
     }
 
-    /// Returns how many recipients have not taken their payload.
+    /// Returns the number of notifications in Alice's list.
     private func waiting() async throws -> Int {
         let page = try await self.fixture.reader.notifications(
             ChangeRange(after: nil, limit: 1000, isUnreadOnly: false),

@@ -5,7 +5,8 @@ import Testing
 @testable import PushDelivery
 
 @Suite(.timeLimit(.minutes(5))) struct SignalTests {
-    /// Returns whether a wait ends by a ring. If the ring is lost, the wait lasts until its limit.
+    /// Returns whether the signal ends a wait. If the signal is lost, the wait lasts until its
+    /// limit.
     private func isHeard(_ signal: Signal) async -> Bool {
         let limit = Duration.seconds(30)
         let start = ContinuousClock.now
@@ -18,7 +19,8 @@ import Testing
         signal.set()
         signal.set()
         #expect(await self.isHeard(signal))
-        // Two rings end only one wait, because the second ring was merged into the first.
+        // Two calls of `set()` end only one wait, because the signal was already set at the second
+        // call.
         let start = ContinuousClock.now
         await signal.wait(atMost: .milliseconds(20))
         #expect(ContinuousClock.now - start >= .milliseconds(20))

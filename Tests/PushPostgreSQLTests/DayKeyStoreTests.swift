@@ -22,8 +22,8 @@ import Testing
     private let alice: User
 
     /// The tests' clock begins ten days ago, because a key is destroyed only when its day has also
-    /// passed by the database's clock. It begins at noon, so that an hour or two do not lead into
-    /// another day.
+    /// passed by the database's clock. It begins at noon, so that the day stays the same when a
+    /// test adds an hour or two.
     init() async throws {
         let folder = try TemporaryFolder()
         self.address = try Self.cluster.newDatabase()
@@ -135,7 +135,7 @@ import Testing
         while try await store.deleteExpired(now: self.fixture.now, page: 100) {}
         #expect(try self.connection().query("select id from notification").count == 0)
         let (before, stolen) = (try self.present(), try Self.cluster.copyFiles(of: self.address))
-        // As a control: no query finds the payload any more. A thief who also has the key of the
+        // No query finds the payload any more. As a control, a thief who also has the key of the
         // payload's day can still decrypt the payload from the files.
         let copies = try self.openCopies(of: 5, in: stolen, with: before)
         #expect(copies["log", default: 0] >= 1 && copies["tables", default: 0] >= 1, "\(copies)")

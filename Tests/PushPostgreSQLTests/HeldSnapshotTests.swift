@@ -48,7 +48,7 @@ import Testing
         while try await store.deleteExpired(now: self.fixture.now, page: Self.page) { steps += 1 }
         #expect(steps >= Self.devices * 2 / Self.page)
         await store.close()
-        // The connection with the snapshot stays.
+        // Only the connection with the snapshot stays open.
         try await other.awaitEnd(ofOthersBut: 1)
         // The cleanup reads each row twice, to choose it and to delete it. If the cleanup also
         // read the entries of all deleted rows, it would read 15 times as many entries.

@@ -12,7 +12,7 @@ import Testing
         let folder = try TemporaryFolder()
         self.connection = try BlockingConnection(try FolderDatabases.database(of: folder))
         // The store's own connections have these settings. The table is like `push_end` after a
-        // cleanup.
+        // cleanup: it was empty when it was analyzed.
         try self.connection.execute(
             """
             set plan_cache_mode = force_generic_plan;

@@ -33,8 +33,8 @@ import Testing
         #expect(try await self.pushedAt(3) == self.fixture.now)
     }
 
-    /// If the time were rounded to a minute, two pushes could follow each other faster than the
-    /// interval allows.
+    /// If the stored time could be a minute too early, two pushes could follow each other faster
+    /// than the interval allows.
     @Test func theTimeIsExactIfPushesHaveAMinimumInterval() async throws {
         #expect(try await self.pushedAt(1, interval: .seconds(5)) == self.fixture.now)
         self.fixture.clock.advance(by: 6)

@@ -102,8 +102,8 @@ struct MoveFixture {
         try await fixture.post(6, from: alice, to: "username:bob", sendAt: now + 600)
         try await fixture.post(9, from: alice, to: "username:carol")
         _ = try await store.dismiss(id(9), by: carol.id, now: now)
-        // A recall of a notification with more recipients than a page. Afterwards, a reader sees a
-        // later change.
+        // A recall of a notification with more recipients than a page. The post to carol below is
+        // a later change than the recall.
         try await fixture.post(8, from: bob, to: "username:alice", "username:bob", "username:carol")
         #expect(try await store.recall(id(8), by: .sender(bob.id), recording: nil, page: 1, now: now))
         // The server ends while these pushes are leased.
@@ -185,7 +185,8 @@ struct StoreAnswers: Hashable {
         self.sendTime = try await reader.sendTime(of: #require(NotificationID(rawValue: 6)))
     }
 
-    /// Returns the user's list, read from its beginning and from after each change.
+    /// Returns the pages of the user's list after change 0, and the page that a reader without a
+    /// cursor gets.
     private static func pages(of user: User, _ fixture: StoreFixture) async throws -> [NotificationPage] {
         var pages: [NotificationPage] = []
         var cursors: [Int64?] = [nil, 0]

@@ -116,7 +116,7 @@ import Testing
             try await after.reader.devices(ofUser: alice.id).first { $0.platform == Platform("stream") }
         )
         #expect(try await after.store.makeDue(for: [stream.id], ofUser: alice.id, after: nil, now: after.now) > 0)
-        // The lease of the read-once payload still ends at the same time.
+        // The lease of the read-once payload still ends at the same time as before the move.
         #expect(try await after.store.endLeases(now: after.now, limit: 10) == after.now + 60)
         // The scheduled notification is sent at its time.
         after.clock.advance(by: 600)

@@ -49,8 +49,9 @@ import Testing
                     """
             )
         }
-        // The move does not select these rows. It computes the row of the audit's hash chain, and
-        // passes the upper bound of the change numbers as a parameter.
+        // The move itself has no selections from `audit_start` and `change_number`. It computes
+        // the row of the audit's hash chain, and passes the upper bound of the change numbers as a
+        // parameter.
         let statements =
             MovedTable.all.compactMap(\.selection) + [
                 "number, chain, mac from audit_start", "id, reserved from change_number",

@@ -19,7 +19,7 @@ import Testing
         self.bob = try await fixture.addUser("bob")
     }
 
-    /// Runs the body `count` times at once, every second time on the other server.
+    /// Starts `count` runs of the body together, every second run on the other server.
     private func atOnce<Outcome: Sendable>(
         _ count: Int,
         _ body: @escaping @Sendable (Int, StoreFixture) async throws -> Outcome

@@ -133,7 +133,7 @@ import Testing
             try self.member(3, from: self.alice, to: "username:alice", within: one),
         ])
         #expect(ends[0] == .stored(pushes: 0, hasWork: false))
-        // The second member of the group has the same id as the first.
+        // The second member of the group posts under the same id as the first.
         #expect(ends[1] == .idTaken)
         #expect(ends[2] == .idTaken)
         #expect(ends[3] == .tooMuch(.notifications))
@@ -215,7 +215,7 @@ import Testing
         }
         let stored = try self.stored()
         #expect(stored.ids == Array(1...20))
-        // At most four groups stored the posts: two that began at once, and two that the first
+        // At most four groups stored the posts: two that began immediately, and two that the first
         // waiting callers began.
         #expect(stored.transactions <= 4)
         #expect(fixture.store.report.waiting == 0)

@@ -33,7 +33,7 @@ import Testing
         try self.connection.query("select pg_indexes_size('push')")[0].integer(0)
     }
 
-    /// The second case is a control. It has pages that are as full as before the migration P0008.
+    /// The second case is a control: its pages are as full as before the migration P0008.
     @Test(arguments: [(nil, false), (70, true)] as [(fillFactor: Int?, changesIndexes: Bool)])
     func aLeaseChangesNoIndex(fillFactor: Int?, changesIndexes: Bool) throws {
         if let fillFactor { try self.connection.execute("alter table push set (fillfactor = \(fillFactor))") }

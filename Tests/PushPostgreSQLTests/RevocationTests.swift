@@ -49,7 +49,7 @@ import Testing
         #expect(self.heard.all.last == .user(alice.id))
         try await self.disable(alice)
         #expect(self.heard.all.count == 3)
-        // A change without effect sends no end of credentials to the other server.
+        // A change without effect ends no credentials, so the other server receives nothing.
         #expect(try await self.fixture.store.revokeToken(token.prefix) == nil)
         #expect(try await !self.fixture.store.changePassword(of: alice, to: PasswordHash(phc: "newer")))
         #expect(self.heard.all.count == 3)
@@ -168,8 +168,8 @@ import Testing
             await #expect(throws: StoreError.self) {
                 try await CredentialLease.$admission.withValue(term) { try await add(dave) }
             }
-            // The request from before the gap stays refused, even after the server has a lease
-            // again.
+            // The request began before the lease ended. It stays refused, even after the server
+            // has a lease again.
             try await eventually { self.other.lease?.term != nil }
         }
         #expect(try await self.fixture.reader.user(named: dave) == nil)

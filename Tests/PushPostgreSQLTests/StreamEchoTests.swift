@@ -60,7 +60,8 @@ import Testing
         withExtendedLifetime([first, second]) {}
     }
 
-    /// The servers run, so their own messages and comparisons of streams must pass on all pushes.
+    /// The test itself repeats no push, so the running servers must bring all pushes to both
+    /// streams.
     @Test func bothStreamsGetAllPushesWhileServersRun() async throws {
         let (a, b) = (self.pair.a, self.pair.b)
         try await a.whileRunning {

@@ -34,8 +34,8 @@ import Testing
         #expect(try await self.pair.a.store.database.query("select 1 from push where due_at is null").count == 1)
     }
 
-    /// Posts, and begins `other` when the post has looked for a stream and only has to commit. The
-    /// post commits when `other` has ended or waits for this commit.
+    /// Posts, and begins `other` when the post has looked for a stream and has only the commit
+    /// left. The post commits when `other` has ended or waits for this commit.
     private func post(
         _ number: Int64,
         at server: StreamServer,

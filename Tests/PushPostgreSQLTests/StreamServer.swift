@@ -67,7 +67,7 @@ struct StreamServer: Sendable {
         return id
     }
 
-    /// Opens a stream whose client reads at once.
+    /// Opens a stream whose client reads each event at once.
     func open(_ device: RegistrationID, of user: User, into inbox: Inbox) async throws -> StreamSubscription {
         let handle = try #require(DeviceHandle(device.description))
         let subscription = try #require(self.hub.open([handle], ofUser: user.id))

@@ -54,8 +54,9 @@ import Testing
         #expect(try await self.column(1) == nil)
     }
 
-    /// If an alert cannot be decrypted, only the pushes of its own notification fail, and nobody
-    /// gets its text.
+    /// If a notification's row contains the alert of another notification, the alert cannot be
+    /// decrypted. Then only the pushes of the notification in that row fail, and nobody gets the
+    /// alert's text.
     @Test func alertOfAnotherNotificationIsNeverPushed() async throws {
         let alice = try await fixture.addUser("alice")
         try await fixture.addDevice(of: alice, handle: "a")

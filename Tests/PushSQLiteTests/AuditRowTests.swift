@@ -13,8 +13,8 @@ import Testing
         self.fixture = try StoreFixture()
     }
 
-    /// Changes the table as somebody could who has the file: without the triggers that forbid
-    /// changes.
+    /// Removes the triggers that forbid changes, and changes the table, as anybody who has the
+    /// file can.
     private func tamper(_ sql: String) async throws {
         try await self.fixture.sqlite.writer.write { db in
             try db.execute(sql: "drop trigger audit_is_not_changed; drop trigger audit_is_not_deleted")

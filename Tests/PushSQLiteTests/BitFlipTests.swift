@@ -74,8 +74,8 @@ import Testing
         return try StoreFixture(in: folder, keyring: keyring)
     }
 
-    /// Returns the users as whom a server would authenticate a caller with the token and the
-    /// password of the user `name`. The caller tries them with each user's name.
+    /// Returns the users as whom a server would authenticate a caller. The caller has the token
+    /// and the password of the user `name`, and tries the password with each user's name.
     private static func callers(with name: String, in storage: StoreFixture, _ original: Original) async throws
         -> [User]
     {
@@ -123,7 +123,8 @@ import Testing
         return payloads
     }
 
-    /// Reads the rows in all other ways. Each read may throw an error, but must not crash.
+    /// Calls the other functions that read the rows. Each call may throw an error, but must not
+    /// crash.
     private static func exercise(_ storage: StoreFixture, _ original: Original) async {
         for (name, user) in original.users {
             if let name = Username(name), let found = try? await storage.reader.user(named: name) {

@@ -88,7 +88,7 @@ import Testing
         var space = try #require(try await store.writer.fileSpace())
         for _ in 0..<20 {
             let next = try await store.writer.shrink()
-            // One page more may be removed: a page of the pointer map, whose last described page
+            // One more page may be removed: a pointer map page, if the last page that it describes
             // is removed.
             #expect((1...Writer.shrinkPages + 1).contains(space.pages - next.pages))
             try await store.writer.write { try $0.execute(sql: "insert into filling (bytes) values (randomblob(100))") }

@@ -63,7 +63,7 @@ import Testing
             let reserved = try Int64.fetchOne(db, sql: "select reserved from change_number") ?? 0
             let lost = try ChangeNumbers(db, now: now + 10)
             for _ in 0..<1000 { _ = lost.next() }
-            // Sets the number that the backup has, as a restoration would.
+            // Sets the reserved change number back to that of the backup, as a restoration would.
             try db.execute(sql: "update change_number set reserved = ?", arguments: [reserved])
             let found = try ChangeNumbers(db, now: now + 3600).newest
             // A clock that was set back does no harm to a database that was not restored.

@@ -23,7 +23,8 @@ import Testing
         arguments: [
             ((0, 52), "nfs4"), ((0, 53), "cifs"), ((0, 54), "9p"), ((0, 55), "virtiofs"), ((0, 56), "fuse.sshfs"),
             ((4095, 1_048_575), "ceph"),
-            // Devices with a local, an unknown, or a malformed line.
+            // Devices whose file system is local, and devices with no line or a malformed line in
+            // the list of mounts.
             ((254, 0), nil), ((0, 57), nil), ((0, 60), nil), ((0, 58), nil), ((0, 59), nil),
         ] as [((major: UInt64, minor: UInt64), String?)]
     )

@@ -37,8 +37,9 @@ import Testing
         #expect(try await self.parked() == 0)
     }
 
-    /// The recipient may have been added before the device last connected. The search for parked
-    /// pushes begins at newer recipients, and so would miss this push.
+    /// The fan-out adds the user as a recipient first, and the push to this device with a later
+    /// page. If the device connects in between, its next search begins at newer recipients, and
+    /// would miss a parked push.
     @Test func pushToADeviceOfALaterPageIsNotParked() async throws {
         let other = try await self.fixture.addDevice(of: self.alice, platform: "stream", handle: "two")
         try await self.fixture.post(1, from: self.alice, to: "username:alice", page: 1)

@@ -9,8 +9,8 @@ import Testing
 
 @testable import PushSQLite
 
-/// The rows of leases of read-once payloads, and the conditions for which the erasure of a payload
-/// waits.
+/// The rows of leases (until a lease ends, its user may fetch a read-once payload again), and what
+/// must happen before the store erases a payload.
 @Suite(.timeLimit(.minutes(5))) struct PayloadLeaseRowTests {
     private let fixture: StoreFixture
     private let alice: User

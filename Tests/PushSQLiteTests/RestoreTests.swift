@@ -179,8 +179,8 @@ import Testing
         #expect(try self.ids(at: self.database.path).sorted() == [1, 2])
     }
 
-    /// Reproduces the state after a process that ended in the middle: `moved` are the suffixes of
-    /// the files that this process had already moved away.
+    /// Reproduces the state after a process ended in the middle of a restore. `moved` are the
+    /// suffixes of the files that the process had already moved away.
     @Test(arguments: [[], [""], ["", "-wal"]])
     func interruptedRestoreMustBeFinishedFirst(moved: [String]) async throws {
         await self.fixture.store.close()

@@ -27,8 +27,8 @@ import Testing
         #expect(Set(page.filter { $0.value == "encrypted" }.keys).subtracting(["index_secret.id"]) == sealed)
     }
 
-    /// Returns the description of each column, by `table.column`. The further columns of a line
-    /// belong to the same table as its first.
+    /// Returns the description of each column, by `table.column`. If a line has several columns,
+    /// all belong to the table of the first column.
     private func columns() throws -> [String: String] {
         var columns: [String: String] = [:]
         let page = try Repository.text(of: "docs/stolen-database.md")

@@ -100,7 +100,8 @@ import Testing
 
     private static let planted = Data("a copy of a cell that is gone".utf8)
 
-    /// Writes into the first page with enough free space bytes as SQLite may have left them there.
+    /// Finds the first page with enough free space. Writes bytes into this space, as SQLite may
+    /// leave them there.
     private static func plant(in path: String, behind first: Int) throws {
         let descriptor = self.open(path)
         defer { close(descriptor) }
@@ -144,8 +145,8 @@ import Testing
         try await fixture.store.lease(id, to: alice.id, until: fixture.now + 60, recording: nil, now: fixture.now)
     }
 
-    /// Returns the number of values of which the folder's files contain at least a part: eight
-    /// bytes near their start or at their end.
+    /// Returns how many of the values are, at least in part, in the folder's files. A part is
+    /// eight bytes near the value's start or at its end.
     private func found(_ values: [Data], in folder: TemporaryFolder) throws -> Int {
         var parts: [UInt64: Int] = [:]
         // Whether any part begins with these two bytes. This quick check avoids most of the
@@ -191,7 +192,7 @@ import Testing
         try await self.expectWiping { _ = try await store.trimAudit(before: .distantFuture, limit: 10) }
     }
 
-    /// Checks that `work` leaves something that the store wipes.
+    /// Checks that `work` makes the store schedule a wipe.
     private func expectWiping(
         sourceLocation: SourceLocation = #_sourceLocation,
         by work: () async throws -> Void

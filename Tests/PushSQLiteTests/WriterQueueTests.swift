@@ -9,8 +9,8 @@ import Testing
         WriterQueue(limit: limit, byteLimit: bytes, batch: batch)
     }
 
-    /// Takes turns from the queue until it is empty, while `receipts` turns of receipts also wait.
-    /// Returns, for each turn, the text of its jobs.
+    /// Empties the queue, turn by turn. Returns what the writer runs in each turn: the jobs, or
+    /// receipts. At the beginning, there are so many receipts that they need `receipts` turns.
     private func drain(_ queue: inout WriterQueue<String>, receipts: Int = 0, after wait: Duration = .zero) -> [String]
     {
         var turns: [String] = []
@@ -69,7 +69,8 @@ import Testing
     func requestsAreBoundedInBytesToo(bytes: Int, expected: Bool) {
         var queue = self.queue()
         let isTaken = queue.add("a", .request, bytes: bytes, timeout: .zero, now: self.start)
-        // The queue always accepts settlements, because a refused settlement would be lost.
+        // The queue always accepts the outcomes of pushes, because a refused outcome would be
+        // lost.
         let isSettled = queue.add("b", .delivery, bytes: 50, timeout: .zero, now: self.start)
         #expect(isTaken == expected)
         #expect(isSettled)

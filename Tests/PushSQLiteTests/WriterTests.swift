@@ -61,8 +61,8 @@ import Testing
             }
             try await group.waitForAll()
         }
-        // This job changes nothing, so it does not wait for the disk. It ends after the commits
-        // before it are counted.
+        // This job changes nothing, so it does not wait for the disk. It ends only after all
+        // earlier commits were counted.
         _ = try await self.done()
         let after = try #require(self.fixture.sqlite.report.commits)
         #expect(after.writes - before.writes == 50)

@@ -82,7 +82,8 @@ import Testing
 
     @Test func oneConnectionCarriesMoreThanAThousandPushes() async throws {
         let (accepted, connections) = try await self.withAPNs { sender, apns, _, _ in
-            // Before the client knows the connection's capacity, it may open a second connection.
+            // The first push is sent alone: before the client knows the connection's capacity, it
+            // may open a second connection.
             var accepted = try await sender.accepted(1) { _ in try Samples.push() }
             for _ in 0..<16 { accepted += try await sender.accepted(90) { _ in try Samples.push() } }
             return (accepted, Set(apns.pushes.received.map(\.request.connection)))
@@ -100,8 +101,7 @@ import Testing
         #expect(outcome == .failure(.deviceGone(reason: "Unregistered", since: since)))
     }
 
-    /// A circumstance because of which Apple refuses a push, in addition to the answers that a
-    /// test can set.
+    /// A reason why the simulator refuses a push, as Apple does. The test queues no answer.
     enum Circumstance: CaseIterable {
         case otherEnvironment, otherApp, expiredToken, busyDevice, keyOfTheOtherEnvironment
 
@@ -146,7 +146,7 @@ import Testing
     }
 
     /// Apple sometimes refuses a valid provider token, so the sender tries once more before it
-    /// reports this.
+    /// reports the refusal.
     @Test(arguments: [
         (1, 1300.0, 2, nil as SendFailure?), (1, 60, 1, nil),
         (2, 60, 1, .credentialRefused(reason: "InvalidProviderToken")),

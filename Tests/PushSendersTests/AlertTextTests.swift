@@ -43,7 +43,8 @@ import Testing
         #expect(AlertPlaceholder().aps(AlertSamples.badge) == #"{"badge":3}"#)
         let counted = #"{"alert":{"loc-key":"New notification"},"badge":7,"sound":"default","mutable-content":1}"#
         #expect(AlertPlaceholder().aps(nil, unread: 7) == counted)
-        // The publisher's number takes precedence over the number of unread notifications.
+        // The badge that the publisher chose takes precedence over the number of unread
+        // notifications.
         #expect(AlertPlaceholder().aps(AlertSamples.badge, unread: 7) == #"{"badge":3}"#)
     }
 

@@ -54,7 +54,7 @@ import Testing
         #expect(outcome == .failure(.deviceGone(reason: "UNREGISTERED")))
     }
 
-    /// A reason why Google refuses a push, in addition to the answers that a test can set.
+    /// A reason why the simulator refuses a push, as Google does. The test queues no answer.
     enum Circumstance: CaseIterable {
         case otherProject, noKeyForApple, quota
 

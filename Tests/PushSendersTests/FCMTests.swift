@@ -169,7 +169,7 @@ import Testing
         #expect(FCMResponse.outcome(response, now: Samples.now) == expected)
     }
 
-    /// If the server obeyed such a `Retry-After`, it would call the provider again at once.
+    /// If the server obeyed a `Retry-After` of zero, it would call the provider again at once.
     @Test(arguments: ["0", "Fri, 15 Jan 2027 08:00:00 GMT"])
     func retryAfterOfZeroLeavesTheBackoffToTheLane(retryAfter: String) {
         let response = Samples.response(503, "", ["retry-after": retryAfter])

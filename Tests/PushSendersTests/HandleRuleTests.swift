@@ -16,8 +16,8 @@ import Testing
         #expect(try rule.part(of: handle) == part)
     }
 
-    /// If others can guess a handle, its user must prove that pushes to the handle arrive. This
-    /// must be so only for webhooks.
+    /// If others can guess a handle, its user must prove that pushes to the handle arrive. Only
+    /// the handles of webhooks can be guessed.
     @Test func onlyWebhookHandlesAreGuessable() throws {
         let rules: [any HandleRule] = [
             APNsHandleRule(), FCMHandleRule(), StreamHandleRule(), WebhookHandleRule(), try Self.wns(),

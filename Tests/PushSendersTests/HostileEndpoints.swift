@@ -105,8 +105,8 @@ struct HostileEndpoints {
         for index in 1...3 where Bool.random(using: &self.random) {
             words[index] = .random(in: 0 ... .max, using: &self.random)
         }
-        // A NAT64 address of a public IPv4 address would lead to the Internet, so this takes one
-        // of the local-use range 64:ff9b:1::/48.
+        // A NAT64 address of a public IPv4 address would lead to the Internet, so the code takes
+        // an address of the local-use range 64:ff9b:1::/48.
         if words[0] == 0x0064_FF9B { words[1] = 0x0001_0000 }
         let groups = words.flatMap { [$0 >> 16, $0 & 0xFFFF] }.map { String($0, radix: 16) }
         return Bool.random(using: &self.random)

@@ -167,7 +167,8 @@ import Testing
             }
             let received = service.pushes.received.count
             service.pushes.setFaults([])
-            // A push service would refuse a token for another origin than its own.
+            // The simulator would refuse the token, which is for another host than `localhost`, so
+            // the test queues the answers.
             for _ in 0..<20 { service.pushes.answerNext(status: 201) }
             let others = try await sender.accepted(20) { _ in
                 try Samples.push(

@@ -47,12 +47,13 @@ import Testing
         let text = content.text(of: longest)
         #expect(String(decoding: text, as: UTF8.self).contains("APPOINTMENT_BODY") == (alerts != AlertPolicy()))
         // The padded size includes the name of the alert member, even if no alert is allowed. The
-        // sample's badge has one digit, and the policy allows four. Both occur twice.
+        // sample's badge has one digit, and the policy allows four. The name and the badge each
+        // occur twice in a message.
         let room = alerts == AlertPolicy() ? 2 * #","alert":"#.utf8.count : 2 * 3
         #expect(content.paddedSize - text.count == room)
     }
 
-    /// Pages, and a part of the error.
+    /// Each row has a page, and a part of the error; `nil` if the page is valid.
     @Test(arguments: [
         ("https://page.example", nil), ("https://page.example:8443/a?b={id}&c=d", nil),
         ("https://page.example/#/messages/{id}", nil), ("https://page.example/#m{id}", nil),

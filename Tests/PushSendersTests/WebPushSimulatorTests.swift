@@ -7,7 +7,7 @@ import Testing
 
 /// What the simulator answers to a correct message, and to the same message with one error.
 @Suite(.timeLimit(.minutes(5))) struct WebPushSimulatorTests {
-    /// Returns the simulator's status for a message of the sender that `change` has changed.
+    /// Changes a message of the sender with `change`, and returns the simulator's status for it.
     private func status(_ change: @Sendable (inout SimulatedRequest) -> Void) async throws -> Int {
         try await withWebPush { sender, service, key in
             let subscription = try service.makeSubscription(applicationServerKey: key.publicText)

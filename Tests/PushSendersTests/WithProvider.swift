@@ -5,8 +5,8 @@ import PushSimulators
 import Reactor
 import Synchronization
 
-/// Makes a loop, and a file of the authority that issues the simulators' certificates, for the
-/// duration of a test.
+/// Makes an event loop, and a file with the certificate of the authority that issues the
+/// simulators' certificates, for the duration of a test.
 func withProvider<Result: Sendable>(
     _ body: @Sendable (TestAuthority, _ connection: ConnectionSettings, EventLoop) async throws -> Result
 ) async throws -> Result {

@@ -47,7 +47,7 @@ import Testing
         )
     }
 
-    // MARK: Taken
+    // MARK: Accepted
 
     /// Each row has the alert in a request, the member `Alert` of the answer, and the alert of the
     /// push.
@@ -136,8 +136,8 @@ import Testing
 
     // MARK: Refused
 
-    /// The server refuses a value of a member that the configuration does not list. The error
-    /// names the configuration key that lists the member's values.
+    /// The server refuses a value that the configuration does not list for the member. The error
+    /// names the configuration key with the list.
     @Test(arguments: [
         (#"{"TitleKey":"title"}"#, "Alert.TitleKey has a value that alerts.allowed.titleKeys does not list"),
         (#"{"BodyKey":"TITLE"}"#, "alerts.allowed.bodyKeys"), (#"{"Category":""}"#, "alerts.allowed.categories"),

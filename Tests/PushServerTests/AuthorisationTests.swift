@@ -10,8 +10,8 @@ import Testing
 @testable import PushServer
 
 @Suite(.timeLimit(.minutes(5))) struct AuthorisationTests {
-    /// For every route, the lowest role and the scopes that may use it; `nil` if any caller may
-    /// use the route.
+    /// For every route, the lowest role that may use it, and the scopes that a token needs; `nil`
+    /// if any caller may use the route.
     static let least: [String: (role: Role, scopes: Scopes)?] = [
         "POST /api/register": (.device, .register), "GET /api/register": (.device, .register),
         "PUT /api/register/{id}": (.device, .register), "DELETE /api/register/{id}": (.device, .register),

@@ -32,8 +32,8 @@ import Testing
         self.cache.caller(for: key ?? self.key, now: time ?? self.start) != nil
     }
 
-    /// The seconds between consecutive lookups of a cached entry, and whether the last lookup
-    /// finds the entry.
+    /// Each row has the seconds between consecutive lookups of a cached entry, and whether the
+    /// last lookup finds the entry.
     @Test(arguments: [
         ([0], true), ([149], true), ([151], true), ([299], true), ([301], false), ([100_000], false),
         ([149, 150, 150], false), ([100, 100, 99], true), ([-100_000], true),

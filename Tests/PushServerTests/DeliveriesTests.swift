@@ -120,7 +120,7 @@ import Testing
 
     // MARK: Testing a device
 
-    /// Tests alice's first device. The push of the test ends with the settlement that `end`
+    /// Sends a test push to alice's first device, and settles it with the outcome that `end`
     /// returns.
     private func test(
         by user: String = "alice",
@@ -156,11 +156,11 @@ import Testing
         #expect(self.fixture.wakeUps.count == 1)
     }
 
-    /// The store wakes the waiting request when the push is settled. The request does not poll the
-    /// store.
+    /// The store wakes the waiting request when the outcome of the push is stored. The request
+    /// does not poll the store.
     @Test func aTestIsAnsweredAsSoonAsItsPushIsSettled() async throws {
         let clock = ContinuousClock()
-        // The time that requests take on this machine now if they need not wait for a push.
+        // How long requests without a push take on this machine at present.
         let usual = try await clock.measure {
             for _ in 0..<3 { try await self.fixture.send(.get, Paths.devices) }
         }

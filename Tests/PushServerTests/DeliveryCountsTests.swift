@@ -12,7 +12,7 @@ import Testing
     private let counts = DeliveryCounts()
 
     /// Requests the counts of a notification with `pages` pages of pushes. Increments `counted`
-    /// for each page that is counted now, instead of taken from the kept counts.
+    /// for each page that the server counts now. For other pages it uses the kept counts.
     private func count(_ pages: Int64, _ counted: Counter, at now: Date) async throws -> [DeliveryStage: Int] {
         try await self.counts.counts(of: #require(NotificationID(rawValue: 1)), now: now) { device in
             counted.increment()

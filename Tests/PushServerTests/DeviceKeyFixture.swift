@@ -6,7 +6,8 @@ import Foundation
 struct DeviceKeyFixture {
     private static let pair = P256.Signing.PrivateKey()
     static let point = Base64.url.text(of: pair.publicKey.x963Representation)
-    /// A valid key. If libcrypto cannot sign it, the text is empty, and each test with it fails.
+    /// A valid key. If libcrypto cannot sign it, the text is empty, and each test that uses it
+    /// fails.
     static let text = (try? Self().signed()) ?? ""
 
     var start = "sealpost-key.1"

@@ -50,6 +50,21 @@ import Testing
         )
     }
 
+    @Test func aLookIsExplainedAsALook() throws {
+        let sent = Diagnosis.Sent(
+            id: self.id,
+            summary: self.summary(),
+            pushes: [self.push(.accepted, "fcm/look")]
+        )
+        let text =
+            "7 is a look: a silent push that tells devices to fetch the changes of other devices. It has no recipients."
+        let push =
+            "The push of notification 7 to alice's device d1 (fcm/look) was accepted by the provider at \(Self.time)."
+        #expect(Self.diagnosis.explain(sent, isWhole: true).map(\.text) == [text, push])
+        let device = self.entry(try self.registered())
+        #expect(Self.diagnosis.explain(self.alice, [device], sent).map(\.text) == [text, push])
+    }
+
     private func entry(
         _ state: DeviceEntry.State,
         createdAt: Date = Self.now - 3600,
@@ -171,8 +186,8 @@ import Testing
         }
     }
 
-    /// Each row has the end of the pause and the due time of the push, both in seconds from now,
-    /// and then the words about the next attempt. The pause may have ended while no push was due.
+    /// Each row has the end of the pause and the due time of the push, both in seconds from now
+    /// (negative: already past), and then the words about the next attempt.
     @Test(
         arguments: [
             (-1, -5, "due now"), (-1, 30, "at 2023-11-14T22:13:50Z"), (60, 30, "at 2023-11-14T22:14:20Z"),
@@ -369,7 +384,7 @@ import Testing
         }
     }
 
-    /// The apps that the caller does not see may have devices and notifications of the user.
+    /// The user may have devices and notifications in apps that the caller does not see.
     @Test func aCallerWhoSeesSomeAppsReadsNothingAboutOthers() throws {
         var diagnosis = Self.diagnosis
         diagnosis.isLimited = true

@@ -60,7 +60,7 @@ import Testing
 
     @Test(arguments: [
         ("?since=59s", 0), ("?since=1m", 1), ("?since=2m", 2), ("?since=1h", 2), ("?since=7d", 2), ("", 2),
-        ("?user=alice", 1), ("?user=ALICE", 1), ("?user=paul", 0), ("?app=default", 2), ("?app=bank", 0),
+        ("?user=alice", 1), ("?user=ALICE", 1), ("?user=paul", 0), ("?app=default", 2),
         ("?user=bob&since=2m", 1), ("?user=alice&since=1m", 0),
     ])
     func aFilterLimitsTheList(query: String, count: Int) async throws {
@@ -68,6 +68,12 @@ import Testing
         _ = try await self.fail("bob")
         self.fixture.clock.advance(by: 60)
         #expect(try self.notifications(await self.list(query)).count == count)
+    }
+
+    @Test(arguments: [("?user=nobody", "you see no user nobody"), ("?app=bank", "you see no app bank")])
+    func anUnknownUserOrAppIsReported(query: String, text: String) async throws {
+        _ = try await self.fail("alice")
+        try await self.list(query).expectProblem(.notFound, text)
     }
 
     @Test func aPeriodMayBeginAtATime() async throws {

@@ -104,8 +104,8 @@ import Testing
         }
     }
 
-    /// The answer for such a notification and its item in a list must have the same mark. The
-    /// requests are unsigned, because all signed answers are `no-store` anyway.
+    /// The answer has the members that tell clients not to store the notification. The requests
+    /// ask for no signature, because all signed answers are `no-store` anyway.
     @Test(
         arguments: [
             (#""Store":"never""#, #","Store":"never"}"#), (#""ReadOnce":true"#, #","ReadOnce":true}"#),
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    // MARK: The end
+    // MARK: Expiry
 
     @Test func anExpiredNotificationIsNotFoundByAnybody() async throws {
         let path = try await self.fixture.post(#"{"Payload":1,"To":["username:alice"],"ExpiresIn":10}"#)

@@ -58,8 +58,8 @@ import Testing
 
     private let fixture: ServerFixture
 
-    /// Vera, a device without a password, the publisher Tess and the administrator Boss belong
-    /// only to the bank. Dual belongs to both apps, and Dora, like Paul, only to the default app.
+    /// Vera, Tess and Boss belong only to the bank, Dual belongs to both apps, and Dora, like
+    /// Paul, only to the default app.
     init() async throws {
         self.fixture = try await ServerFixture()
         let (storage, none) = (self.fixture.storage, PasswordHash.none(.usual))
@@ -112,8 +112,8 @@ import Testing
 
     private static let managing = namingRoutes.filter { $0.contains("/users/{id}/") }
 
-    /// If a publisher could set the tags or codes of any user, the publisher could affect the
-    /// user's other apps, or get the rights of a higher role.
+    /// If a publisher could set tags or create enrolment codes for any user, the publisher could
+    /// affect the user's other apps, or get the rights of a higher role.
     @Test(arguments: managing, ["dual", "paul", "ada"])
     func aPublisherManagesOnlyDeviceUsersWithinItsApps(route: String, name: String) async throws {
         for naming in try #require(Self.namings[route]) {

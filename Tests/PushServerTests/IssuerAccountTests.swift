@@ -321,8 +321,8 @@ import Testing
             rules.formerIssuers = former
             let moved = try await ServerFixture(storage: self.storage, issuer: self.issuer.issuer(rules))
             let answer = try await moved.send(bearing: token)
-            // When the server accepts a token of the renamed issuer, the account's owner changes
-            // to the issuer's new name.
+            // When the server accepts a token of the renamed issuer, it stores the account's owner
+            // again, as a hash with the issuer's new name.
             let stored = try await self.storage.reader.issuedAccount(of: self.storage.user("alina"))
             let isMoved =
                 stored?.owner == IssuedOwners(secret: self.storage.store.indexSecret).hash(of: "alina", at: name)

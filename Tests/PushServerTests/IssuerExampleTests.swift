@@ -22,8 +22,7 @@ import Testing
         var header: Claims = ["typ": .string("JWT")]
         var rules: IssuerRules
         let claims: Claims
-        /// The changes of the issuer's usual claims, and the name and role of the user that
-        /// result.
+        /// The changes of the issuer's usual claims, and the resulting name and role of the user.
         let accepted: [(Claims, name: String, role: String)]
         /// The changes of the issuer's usual claims, the code of the problem, and a part of its
         /// reason.

@@ -46,7 +46,7 @@ import Testing
         #expect(try await answers == [200, 200, 200])
     }
 
-    /// The issuer may have published the key that the request needs after the earlier read began.
+    /// After the earlier read began, the issuer may have published the key that the request needs.
     @Test func aReadThatBeganBeforeTheWaitDoesNotCount() async throws {
         let keys = self.known.keys
         let early = keys.begin()
@@ -86,8 +86,7 @@ import Testing
         let token = try self.issuer.token(.es256)
         #expect(try await self.fixture.send(bearing: token).status == .ok)
         #expect(try self.isRemembered(token))
-        // If the issuer publishes additional keys, the server keeps the tokens that it has
-        // verified.
+        // If the issuer only adds keys, the tokens that the server has verified stay in its cache.
         try self.issuer.publish(in: self.known)
         #expect(try self.isRemembered(token))
         try self.issuer.publish([.edDSA], in: self.known)

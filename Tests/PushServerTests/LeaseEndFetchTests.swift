@@ -7,7 +7,8 @@ import PushTesting
 import SocketHTTP
 import Testing
 
-/// Fetches whose reads share one SQL statement while the server's lease of the database ends.
+/// Fetches whose reads share one SQL statement while the server's lease (its right to trust cached
+/// credentials) ends.
 @Suite(.timeLimit(.minutes(5))) struct LeaseEndFetchTests {
     /// One fetch reads the rows for all fetches that wait. It must read them even if the server
     /// already refuses this fetch itself.

@@ -253,8 +253,8 @@ import Testing
         return sentences.compactMap { $0["Cause"]?.text }
     }
 
-    /// If the server reused a count from the fan-out after the fan-out has found the last devices,
-    /// the report could wrongly say that all pushes have ended.
+    /// A count made during the fan-out lacks the devices that are found later. If the server
+    /// reused this count, the report could wrongly say that all pushes have ended.
     @Test func aCountMadeDuringFanOutIsNotReusedAfterIt() async throws {
         let storage = self.fixture.storage
         let (paul, alice) = (try await storage.user("paul"), try await storage.user("alice"))

@@ -72,7 +72,8 @@ import Testing
             #expect(values.contains(value))
             #expect(name == "status" || values.count == ProblemCode.allCases.count)
         }
-        // The code is also in the schema of the problems with its status, and in no other schema.
+        // Apart from `Problem`, exactly one schema contains the code: that of the problems with
+        // the code's status.
         let schemas = (Self.document["components"]?["schemas"] ?? .null).members.filter {
             $0.name != "Problem" && String(decoding: $0.value.bytes, as: UTF8.self).contains("\"\(code.type)\"")
         }

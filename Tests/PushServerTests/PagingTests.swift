@@ -124,10 +124,10 @@ import Testing
 
     @Test(arguments: Self.lists, ["", "%20", "a%20b", "%C3%A4", "-1", "1.", "1.0", "x.1", "9223372036854775808"])
     func anInvalidCursorIsRefused(list: List, cursor: String) async throws {
-        // For the list of users, the cursor is a user name, and this text may be a valid user
-        // name.
+        // In the list of users, a cursor is a user name, so the server accepts any valid name.
         if list.path == Paths.users, !cursor.contains("%"), !cursor.isEmpty { return }
-        // For the audit, the cursor is the number of an entry, and this text is a valid number.
+        // In the audit, a cursor is the number of an entry, so the server accepts any valid
+        // number.
         if list.path == Paths.audit, Int64(cursor) ?? 0 > 0 { return }
         try await self.get(list, "cursor=\(cursor)").expectProblem(list.badCursor, "cursor")
     }

@@ -40,8 +40,8 @@ import Testing
         #expect(try await self.put("old", handle: "aa").status == .ok)
         #expect(try await self.put("new", handle: "AA").status == .ok)
         try await self.put("old", handle: "aa").expectProblem(.registrationGone, "registered again")
-        // After this answer, the tutorial's clients drop the id, request another one, and register
-        // again.
+        // After this answer, the clients of Microsoft's tutorial drop the id, request another one,
+        // and register again.
         let id = try await self.fixture.requestRegistration(handle: "aa")
         #expect(try await self.put(id, handle: "aa").status == .ok)
         #expect(try await self.list().contains("\"\(id)\""))

@@ -110,6 +110,13 @@ import Testing
 
     // MARK: Limits of the counts
 
+    @Test(arguments: [("alice", "device"), ("vic", "viewer")])
+    func theRefusalOfOtherRecipientsNamesTheCallersRole(user: String, role: String) async throws {
+        let body = #"{"Payload":1,"To":["username:bob"]}"#
+        try await self.fixture.send(.post, Paths.notifications, user: user, body: body)
+            .expectProblem(.forbidden, "the role \(role) may send only to its own user")
+    }
+
     /// A user with the role device sends only to itself. The server refuses other recipients
     /// before it looks up a tag or a name.
     @Test(arguments: ["news", "nosuchtag", "username:bob", "username:nobody", "username:alice && news", "!news"])

@@ -9,7 +9,7 @@ import Testing
 @testable import PushServer
 
 extension ServerFixture {
-    /// Lists a user's own devices, signed in by password. Returns the status.
+    /// Signs in with a password, and lists the user's own devices. Returns the status.
     func list(
         _ user: String = "alice",
         password: String = Self.password,

@@ -253,7 +253,8 @@ struct ServerFixture: Sendable {
         return try #require(response.fields[.location], sourceLocation: sourceLocation)
     }
 
-    /// Requests a registration id and removes the quotes, as the tutorial's clients do.
+    /// Requests a registration id and removes the quotes, as the clients of Microsoft's tutorial
+    /// do.
     func requestRegistration(user: String = "alice", handle: String? = nil) async throws -> String {
         let query = handle.map { "?handle=\($0)" } ?? ""
         let response = try await self.send(.post, Paths.register + query, user: user)
@@ -292,7 +293,7 @@ extension ServerSettings {
     }
 }
 
-/// Accepts every handle for which the test defines no rule.
+/// Accepts every handle, unless the test gives it a check (`flaw`) that finds a fault.
 struct SampleHandleRule: HandleRule {
     let form: HandleForm
     let isGuessable: Bool

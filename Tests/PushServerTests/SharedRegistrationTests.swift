@@ -50,8 +50,9 @@ import Testing
         try response.expectProblem(.invalidMember, "Shared must be true or false")
     }
 
-    /// The id of a registration is the secret key of the account hints in its pushes. An id that a
-    /// client chose can be guessed, so the server demands a new id before it shares the device.
+    /// The account hint in a push is an HMAC whose secret key is the id of the registration. An id
+    /// that a client chose can be guessed, so the server demands a new id before it shares the
+    /// device.
     @Test func aGuessableIDMustBeReplacedFirst() async throws {
         try await self.fixture.issue("my-phone", to: "alice")
         let body = #"{"Platform":"apns","Handle":"aabb","Shared":true}"#
@@ -63,7 +64,8 @@ import Testing
         let honest = try await self.register("alice", shared: nil)
         let hostile = try await self.register("bob", shared: "true")
         #expect(hostile.response.status == .ok)
-        // Alice's device is unchanged, and a notification for her is pushed once, as hers.
+        // Alice's device is unchanged, and a notification for her is pushed once, without an
+        // account hint.
         #expect(try await self.list("alice").contains(honest.id))
         let posted = try await self.fixture.send(
             .post,

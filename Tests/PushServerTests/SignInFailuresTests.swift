@@ -310,7 +310,7 @@ import Testing
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
         var isKnown = false
-        /// The number of failed attempts from the address on the account.
+        /// The number of failed attempts that the address has made on the account.
         var failures = 0
         let rank: Int
         /// Whether one more failure counts for the account and for the address.

@@ -45,7 +45,7 @@ import Testing
         let audit = try await self.fixture.send(.get, Paths.audit, user: "ada").text
         #expect(audit.matches(of: #/"Action":"notification.cancel"/#).count == 1)
         #expect(audit.contains("device \(self.devices[0])"))
-        // Without pushes, the notification still exists.
+        // Cancelling pushes does not recall the notification.
         let item = String(self.path.dropLast("/deliveries".count))
         #expect(try await self.fixture.send(.get, item, user: "alice").status == .ok)
     }

@@ -175,7 +175,7 @@ import Testing
     }
 }
 
-/// The samples of its counters that the server keeps for the last hour.
+/// The samples that the server keeps of its counters for the last hour.
 @Suite(.timeLimit(.minutes(5))) struct StatusHistoryTests {
     private let start = Date(timeIntervalSince1970: 1_500_000_000)
 

@@ -49,6 +49,20 @@ import Testing
         #expect(json["ExpiresAt"] == .string("2027-04-15T08:00:00Z"))
     }
 
+    /// A token of a disabled user would work as soon as the user is enabled again.
+    @Test func aDisabledUserGetsNeitherATokenNorACode() async throws {
+        for (isDisabled, status) in [(true, HTTPResponse.Status.forbidden), (false, .created)] {
+            let body = #"{"Disabled":\#(isDisabled)}"#
+            _ = try await self.fixture.send(.patch, Paths.user("bob"), user: "ada", body: body)
+            let token = try await self.add(#"{"User":"bob"}"#)
+            let code = try await self.fixture.send(.post, "\(Paths.user("bob"))/enrolment", user: "ada")
+            #expect(token.status == status && code.status == status, "\(token.text), \(code.text)")
+            guard isDisabled else { continue }
+            try token.expectProblem(.forbidden, "the user is disabled")
+            try code.expectProblem(.forbidden, "the user is disabled")
+        }
+    }
+
     @Test(arguments: [
         (#"{"User":"nobody"}"#, ProblemCode.unknownUser, ""), (#"{"User":"a b"}"#, .unknownUser, ""),
         ("{}", .invalidMember, "User is missing"),

@@ -219,7 +219,7 @@ import Testing
         for secret in [token, other] { #expect(!log.contains(secret.dropFirst(12))) }
     }
 
-    // MARK: The end
+    // MARK: The end of a session
 
     @Test func anEndedSessionIsRefusedAtOnceOnEveryLoop() async throws {
         for loop in 0..<ServerFixture.loops {
@@ -280,8 +280,8 @@ import Testing
                     loop: loop
                 )
             }
-            // A change to a lower role keeps the session, which then lacks the rights. A change
-            // back to the higher role ends the session.
+            // A change to a lower role keeps the session, but not the rights of the higher role. A
+            // change back to the higher role ends the session.
             for (role, status) in [("device", 403), ("publisher", 401)] {
                 let body = #"{"Role":"\#(role)"}"#
                 #expect(

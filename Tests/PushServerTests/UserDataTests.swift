@@ -120,7 +120,8 @@ import Testing
         #expect(self.list(document, "Notifications").map { $0["Payload"]?.integer } == Array(0..<120))
     }
 
-    /// The document contains an administrator's actions on other users, but not their names.
+    /// The document contains an administrator's actions on other users, but not the names of these
+    /// users.
     @Test func theDocumentOfAnAdministratorNamesNobodyElse() async throws {
         try await self.fill()
         let bytes = try await self.bytes("ada")

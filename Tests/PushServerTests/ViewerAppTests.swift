@@ -36,7 +36,11 @@ import Testing
         Row(route: "GET /api/status", target: "/api/status", has: #""Name":"bank:apns""#, lacks: [#""Name":"apns""#]),
         Row(route: "GET /api/events", target: "/api/events", has: #""User":"bea""#),
         Row(route: "GET /api/deliveries", target: "/api/deliveries", has: #""User":"bea""#),
-        Row(route: "GET /api/deliveries", target: "/api/deliveries?user=alice"),
+        Row(route: "GET /api/deliveries", target: "/api/deliveries?app=bank&user=bea", has: #""User":"bea""#),
+        Row(route: "GET /api/deliveries", target: "/api/deliveries?user=alice", status: .notFound, has: "see no user"),
+        Row(route: "GET /api/deliveries", target: "/api/deliveries?user=none", status: .notFound, has: "see no user"),
+        Row(route: "GET /api/deliveries", target: "/api/deliveries?app=default", status: .notFound, has: "see no app"),
+        Row(route: "GET /api/deliveries", target: "/api/deliveries?app=none", status: .notFound, has: "see no app"),
         Row(route: "GET /api/why/{id}", target: "/api/why/alice", status: .notFound, lacks: ["apns"]),
         Row(route: "GET /api/why/{id}", target: "/api/why/bea", has: #""Kind":"user""#),
         Row(route: "GET /api/notifications/{id}/deliveries", target: "D/deliveries", status: .notFound),
@@ -179,6 +183,22 @@ import Testing
         let plain = try #require(try await fixture.send(.get, path + "1", user: "ada").json["Cursor"]?.text)
         try await fixture.send(.get, path + "1&cursor=\(plain)", user: "vic").expectProblem(.invalidCursor)
         try await fixture.send(.get, path + "1\(query)", user: "ada").expectProblem(.invalidCursor)
+    }
+
+    /// Without the rule about the limited viewer's cursors, the problem would ask for a number,
+    /// and refuse each number.
+    @Test(arguments: [
+        ("/api/events?since=1", "since", "the number of an event"),
+        ("/api/audit?before=1", "before", "the number of an audit entry"),
+        ("/api/users?after=bea", "after", "a user name"),
+    ])
+    func theProblemOfACursorStatesTheCallersRule(target: String, name: String, rule: String) async throws {
+        let (fixture, _) = try await self.makeFixture(.sqlite)
+        try await fixture.send(.get, target, user: "vic")
+            .expectProblem(.invalidParameter, "\(name) must be the Cursor of another page")
+        let bad = String(target.prefix { $0 != "=" }) + "=%20"
+        let answer = try await fixture.send(.get, bad, user: "ada")
+        try answer.expectProblem(.invalidParameter, "\(name) must be \(rule)")
     }
 
     @Test func aViewerOfAllAppsSeesAll() async throws {

@@ -72,8 +72,8 @@ import Testing
         #expect(try await self.put(#"{"endpoint":"https://a"}"#, fixture).status == .ok)
         let text = "%7B%20%22endpoint%22%3A%20%22https%3A%2F%2Fa%22%20%7D"
         #expect(try await fixture.requestRegistration(handle: text) == "one")
-        // The text is no handle, because it contains blanks. It is no handle of a platform with
-        // JSON objects, either.
+        // The text is no handle, because it contains blanks. Nor is it a handle of a platform
+        // whose handles are JSON objects.
         try await fixture.send(.post, "/api/register?handle=%7B%20%7D").expectProblem(.invalidParameter, "handle")
     }
 

@@ -15,7 +15,7 @@ import Testing
     )
     private static let silent = #"{"aps":{"content-available":1}}"#
 
-    /// Returns the valid request with headers set, or removed where `nil`.
+    /// Returns the valid request with changed headers. A header whose value is `nil` is removed.
     private static func request(_ changes: KeyValuePairs<String, String?>, body: String? = nil) -> SimulatedRequest {
         var request = self.good
         if let body { request.body = Array(body.utf8) }

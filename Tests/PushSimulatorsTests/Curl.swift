@@ -27,7 +27,7 @@ struct Curl {
         try authority.write(to: self.directory.appending(path: "ca.crt").path)
     }
 
-    /// Sends one request, and then removes its temporary directory.
+    /// Sends one request, and then removes the client's temporary directory.
     func send(
         _ url: String,
         headers: [HeaderField] = [],

@@ -66,7 +66,7 @@ import Testing
 
     // MARK: - Affected requests
 
-    /// Returns the numbers of those of the first `count` requests that get the fault. The first
+    /// Of the first `count` requests, returns the numbers of those that get the fault. The first
     /// request has the number 1.
     private static func hits(_ text: String, among count: Int = 12, device: String = "abcd") throws -> [Int] {
         let script = FaultScript([try FaultRule(text)], now: { Date(timeIntervalSince1970: 0) })

@@ -67,7 +67,8 @@ import Testing
     func subjectTokenOfAnotherIssuerAudienceOrKeyIsRefused(part: String) throws {
         let claims = self.pool.claims(issued: Tokens.now)
         let other = claims.replacing(part, with: "other")
-        // The pool does not check the subject, so only a wrong subject is accepted.
+        // The pool checks all parts but the subject, so it accepts only the token with a wrong
+        // subject.
         let isAccepted = try self.exchange { $0["subject_token"] = try self.subjectToken(other) }.isAccepted
         #expect(isAccepted == (part == "system:"))
         let stranger = try WorkloadIdentityPool(key: .p256())

@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// The alert of a notification's pushes, from the post to the lease.
+/// These tests follow an alert from the post of its notification to the pushes that contain it.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct AlertStoreTests {
     private let old = Keyring.generateText()
     private let fixture: StoreFixture

@@ -5,7 +5,7 @@ import Testing
 
 /// How long a server may rely on cached credentials while it has a lease of the database.
 @Suite(.timeLimit(.minutes(5))) struct CredentialLeaseTests {
-    /// A clock that a test sets, in seconds after its start.
+    /// A clock that a test sets to a number of seconds after the clock's start.
     private final class Clock: Sendable {
         let start = ContinuousClock.now
         private let seconds = Mutex(0.0)

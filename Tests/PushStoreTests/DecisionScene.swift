@@ -57,7 +57,8 @@ struct DecisionScene {
         )
     }
 
-    /// Makes a row of the table `device`. Without a lane, the device has no registered handle.
+    /// Makes a row of the table `device`. Without a lane (queue of pushes), the device has no
+    /// registered handle.
     func device(
         _ number: Int64 = 1,
         id: String = "a-1",

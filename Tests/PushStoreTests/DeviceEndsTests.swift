@@ -4,8 +4,8 @@ import Testing
 
 @testable import PushStore
 
-/// Tests, without a database, the decisions which devices are unregistered when a session ends or
-/// a user leaves an app.
+/// Decisions about the devices that are unregistered when a session ends or a user leaves an app,
+/// tested without a database.
 @Suite(.timeLimit(.minutes(5))) struct DeviceEndsTests {
     private func device(_ number: Int64, app: AppName? = nil, isClaim: Bool = false) -> EndingDevice {
         EndingDevice(number: number, id: "d-\(number)", app: app, isClaim: isClaim)

@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// Each enrolment code signs in its user once, until the code expires.
+/// Each enrolment code signs in its user once, unless the code has expired.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct EnrolmentStoreTests {
     private let fixture: StoreFixture
     private let alice: User

@@ -34,7 +34,7 @@ import Testing
         )
     }
 
-    /// Registers the device as a client does that states this environment.
+    /// Registers the device for a client that states this environment.
     private func register(_ environment: PushEnvironment, handle: String = "aa") async throws {
         let registration = DeviceRegistration(
             platform: Self.platform,
@@ -89,8 +89,8 @@ import Testing
         #expect(try await self.move(from: Self.production, to: Self.sandbox, handle: "bb"))
     }
 
-    /// The store uses the environment that a client states until it has moved the device to the
-    /// other environment. After the move, it uses the client's environment only for a new handle.
+    /// Until the store has moved a device to the other environment, it uses the environment that
+    /// the client states. After the move, the client's environment counts only for a new handle.
     @Test(arguments: [
         // The device was moved to the sandbox. The client states production again, or the sandbox.
         (1, PushEnvironment.production, "aa", PushEnvironment.sandbox, false), (1, .sandbox, "aa", .sandbox, true),

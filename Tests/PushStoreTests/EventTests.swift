@@ -34,7 +34,7 @@ import Testing
         try #require(NotificationID(rawValue: number))
     }
 
-    /// Posts to alice's device and leases the push.
+    /// Posts to alice's device, and takes (leases) the push.
     private func leased(_ number: Int64, expiresIn: TimeInterval = 3600) async throws -> LeasedDelivery {
         try await self.fixture.post(number, from: self.paul, to: "username:alice", expiresIn: expiresIn)
         return try #require(try await self.fixture.lease().first)
@@ -63,13 +63,14 @@ import Testing
                     reason: reason
                 )
         )
-        // If a push is settled twice, the second settlement changes nothing and makes no event.
+        // If the outcome of a push is recorded twice, the second time changes nothing and makes no
+        // event.
         try await self.fixture.settle(delivery, as: .failed(reason: "late"))
         #expect(try await self.events() == [event])
     }
 
-    /// A sender reads events of its own apps only. If the notification of an event is deleted, the
-    /// apps of the user who fetched it count.
+    /// A sender reads events of its own apps only. An event whose notification is deleted belongs
+    /// to the apps of the user who fetched the notification.
     @Test(arguments: [false, true])
     func aSenderReadsNoEventsOfAppsThatItHasLeft(isDeleted: Bool) async throws {
         let (bank, now) = (try #require(AppName("bank")), self.fixture.now)
@@ -318,8 +319,8 @@ import Testing
         // would give that event's number to another event.
         #expect(try #require(events.first).number > first + 1)
         #expect(try await fixture.reader.eventBacklog().count == 2)
-        // This deletes the row for the first process's start, its event, and the row at the
-        // beginning of the gap.
+        // This deletes the row for the first process's start and the event before the skipped
+        // numbers.
         let trimmed = try await fixture.store.trimEvents(before: .distantFuture, limit: 2)
         #expect(trimmed == TrimmedEvents(count: 2, undelivered: 1))
         #expect(try await fixture.reader.eventBacklog().count == 1)

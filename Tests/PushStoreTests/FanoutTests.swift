@@ -15,8 +15,8 @@ import Testing
         self.alice = try await self.fixture.addUser("alice")
     }
 
-    /// Adds devices with the handles d0, d1 and so on. Each device has its own user, and the tags
-    /// that `tags` returns for its number.
+    /// Adds devices with the handles `d-0`, `d-1` and so on. Each device has its own user, and the
+    /// tags that `tags` returns for its number.
     private func addDevices(_ count: Int, tags: (Int) -> [String]) async throws {
         for number in 0..<count {
             let user = try await fixture.addUser("user\(number)")

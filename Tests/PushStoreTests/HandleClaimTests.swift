@@ -73,7 +73,7 @@ import Testing
         AuditRecord.Actor(name: user.name, token: nil, client: "192.0.2.1", request: "r")
     }
 
-    /// Leases the due pushes to the hook, and settles them as accepted.
+    /// Takes (leases) the due pushes to the webhook, and records them as accepted.
     private func pushes() async throws -> [Push] {
         let leased = try await self.fixture.lease("hook")
         try await self.store.settle(leased.map { ($0, .accepted(providerID: nil)) }, now: self.fixture.now)
@@ -391,7 +391,8 @@ import Testing
         try await self.fixture.settle(again, as: .failed(reason: "HTTP 410"))
         let failed = try await push()
         #expect(failed.state == .failed && failed.updatedAt == self.fixture.now && failed.nextAttempt == nil)
-        // In the list of failed pushes, the push of a code has the id of the claim's row.
+        // In the list of failed pushes, the push of a code has the id of the row of the claim
+        // (unconfirmed registration).
         let failure = try #require(
             try await self.reader.failedPushes(since: now, before: nil, limit: 1).first?.delivery.device
         )

@@ -56,8 +56,7 @@ import Testing
     @Test(arguments: [1, 2, 3, 1000])
     func queuedPushesMoveWithTheRegistration(page: Int) async throws {
         for number: Int64 in 1...3 { try await self.post(number) }
-        // A push waits for a time that the old provider set. This time does not apply to the new
-        // provider.
+        // The old provider has delayed this push. The delay does not apply to the new provider.
         let first = try #require(try await fixture.lease(limit: 1).first)
         try await fixture.settle(first, as: .retried(at: fixture.now + 900, reason: "busy"))
         #expect(try await self.register("fcm", "token-of-fcm", page: page) == .registered(moved: 3))
@@ -115,7 +114,7 @@ import Testing
         try await self.expectTally("apns", enqueued: 1) { $0.failed = 1 }
     }
 
-    /// After a crash, the store makes the pushes due again that the last process had leased. Each
+    /// After a crash, the pushes that the last process had taken (leased) become due again. Each
     /// push returns to the lane of its device.
     @Test func reclaimedPushMovesToTheLaneOfItsDevice() async throws {
         try await self.post(1)

@@ -154,8 +154,8 @@ import Testing
         // second has read all pages. The third begins after the recall.
         #expect(try await self.collect(from: first.end, limit: 2) == [3, 5, -2, -4, -1, 6])
         #expect(try await self.collect(from: all.end, limit: 2) == [-2, -4, -1, 6])
-        // A reader who begins after the recall learns only of those recalls that happened after
-        // its first page.
+        // For a reader who begins after the recall, only the first page leaves out recalled
+        // notifications. Later pages contain all changes that come after the first page.
         #expect(try await self.collect(from: nil, limit: 500) == [3, 5, 6])
         #expect(try await self.collect(from: nil, limit: 2) == [3, 5, -2, -4, -1, 6])
         #expect(try await self.collect(from: nil, limit: 500, of: bob) == [3, 5])

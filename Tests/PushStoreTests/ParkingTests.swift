@@ -37,7 +37,8 @@ import Testing
     }
 
     /// Marking a notification as read gives it a higher change number. The search for parked
-    /// pushes begins at a lower number, and must still find the push of the notification.
+    /// (waiting) pushes begins at a lower number, and must still find the push of the
+    /// notification.
     @Test func parkedPushOfAReadNotificationIsFound() async throws {
         for number: Int64 in 1...2 { try await self.fixture.post(number, from: self.alice, to: "username:alice") }
         let id = try #require(NotificationID(rawValue: 1))
@@ -45,8 +46,9 @@ import Testing
         #expect(try await self.wake(self.device) == 2)
     }
 
-    /// The search begins at the change that the device has seen. The user may have become a
-    /// recipient before that change, when a page of the fan-out for another device was stored.
+    /// The search for parked (waiting) pushes begins at the last change that the device has seen.
+    /// A page of the fan-out may have made the user a recipient before that change, for another
+    /// device.
     @Test func parkedPushToADeviceOfALaterPageIsFound() async throws {
         let other = try await self.fixture.addDevice(of: self.alice, platform: "stream", handle: "two")
         try await self.fixture.post(1, from: self.alice, to: "username:alice", page: 1)

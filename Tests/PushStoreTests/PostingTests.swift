@@ -76,8 +76,7 @@ import Testing
         StoredRequest(request, of: post, Reach(recipients: 1, pushes: 1))
     }
 
-    /// Plans all posts, as a store that could store every post except those whose ids are in
-    /// `taken`.
+    /// Plans all posts. Each post counts as stored, except those whose ids are in `taken`.
     private func decide(
         _ posting: inout Posting,
         _ facts: inout Facts,

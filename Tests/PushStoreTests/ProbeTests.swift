@@ -4,8 +4,8 @@ import PushStore
 import PushTesting
 import Testing
 
-/// A probe is a single push that the store leases to find out whether a provider accepts pushes
-/// again.
+/// A probe is a single push that the store takes from the queue to find out whether a provider
+/// accepts pushes again.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct ProbeTests {
     private let fixture: StoreFixture
     private let publisher: User
@@ -59,7 +59,7 @@ import Testing
         #expect(probe.push.notification.rawValue == 21)
         #expect(probe.isAddressKnown)
         #expect(probe.state.attempts == 1)
-        // The probe is leased as any other push is. No other push was leased with it, so the other
+        // The probe is taken (leased) like any push. No other push was taken with it, so the other
         // 21 are still due.
         #expect(try await self.fixture.lease().count == 21)
     }

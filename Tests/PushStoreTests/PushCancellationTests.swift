@@ -205,7 +205,7 @@ import Testing
     @Test func latestPushOfAnIntervalIsSentAtItsEnd() async throws {
         try await self.post(1)
         let first = try #require(try await fixture.lease(interval: Self.pace).first)
-        // The interval already applies while the first push is being sent.
+        // The minimum time between two pushes applies even while the first push is being sent.
         try await self.post(2)
         #expect(try await self.claimed(interval: Self.pace).isEmpty)
         try await fixture.settle(first, as: .accepted(providerID: nil))

@@ -199,8 +199,8 @@ import Testing
 
     @Test(
         arguments: [
-            // The time of the last code's push in seconds from now, whether its claim exists, and
-            // when the next code is due.
+            // The time of the last code's push in seconds from now, whether the claim (unconfirmed
+            // registration) exists, and when the next code is due.
             (nil, false, 0.0), (-59, true, nil), (-60, true, 0), (-59, false, 1), (30, false, 30), (30, true, nil),
             (-4000, true, 0),
         ] as [(TimeInterval?, Bool, TimeInterval?)]

@@ -4,7 +4,8 @@ import PushStore
 import PushTesting
 import Testing
 
-/// Accounts that share a device: which of them keep a handle, and the account hint of a push.
+/// Tests which accounts keep the handle of a shared device, and that the device's pushes contain
+/// a hint at the account.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct SharedHandleTests {
     private let fixture: StoreFixture
     private let alice: User

@@ -24,7 +24,7 @@ import Testing
         )
     }
 
-    /// Posts notifications to alice, and leases and settles their pushes.
+    /// Posts notifications to alice, takes (leases) their pushes, and records their outcome.
     private func post(_ numbers: Int64..., as settlement: Settlement) async throws {
         for number in numbers {
             try await self.fixture.post(number, from: self.alice, to: "username:alice")
@@ -51,8 +51,8 @@ import Testing
         #expect(try await self.fixture.lease("stream").map(\.push.handle) == ["one"])
     }
 
-    /// The push must not be due before its device connects. Otherwise the server would lease it,
-    /// find no stream, and write it again.
+    /// The push must not be due before its device connects. Otherwise the server would take the
+    /// push, find no stream, and write the push again.
     @Test func pushToADeviceThatIsAwayIsDueWhenItConnects() async throws {
         var options = StoreOptions()
         options.streamLanes = ["stream"]
@@ -78,8 +78,7 @@ import Testing
         await store.close()
     }
 
-    /// The server tried to send the push before the device connected, and settles it after the
-    /// connection.
+    /// The server has tried to send the push, and has recorded that the device is away.
     @Test func pushThatFoundItsDeviceAwayIsDueWhenItConnects() async throws {
         try await self.post(1, as: .away(reason: "no event stream is open"))
         #expect(try await self.claimed() == [])

@@ -88,7 +88,7 @@ import Testing
         // The tag `beta` of a device decides whether the device gets a push, but not whether its
         // user may read the notification.
         ("board && !beta", ["a-1", "a-2", "alice", "bob", "carol"]),
-        // An expression without a required tag of a user selects devices.
+        // If an expression requires no tag of a user, it selects devices.
         ("!board", []), ("!night", ["a-1", "b-1", "a-2", "alice", "bob"]), ("chief", []), ("from:board", []),
     ]
 

@@ -19,8 +19,8 @@ package final class ChildProcess: Sendable {
 
     package let id: Int32
     private let isReaped = Atomic(false)
-    /// These are sockets and not pipes, because sockets can be created so that no other child
-    /// inherits them.
+    /// The descriptors are sockets and not pipes, because sockets can be created so that no other
+    /// child inherits them.
     private let output: Int32
     private let errors: Int32
 
@@ -178,8 +178,8 @@ package final class ChildProcess: Sendable {
         return text
     }
 
-    /// Runs `body`, which may block, on a new thread. The test's own servers need the threads of
-    /// tasks.
+    /// Runs `body`, which may block, on a new thread, because the test's own servers need the
+    /// threads that run tasks.
     private static func blocking<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { continuation.resume(returning: body()) }

@@ -2,8 +2,8 @@ internal import Glibc
 
 /// Measures the processor time of a thread, independent of other load on the machine.
 package enum ComputingTime {
-    /// Returns whether the time to read `count` units is at most 5 ms, or grows only in proportion
-    /// to the number of units, compared with a quarter of them.
+    /// Returns whether reading `count` units takes less than 5 ms, or less than eight times as
+    /// long as reading a quarter of them.
     ///
     /// A quadratic reader takes sixteen times as long for all units as for a quarter of them.
     /// Tests run without optimisation, so a limit of 5 ms alone would measure the machine. The

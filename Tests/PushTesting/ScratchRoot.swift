@@ -7,9 +7,9 @@ package final class ScratchRoot: Sendable {
     /// Where a folder's files are stored.
     package enum Medium: Sendable {
         case disk
-        /// In memory, if the machine has enough. Otherwise waiting for the disk would take a third
-        /// of the time of all tests. No test data needs to survive a power cut. If `TMPDIR` is
-        /// set, its folder is used instead.
+        /// In memory, if the machine has enough, because waiting for a disk would take a third of
+        /// the time of all tests. No test data needs to survive a power cut. If `TMPDIR` is set,
+        /// its folder is used instead.
         case memory
         /// In memory, for files of gigabytes, if the machine has enough.
         case muchMemory

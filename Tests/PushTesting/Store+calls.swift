@@ -2,8 +2,8 @@ package import Foundation
 package import PushCore
 package import PushStore
 
-// Shorter forms of the stores' methods for tests: they write no audit record, or need no expected
-// state or budget.
+// Shorter forms of the stores' methods for tests: they write no audit record, or omit arguments
+// such as an expected state or a budget of bytes.
 
 extension StorePlace {
     /// Opens the store with the default options.
@@ -18,7 +18,7 @@ extension KeyStore {
         try await self.replaceKeyring(keyring, by: .commandLine, now: now)
     }
 
-    /// Re-encrypts all values that are not under the first key.
+    /// Re-encrypts all values that are not encrypted with the keyring's first key.
     package func rewrap(page: Int? = nil) async throws -> RewrapResult? {
         try await self.rewrap(page: page) { _ in }
     }
@@ -72,7 +72,7 @@ extension TokenStore {
 }
 
 extension OutboxStore {
-    /// Expands the oldest running broadcast by one page of the store's own size.
+    /// Expands the oldest running broadcast by one page, whose size the store chooses.
     package func expandFanout(now: Date) async throws -> Int? {
         try await self.expandFanout(page: nil, now: now)
     }

@@ -6,8 +6,8 @@ internal import SQLite
 
 extension StoreFixture {
     /// Makes a new SQLite store with a constant secret. Its change numbers are also constant, and
-    /// do not begin with the current time. The cursors and entity tags that the server makes of
-    /// them are therefore the same each time.
+    /// do not begin with the current time. The cursors and entity tags that the server makes from
+    /// these numbers are therefore the same each time.
     package static func constant(
         secret: Data,
         keyring text: String,
@@ -21,7 +21,7 @@ extension StoreFixture {
         try connection.write {
             try $0.execute(sql: "insert into index_secret (id, secret) values (1, ?)", arguments: [sealed])
             // A change number that is made from a time has only 32 bits for the seconds. This
-            // number is larger than any of them.
+            // number is larger than any such number.
             try $0.execute(sql: "insert into change_number (id, reserved) values (1, ?)", arguments: [Int64(1) << 62])
         }
         try connection.close()

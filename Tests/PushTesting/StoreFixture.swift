@@ -50,7 +50,7 @@ package struct StoreFixture: Sendable {
 
     package var now: Date { self.clock.now }
 
-    /// The place of the store, from which commands inspect the store without opening it.
+    /// The `StorePlace` of the store. Commands use it to inspect the store without opening it.
     package var place: any StorePlace {
         get throws { try self.kind.place(self.folder) }
     }
@@ -124,8 +124,8 @@ package struct StoreFixture: Sendable {
         return id
     }
 
-    /// Issues a registration id that the test has chosen, unless the store has issued it before,
-    /// to any user.
+    /// Issues to the user a registration id that the test has chosen, unless the store has issued
+    /// the id to any user before.
     package func issue(_ id: String, to user: User) async throws {
         guard let id = RegistrationID(id) else { throw Missing("\(id) is no id") }
         // If the id was issued before, a constraint of the table makes this fail, and the id keeps
@@ -240,8 +240,8 @@ package struct StoreFixture: Sendable {
         )
     }
 
-    /// Leases due pushes of a platform's default lane, those of notifications to single users
-    /// first.
+    /// Leases due pushes in a platform's default lane (queue of pushes), first those of
+    /// notifications to single users.
     package func lease(
         _ platform: String = "apns",
         limit: Int = 100,
@@ -260,7 +260,8 @@ package struct StoreFixture: Sendable {
         return leased
     }
 
-    /// Returns the time at which the next push of a platform's default lane is due.
+    /// Returns the time at which the next push in a platform's default lane (queue of pushes) is
+    /// due.
     package func nextDue(_ platform: String = "apns") async throws -> Date? {
         var due: [Date] = []
         for queue in Queue.allCases {

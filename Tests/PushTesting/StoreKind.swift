@@ -34,12 +34,12 @@ package struct StoreKind: Sendable {
     @TaskLocal package static var current = StoreKind.sqlite
 
     package let name: String
-    /// Returns the place of a folder's store of this kind.
+    /// Returns the `StorePlace` of the store of this kind in a folder.
     package let place: @Sendable (TemporaryFolder) throws -> any StorePlace
 }
 
-/// The databases of folders in the tests' cluster: all fixtures of a folder open the same
-/// database.
+/// For each test folder, its database in the tests' PostgreSQL cluster. All fixtures that use the
+/// same folder open the same database.
 package enum FolderDatabases {
     private struct State {
         /// A database with all tables and no rows. A copy of this database takes less time than

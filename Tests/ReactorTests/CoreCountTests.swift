@@ -4,8 +4,7 @@ import Testing
 @testable import Reactor
 
 @Suite(.timeLimit(.minutes(5))) struct CoreCountTests {
-    /// Files of a system, by path, and the number of 8 cores that these files allow a process to
-    /// use.
+    /// Files of a system, by path, and how many of 8 cores these files allow a process to use.
     @Test(
         arguments: [
             ([:], 8),

@@ -54,7 +54,8 @@ import Testing
     }
 
     @Test(arguments: [
-        // Any client can send the field, so the field counts only if a trusted peer sent it.
+        // Any client can send the field that names the client, so the field counts only if a
+        // trusted peer sent it.
         Row("198.51.100.9", ["203.0.113.7"], "198.51.100.9"),
         Row("10.0.0.1", [], "10.0.0.1"),
         Row("10.0.0.1", ["203.0.113.7"], "203.0.113.7"),
@@ -152,8 +153,8 @@ import Testing
     }
 }
 
-/// The fields of a peer, and the client address that they give if 10.0.0.0/8 and local sockets
-/// are trusted.
+/// A peer, the values of the proxy's field that the peer sends, and the client address that they
+/// give if 10.0.0.0/8 and local sockets are trusted.
 struct Row: Sendable {
     let peer: String
     let values: [String]

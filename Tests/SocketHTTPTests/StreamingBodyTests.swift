@@ -47,7 +47,7 @@ import Testing
     @Test func ringBeforeTheWaitIsNotLost() async throws {
         let answer = self.streamed { writer in
             writer.ring()
-            // This code runs on the event loop after the bell has rung.
+            // `ring` was called before the wait below, which must still end.
             try await writer.write(Array("a".utf8))
             while try await writer.wait(until: .now + .seconds(60)) != .rung {}
         }

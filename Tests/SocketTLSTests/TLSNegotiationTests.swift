@@ -30,7 +30,8 @@ import Testing
         ("ECDHE-ECDSA-AES256-GCM-SHA384", "ECDHE-ECDSA-AES256-GCM-SHA384"),
         ("ECDHE-ECDSA-CHACHA20-POLY1305", "ECDHE-ECDSA-CHACHA20-POLY1305"),
         ("ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-ECDSA-AES128-GCM-SHA256"),
-        // A client that lists ChaCha20 first has no hardware for AES.
+        // A client that lists ChaCha20 first probably has no hardware for AES, so the server
+        // chooses ChaCha20.
         ("ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-ECDSA-CHACHA20-POLY1305"),
         ("ECDHE-ECDSA-AES128-SHA256", nil), ("ECDHE-ECDSA-AES128-SHA", nil), ("AES128-GCM-SHA256", nil),
         ("DHE-RSA-AES128-GCM-SHA256", nil), ("ECDHE-ECDSA-AES128-CCM", nil), ("ECDHE-RSA-AES128-GCM-SHA256", nil),

@@ -137,7 +137,8 @@ import Testing
     }
 
     /// The client sends a ClientHello in records of one byte each. This costs the client little,
-    /// and the server can answer nothing before the end. It must not block other connections.
+    /// and the server can answer nothing before the end. Meanwhile, the server must not block
+    /// other connections.
     @Test func fragmentedClientHelloLetsOthersRun() async throws {
         let crumb: [UInt8] = [0x16, 3, 1, 0, 1]
         let start: [UInt8] = [1, 0, 0xFF, 0xFF].flatMap { crumb + [$0] }

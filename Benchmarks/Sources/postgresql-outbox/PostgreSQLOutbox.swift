@@ -20,7 +20,9 @@ struct PostgreSQLOutbox {
     static func main() async throws {
         let arguments = CommandLine.arguments
         guard
-            arguments.count == 5, let place = PostgreSQLPlace(arguments[1]), let workers = Int(arguments[4])
+            arguments.count == 5,
+            let place = PostgreSQLPlace(arguments[1], secret: { try String(contentsOfFile: $0, encoding: .utf8) }),
+            let workers = Int(arguments[4])
         else { throw Failure("usage: postgresql-outbox ADDRESS KEYRING LANE WORKERS") }
         let keyring = try Keyring(text: String(contentsOfFile: arguments[2], encoding: .utf8))
         let store = try place.open(keyring, StoreOptions())

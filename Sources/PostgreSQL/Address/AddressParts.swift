@@ -90,8 +90,8 @@ struct AddressParts {
         var options: [String: String] = [:]
         for option in text.split(separator: "&", omittingEmptySubsequences: false) {
             let words = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            // Later errors quote an option's name, so this error refuses names with other
-            // characters than letters, digits and underscores.
+            // Later errors quote an option's name, so a name may contain only letters, digits and
+            // underscores.
             guard words.count == 2, !words[1].isEmpty, words[0].utf8.allSatisfy({ $0.isLetterOrDigit || $0 == 0x5F })
             else {
                 throw AddressError("an option is not a name, = and a value")

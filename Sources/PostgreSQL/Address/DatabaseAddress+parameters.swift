@@ -31,8 +31,8 @@ struct SessionSettings: Sendable {
         // Each statement uses an index, and has one permanent plan. A plan that is made while
         // tables are small must not scan them whole after they have grown. A plan for each
         // execution would cost more than most statements themselves. With `enable_seqscan=off` the
-        // planner counts a scan that it cannot avoid as very expensive. It would compile such a
-        // scan, or start two processes for it.
+        // planner counts a scan that it cannot avoid as very expensive. Without the last two
+        // settings, it would compile such a scan, or start two processes for it.
         ("enable_seqscan", "off"), ("plan_cache_mode", "force_generic_plan"), ("jit", "off"),
         ("max_parallel_workers_per_gather", "0"),
         // With these keepalives, the server notices that a client's machine has failed, and ends
@@ -53,7 +53,7 @@ extension DatabaseAddress {
     /// numeric addresses of these hosts; it is empty if libpq may resolve their names.
     ///
     /// Sets every parameter that an environment variable could change. The `SessionSettings` are
-    /// no parameters: the first statement of the session sets them.
+    /// not among them: the first statement of the session sets them.
     func parameters(
         hosts: [DatabaseHost],
         addresses: [String] = [],

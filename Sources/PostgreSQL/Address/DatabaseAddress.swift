@@ -38,7 +38,7 @@ package struct DatabaseAddress: Sendable, Hashable {
 
     /// Parses an address in the notation of `DatabaseAddress`.
     ///
-    /// If the address names a file with the password, `secret` returns the file's text. It throws
+    /// If the address names a file with the password, `secret` returns the file's text, or throws
     /// if other users may read the file.
     package init(_ text: String, secret: (_ file: String) throws -> String = { _ in "" }) throws(AddressError) {
         let parts = try AddressParts(text)
@@ -121,7 +121,7 @@ package struct DatabaseAddress: Sendable, Hashable {
 }
 
 extension DatabaseAddress: CustomStringConvertible, CustomReflectable {
-    /// The address without its password; a dump does not contain the password, either.
+    /// The address without its password. The function `dump` does not show the password, either.
     package var description: String {
         let user = self.user.map { "\(AddressParts.encoded($0))@" } ?? ""
         let hosts = self.hosts.map(\.description).joined(separator: ",")

@@ -1,5 +1,5 @@
 /// The delays between retries. Each delay is twice as long as the one before, with jitter, so that
-/// many clients do not retry at once.
+/// many clients do not retry at the same moment.
 struct Backoff {
     private let first: Duration
     private let longest: Duration

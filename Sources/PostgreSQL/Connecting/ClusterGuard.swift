@@ -3,8 +3,8 @@ internal import Synchronization
 /// Tracks which cluster a pool uses and the newest timeline of that cluster. Refuses servers with
 /// older data.
 ///
-/// The identity comes from the caller or, without one, from the first connection. Any thread may
-/// use this object.
+/// The caller passes the cluster's identity; otherwise the pool's first connection determines it.
+/// Any thread may use this object.
 final class ClusterGuard: Sendable {
     enum Verdict: Hashable {
         case admitted

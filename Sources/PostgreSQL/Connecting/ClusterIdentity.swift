@@ -16,7 +16,7 @@ package struct ClusterIdentity: Sendable, Hashable {
     /// It reduces `search_path` to the first schema, so that names refer to no object of another
     /// schema. It raises `synchronous_commit` if a role, a database or the server has set it below
     /// a flush to the disk. It calls only functions that every role may call. It does not read the
-    /// timeline of the checkpoint: after a failover, that stays the older timeline for a while.
+    /// checkpoint's timeline, which stays the older one for a while after a failover.
     static func query(_ settings: SessionSettings) -> String {
         """
         select system_identifier, pg_walfile_name(pg_current_wal_insert_lsn()), current_setting('fsync'),
@@ -55,7 +55,7 @@ package struct ClusterIdentity: Sendable, Hashable {
     }
 
     /// Reads the timeline from the name of a segment of the write-ahead log, which begins with the
-    /// timeline in 8 hexadecimal digits. `nil` if it does not.
+    /// timeline in 8 hexadecimal digits. `nil` for a name in another form.
     init?(system: String, segment: String) {
         let digits = segment.prefix(8)
         guard digits.utf8.count == 8, let timeline = UInt32(digits, radix: 16) else { return nil }

@@ -7,7 +7,7 @@ final class Connector {
     /// The timeout of one attempt.
     let limit: Duration
     let resolver: NameResolver
-    /// The address whose server last won a race, as the first that accepted writes.
+    /// The address that won the last race: its server was the first that accepted writes.
     var winner: Endpoint?
     /// Decides which servers may be used.
     let cluster: ClusterGuard
@@ -24,8 +24,8 @@ final class Connector {
     }
 
     /// Opens a connection to the first server that accepts writes. Calls the completion once,
-    /// perhaps before this function returns. The caller must keep the returned race until that
-    /// call.
+    /// perhaps before this function returns. Until the completion is called, the caller must keep
+    /// the returned race.
     func race(_ settings: SessionSettings, completion: @escaping ConnectAttempt.Completion) -> ConnectRace {
         ConnectRace(self, settings, completion: completion)
     }

@@ -1,6 +1,6 @@
 internal import CPostgreSQL
 
-/// The session in the server that a connection got, as its first statement found it.
+/// The facts about a connection's session in the server, read by the connection's first statement.
 struct GivenSession {
     /// The reason why the client must not use a session that other clients also use.
     static let sharedReason = """
@@ -11,8 +11,8 @@ struct GivenSession {
 
     /// The number of the server process that serves this session.
     let process: String
-    /// Whether the connection goes through a pooler. A pooler cannot tell the client the number of
-    /// the server's process when the client connects: it chooses a process only later.
+    /// Whether the connection goes through a pooler. When a client connects, a pooler cannot tell
+    /// it the number of the server's process, which the pooler chooses only later.
     let isPooled: Bool
     /// Whether the session contains prepared statements of another client. Such a statement could
     /// run in place of this client's statement with the same name.

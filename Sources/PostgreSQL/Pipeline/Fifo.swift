@@ -21,8 +21,8 @@ struct Fifo<Element> {
         guard !self.isEmpty else { return nil }
         let element = self.elements[self.start].take()
         self.start += 1
-        // The unused places at the front are removed rarely: on average, a call moves at most one
-        // element.
+        // The used-up slots at the array's front are removed rarely: on average, a call moves at
+        // most one element.
         if self.start >= 64, self.start * 2 >= self.elements.count {
             self.elements.removeFirst(self.start)
             self.start = 0

@@ -151,8 +151,8 @@ final class PipelineConnection: SessionOwner {
                 size = 0
             }
             guard session.submit(request) else {
-                // `submit` has already notified the owner of the lost connection. This request was
-                // not sent, so it goes back to the queue.
+                // The connection is lost, and `submit` has already notified this object. This
+                // request was not sent, so it goes back to the queue.
                 self.queue.prepend([request])
                 return self.connectIfNeeded()
             }

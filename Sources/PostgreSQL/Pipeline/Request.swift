@@ -6,8 +6,8 @@ final class Request: @unchecked Sendable {
     typealias Outcome = Result<Rows, DatabaseError>
 
     let statement: Statement
-    /// Whether the result counts only once the whole group is stored. Until then, the failure of
-    /// another statement in the group could undo this statement.
+    /// Whether the result counts only when the whole group of statements is stored. Before that,
+    /// the failure of another statement in the group could undo this statement.
     let countsAtSync: Bool
     private var completion: ((Outcome) -> Void)?
 

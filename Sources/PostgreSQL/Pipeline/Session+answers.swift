@@ -3,7 +3,7 @@ internal import CPostgreSQL
 extension Session {
     /// The results of one group of statements, which succeeds or fails as a whole.
     struct Group {
-        /// The results that the callers get only once the group is stored.
+        /// The results that the callers get only when the group is stored.
         var held: [(request: Request, rows: Rows)] = []
         /// The reason why a statement of the group could not be prepared. The request that
         /// executes this statement fails with it.
@@ -11,8 +11,8 @@ extension Session {
         var hasFailed = false
         /// The failure of the group's implicit commit, such as for a deferred constraint.
         var failureOfEnd: DatabaseError?
-        /// Whether the first item in flight has had its result. libpq then reports that this item
-        /// has no further result.
+        /// Whether the first item in flight has had its result. Before the next item, libpq then
+        /// reports that this item has no further result.
         var hasResult = false
         /// The number of times that libpq returned no result although one was due.
         var silences = 0

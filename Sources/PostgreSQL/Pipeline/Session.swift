@@ -151,7 +151,7 @@ final class Session: ReadinessHandler, @unchecked Sendable {
     }
 
     /// Closes the connection if its server is on a timeline older than `timeline`. Such a server
-    /// lacks data that was stored since.
+    /// lacks data that was stored on the newer timeline.
     func fail(ifOlderThan timeline: UInt32) {
         guard self.timeline < timeline else { return }
         self.fail("the server is on timeline \(self.timeline), and \(timeline) is in use")

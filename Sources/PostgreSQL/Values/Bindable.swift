@@ -50,8 +50,8 @@ extension Bindable {
 extension Int64: Bindable {
     package static var typeNumber: UInt32 { 20 }
 
-    /// Appends all numbers in one step. This must be fast: each group of fetches has arrays of
-    /// keys, with one key for each fetch.
+    /// Appends all numbers in one step. This must be fast: one query fetches notifications for
+    /// many callers, and has arrays with a key for each caller.
     package static func append(elements: [Int64], to bytes: inout [UInt8]) -> Bool {
         let size = MemoryLayout<Int32>.size + MemoryLayout<Int64>.size
         withUnsafeTemporaryAllocation(byteCount: elements.count * size, alignment: 1) { room in

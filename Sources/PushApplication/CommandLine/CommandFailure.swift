@@ -26,7 +26,7 @@ package func reportingErrors(
     do {
         try await body()
     } catch let error as ValidationError {
-        // ArgumentParser would print the usage of `sealpost` itself.
+        // ArgumentParser would print the usage of `sealpost`, and not that of the command.
         throw CommandProblem(usage: error.message).report(json: json)
     } catch {
         guard let problem = CommandProblem(error.named(by: configuration)) else { throw error }
@@ -55,8 +55,8 @@ extension CommandProblem {
 }
 
 extension Error {
-    /// The error, with the place of the configuration key that its message names, if it names a
-    /// key.
+    /// The error. If its message names a key of the configuration, the message gets the file and
+    /// line, or the variable, that set the key.
     fileprivate func named(by configuration: ConfigurationFile?) -> any Error {
         guard let configuration else { return self }
         return switch self {

@@ -52,10 +52,11 @@ package struct CommandProblem: Error {
             self.init(error.code == .badConfiguration ? 78 : 1, error.code, error)
         case let error as SystemError: self.init(1, .commandFailed, error)
         case let problem as Problem:
-            // The server's status 400 means that the command was used wrongly. Some 400s depend on
-            // a user's state: the same command succeeds once the user exists, or does not require
-            // encryption.
-            let isUsage = problem.status == 400 && ![.unknownUser, .encryptionRequired].contains(problem.code)
+            // The server's status 400 or 413 means that the command was used wrongly. Some 400s
+            // depend on a user's state: the same command succeeds once the user exists, or no
+            // longer requires encryption.
+            let isState = [ProblemCode.unknownUser, .encryptionRequired].contains(problem.code)
+            let isUsage = [400, 413].contains(problem.status) && !isState
             self.init(exitCode: isUsage ? 64 : 1, detail: problem.detail ?? problem.title, json: problem.json)
         default: return nil
         }

@@ -11,7 +11,7 @@ struct UnknownCommand: CustomStringConvertible {
         var command = root
         var path = ""
         for argument in arguments {
-            // ArgumentParser derives the names of most commands from their types.
+            // `_commandName` is also set if ArgumentParser derives the name from the type.
             let known = command.configuration.subcommands.map { (name: $0._commandName, type: $0) }
             // If the command has no subcommands, the remaining words are its arguments or options.
             guard !known.isEmpty, !argument.hasPrefix("-"), argument != "help" else { return nil }

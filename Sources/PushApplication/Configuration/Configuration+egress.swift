@@ -4,8 +4,8 @@ import PushCore
 import PushSenders
 
 extension Configuration.Proxy {
-    /// The proxy; `nil` if no URL is configured. Throws `ConfigurationError` for a URL of another
-    /// form.
+    /// The proxy; `nil` if no URL is configured. Throws `ConfigurationError` for a URL that cannot
+    /// be that of a proxy.
     init?(_ section: ConfigurationSection) throws {
         let credentialsFile = try section.string("credentialsFile")
         let includesDeviceHosts = try section.bool("deviceHosts") ?? false

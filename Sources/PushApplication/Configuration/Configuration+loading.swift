@@ -30,8 +30,10 @@ extension Configuration {
         if let fault = self.storePlace.fault { throw root.error("database", nil, fault) }
         try root.nonEmptyString("keys", into: &self.keys)
         if self.keys.count > 1, self.keys.hasSuffix("/") { self.keys.removeLast() }
+        if PrivateFile.isFile(self.keys) { throw root.error("keys", nil, "\(self.keys) is a file; name a folder") }
         self.localSocket = try root.section("admin") { try LocalSocket($0) }
-        // A file that sets the socket's default path means the same as a file without that key.
+        // A file that sets `admin.socket` to the default path means the same as a file without
+        // this key.
         if self.localSocket == .at(self.usualAdminSocket.path) { self.localSocket = .beside }
         try root.section("log") { try self.readLog($0) }
         try root.section("notifications") { section in

@@ -7,7 +7,7 @@ import SocketHTTP
 extension Configuration {
     /// An OIDC issuer with whose tokens users can sign in.
     struct OIDC: Sendable {
-        /// The rules for tokens. They lack the set of configured apps.
+        /// The rules for tokens, except for the set of configured apps, which `IssuerSetup` adds.
         var rules: IssuerRules
         var url: OutboundURL
         var caFile: String?

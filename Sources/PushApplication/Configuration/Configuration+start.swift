@@ -3,12 +3,33 @@ import PushSQLite
 import Reactor
 
 extension Configuration {
-    /// The files that a start makes if they are missing.
-    var madeFiles: [String] {
-        let senders = self.senders.values.map { sender -> String? in
-            if case .webPush(let webPush) = sender { webPush.keyFile } else { nil }
+    /// The files that this start makes, because they are missing, with the keys that set their
+    /// paths.
+    var missingFiles: [(key: String, path: String)] {
+        var files: [(key: String, path: String)] = [("keys", self.keyring), ("keys", self.signingKeys)]
+        if let file = self.databaseFile { files.append(("database", file.path)) }
+        for case (let name, .webPush(let webPush)) in self.senders {
+            files.append(("\(name.configurationKey).keyFile", webPush.keyFile))
         }
-        return ([self.keyring, self.signingKeys, self.databaseFile?.path] + senders).compactMap(\.self)
+        return files.filter { PrivateFile.isMissing($0.path) }
+    }
+
+    /// Throws `ConfigurationError` if this start could not make one of the files, or could not
+    /// listen at the configured admin socket.
+    package func checkMissingFiles() throws(ConfigurationError) {
+        let missing = self.missingFiles
+        if missing.isEmpty { return }
+        for (key, path) in missing {
+            try PrivateFile.refuseDanglingLink(path, what: "\(key):")
+            guard let fault = RootFolder(ofExisting: path).writeFault else { continue }
+            throw ConfigurationError("\(key): \(path) cannot be created: \(fault)")
+        }
+        guard case .at = self.localSocket, let socket = self.adminSocket else { return }
+        do throws(AdminSocketError) {
+            try socket.check()
+        } catch {
+            throw ConfigurationError("admin.socket: \(error)")
+        }
     }
 
     /// Opens the addresses of `server.listen`. Throws `CommandFailure`.
@@ -17,15 +38,19 @@ extension Configuration {
             do throws(SystemError) {
                 return try Listener(address)
             } catch {
-                let remedy =
-                    switch error.code {
-                    case EADDRINUSE: "; stop the program that has the address, or change server.listen"
-                    case EACCES: "; use a port above 1023, or the socket of systemd: docs/operate/install.md"
-                    case EADDRNOTAVAIL: "; use an address of this machine"
-                    default: ""
-                    }
-                throw CommandFailure("server.listen: \(error)\(remedy)")
+                throw CommandFailure("server.listen: \(error)\(Self.remedy(for: error, at: address))")
             }
+        }
+    }
+
+    private static func remedy(for error: SystemError, at address: SocketAddress) -> String {
+        switch (error.code, address) {
+        case (EADDRINUSE, _): "; stop the program that has the address, or change server.listen"
+        case (EADDRNOTAVAIL, _): "; use an address of this machine"
+        case (EACCES, .tcp): "; use a port above 1023, or the socket of systemd: docs/operate/install.md"
+        case (EACCES, .unix): "; let the server's user write to the socket's folder"
+        case (ENOENT, .unix), (ENOTDIR, .unix): "; make the socket's folder, or correct its path"
+        default: ""
         }
     }
 }

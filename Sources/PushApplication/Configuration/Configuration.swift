@@ -42,7 +42,7 @@ package struct Configuration: Sendable {
     var logFormat = "text"
     /// The file of the log; `nil`: the server logs to standard error.
     package var logFile: String?
-    /// Of this number of requests, the server logs one at level `info`; 0: it logs none.
+    /// The server logs one in this number of requests at level `info`; 0: it logs none at `info`.
     var loggedRequests = 0
     /// How long the server keeps the audit's records.
     var auditKept = Duration.seconds(31_536_000)
@@ -87,7 +87,7 @@ package struct Configuration: Sendable {
     /// The kinds of events that the server stores, their lifetime, and the receiver that gets
     /// them.
     struct Events: Sendable, Hashable {
-        /// A receiver that the operator runs.
+        /// A receiver of events that the operator runs.
         struct Webhook: Sendable, Hashable {
             var url: String
             var secretFile: String
@@ -145,8 +145,8 @@ package struct Configuration: Sendable {
         /// The file of the authorities that sign client certificates. Such a certificate replaces
         /// a password.
         var clientCA: String?
-        /// The file of the certificates that these authorities have revoked; `nil`: no certificate
-        /// counts as revoked.
+        /// The file of the certificates that the authorities in `clientCA` have revoked; `nil`: no
+        /// certificate counts as revoked.
         var clientCRL: String?
         /// The `max-age` of `Strict-Transport-Security` in seconds; `nil`: no answer has the
         /// field.
@@ -216,21 +216,22 @@ enum SenderConfiguration: Sendable, Hashable {
     /// Server-sent events at this server itself.
     case stream
 
-    /// The shortest time in seconds between two looks, the pushes that only tell a device of this
-    /// sender to sync; `nil`: the sender's devices get no looks.
+    /// The shortest time in seconds between two looks (pushes that only tell a device to sync) of
+    /// one device; `nil`: the sender's devices get no looks.
     var lookInterval: Int? {
         switch self {
         case .apns(let apns): apns.lookInterval
         case .fcm(let fcm): fcm.lookInterval
         case .wns(let wns): wns.lookInterval
-        // A browser must show something for each push, and a webhook's receiver shows nothing.
+        // No looks (silent pushes): a browser must show something for each push, and a webhook's
+        // receiver shows nothing.
         case .webPush, .webhook: nil
         case .stream: 1
         }
     }
 
-    /// The sender that reaches the same devices with invisible pushes; it may be this sender.
-    /// `nil`: no such sender exists.
+    /// The sender that sends invisible pushes to this sender's devices. It may be this sender
+    /// itself. `nil`: no such sender exists.
     var silent: SenderConfiguration? {
         switch self {
         case .apns(var apns):

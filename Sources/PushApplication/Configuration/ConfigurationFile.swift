@@ -14,7 +14,7 @@ package struct ConfigurationFile: Sendable, Hashable, CustomStringConvertible {
     /// The file's path; `nil`: there is no file, and the command uses the environment and the
     /// built-in settings.
     package let path: String?
-    /// Whether the option or the variable named the file, rather than a default path.
+    /// Whether `--config` or `SEALPOST_CONFIG` named the file; otherwise `path` is a default path.
     private let isNamed: Bool
     /// The environment variables that set keys.
     private let variables: Set<String>
@@ -31,8 +31,8 @@ package struct ConfigurationFile: Sendable, Hashable, CustomStringConvertible {
         self.variables = ConfigurationSource.variables(in: environment)
     }
 
-    /// Throws `ConfigurationError` for a default file that another user may have put there, for
-    /// example in a folder for temporary files.
+    /// Throws `ConfigurationError` if the file is a default file that another user may have
+    /// written, for example in a folder for temporary files.
     package func refuseForeign() throws(ConfigurationError) {
         var status = stat()
         guard !self.isNamed, let path, stat(path, &status) == 0 else { return }
@@ -45,8 +45,9 @@ package struct ConfigurationFile: Sendable, Hashable, CustomStringConvertible {
     /// rather than use another file.
     package static func isThere(_ path: String) -> Bool {
         var status = stat()
-        // If the process may not search its working folder, this user can have no configuration
-        // there. This happens when the service's user starts a command in root's home folder.
+        // If the process may not search its working folder, the file counts as missing, since this
+        // user can have no configuration there. This happens when the service's user starts a
+        // command in root's home folder.
         return stat(path, &status) == 0 || errno == EACCES && path.hasPrefix("/")
     }
 
@@ -57,8 +58,8 @@ package struct ConfigurationFile: Sendable, Hashable, CustomStringConvertible {
         return "\(source), as there is no \(Self.usual.joined(separator: " and no "))"
     }
 
-    /// The message about a configuration key, with the variable, or the file and the line, that
-    /// set the key put before it. Errors after loading know only the key.
+    /// Replaces the key at the beginning of a message by the variable that set the key, or by the
+    /// file, the line and the key. Errors after loading know only the key.
     func naming(_ message: String) -> String {
         let key = message.prefix { $0 != ":" }
         let path = key.split(separator: ".").map(String.init)
@@ -69,9 +70,7 @@ package struct ConfigurationFile: Sendable, Hashable, CustomStringConvertible {
 
     /// The file, line and key; `nil` if the file does not set the key.
     private func place(of path: [String]) -> String? {
-        // A pipe, which has no size, cannot be read twice.
-        var status = stat()
-        guard let file = self.path, stat(file, &status) == 0, status.st_size > 0 else { return nil }
+        guard let file = self.path else { return nil }
         // Loading has read the file already. If the file has changed since, the error names no
         // line.
         return try? ConfigurationSource(file: file, environment: [:]).place(ofSet: path)

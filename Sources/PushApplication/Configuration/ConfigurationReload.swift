@@ -16,7 +16,7 @@ package final class ConfigurationReload: Sendable {
     private let threshold: LogThreshold
     private let load: @Sendable () throws -> Configuration
     /// The configuration in force. A lock protects this property, because several tasks may reload
-    /// at once.
+    /// at the same time.
     private let current: Mutex<Configuration>
 
     package init(

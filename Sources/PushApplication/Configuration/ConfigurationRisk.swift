@@ -23,7 +23,7 @@ extension Configuration {
         [self.identityFromAnybody, self.identityForAnyHost, self.clearText].compactMap(\.self) + self.unprotectedOrigins
     }
 
-    /// Throws a `ConfigurationError` for the first risk that is refused.
+    /// Throws a `ConfigurationError` for the first risk with which the server must not start.
     package func refuseRisks() throws {
         guard let risk = self.risks.first(where: { $0.grade == .refused }) else { return }
         throw ConfigurationError("\(risk.key): \(risk.reason)")

@@ -1,4 +1,5 @@
-/// Functions that leave a variable's default value if its key is missing or null.
+/// Functions that assign the value of a key to a Swift variable. If the key is missing or null,
+/// the variable keeps its default value.
 extension ConfigurationSection {
     func string(_ key: String, into value: inout String) throws {
         value = try self.string(key) ?? value

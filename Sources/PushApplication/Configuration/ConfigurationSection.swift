@@ -51,7 +51,8 @@ final class ConfigurationSection {
         return value
     }
 
-    /// The mappings of a list; their paths contain their indexes, which begin at 0.
+    /// The mappings of a list. The path of each mapping contains its index in the list, counted
+    /// from 0.
     func sections(_ key: String) throws -> [ConfigurationSection] {
         guard let node = try self.list(key) else { return [] }
         guard let mappings = node.sequence?.map(\.mapping), !mappings.contains(nil) else {
@@ -168,7 +169,8 @@ final class ConfigurationSection {
     }
 
     /// A hint with the key that was probably intended. It is a similar key of this section, or a
-    /// key with the same name in another section. Keys of senders exist in no other section.
+    /// key with the same name in another section. For a sender's section, other sections are not
+    /// searched, since they have no keys of senders.
     private func hint(at name: String) -> String {
         if RemovedKey.isOne(self.path + [name]) { return RemovedKey.hint }
         let known = self.known.sorted()
@@ -185,11 +187,11 @@ final class ConfigurationSection {
             return try self.value(key)
         }
         self.known.insert(key)
-        // A value such as `[::]:8080` is an address and no list. A value without a closing bracket
-        // is a list whose end is missing; the YAML parser reports it.
-        if text.hasPrefix("["), text.hasSuffix("]") || !text.contains("]") {
-            return try YAMLText(text, of: self.source.place(of: self.path + [key])).root()
+        // A value such as `[::]:8080` is an address and no list.
+        if text.hasPrefix("["), text.hasSuffix("]") {
+            return try YAMLText(text, of: self.source.place(of: self.path + [key]), hasLines: false).root()
         }
+        guard !text.hasPrefix("[") || text.contains("]") else { throw self.error(key, nil, "lacks the ] of the list") }
         let elements = text.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
         return Node(elements.filter { !$0.isEmpty }.map { Node($0) })
     }

@@ -22,19 +22,13 @@ final class ConfigurationSource {
             self.root = nil
             return
         }
-        do {
-            let data = try Data(contentsOf: URL(fileURLWithPath: file)).withoutByteOrderMark
-            guard let text = String(data: data, encoding: .utf8) else {
-                throw ConfigurationError("\(file): is not UTF-8; save it in that encoding")
-            }
-            let node = try YAMLText(text, of: file).root()
-            guard node == nil || node?.mapping != nil else { throw ConfigurationError("\(file): must be a mapping") }
-            self.root = node?.mapping
-        } catch let error as ConfigurationError {
-            throw error
-        } catch {
-            throw ConfigurationError("\(file): cannot be read: \(error.cause)")
+        let data = try PrivateFile.bytes(of: file, as: "\(file):").bytes
+        guard let text = String(data: data, encoding: .utf8) else {
+            throw ConfigurationError("\(file): is not UTF-8; save it in that encoding")
         }
+        let node = try YAMLText(text, of: file).root()
+        guard node == nil || node?.mapping != nil else { throw ConfigurationError("\(file): must be a mapping") }
+        self.root = node?.mapping
     }
 
     /// The values that the file sets, by the paths of their keys. Values that the environment
@@ -70,6 +64,10 @@ final class ConfigurationSource {
         if RemovedKey.isOne(variable: name) {
             throw ConfigurationError("\(name): unknown environment variable; \(RemovedKey.hint)")
         }
+        if let key = known.filter({ $0.hasPrefix("\(name)_") }).min() {
+            let hint = "set the keys of this section, such as \(key)"
+            throw ConfigurationError("\(name): unknown environment variable; \(hint)")
+        }
         // In a name such as `SEALPOST_LISTEN`, the section is missing.
         let ends = known.filter { $0.hasSuffix(name.dropFirst(Self.prefix.count - 1)) }
         let near = known.sorted().nearest(to: name) ?? (ends.count == 1 ? ends.first : nil)
@@ -82,10 +80,11 @@ final class ConfigurationSource {
     /// The place that sets a key, for an error: the variable that overrides the key, or else the
     /// file, the line and the path. Without a file, it is the variable that could set the key.
     func place(of path: [String], _ mark: Mark? = nil) -> String {
-        // If a single variable sets a list, its elements have no line numbers.
+        // If a single variable sets a list, its elements have no line numbers. A variable with the
+        // name of a section sets nothing.
         for length in stride(from: path.count, to: 0, by: -1) {
             let variable = Self.variable(Array(path.prefix(length)))
-            if self.environment[variable] != nil {
+            if self.environment[variable] != nil, self.knownPaths.contains(Array(path.prefix(length))) {
                 return ([variable] + path.dropFirst(length).map(YAMLText.shown)).joined(separator: ".")
             }
         }
@@ -94,7 +93,7 @@ final class ConfigurationSource {
         return "\(file)\(line): \(path.map(YAMLText.shown).joined(separator: "."))"
     }
 
-    /// The place in the file that sets a key; `nil` if the file does not set the key.
+    /// The file, the line and the path of a key; `nil` if the file does not set the key.
     func place(ofSet path: [String]) -> String? {
         var node = self.root.map { Node.mapping($0) }
         for name in path {
@@ -105,7 +104,8 @@ final class ConfigurationSource {
         return path.isEmpty ? nil : node?.mark.map { self.place(of: path, $0) }
     }
 
-    /// The names of the variables below the path, without the part for the path itself.
+    /// The names of the variables below the path, without the part for the path itself:
+    /// `APNS_TYPE` for `SEALPOST_SENDERS_APNS_TYPE` if the path is `senders`.
     func ends(under path: [String]) -> [Substring] {
         let start = Self.variable(path) + "_"
         return self.environment.keys.filter { $0.hasPrefix(start) }.map { $0.dropFirst(start.count) }

@@ -1,7 +1,7 @@
 import SocketHTTP
 
-/// The variables that Kubernetes sets in each pod for a service. Here only services matter whose
-/// name begins with `sealpost`, since their variables look like keys:
+/// The variables that Kubernetes sets in each pod for a service. Here only services with names
+/// that begin with `sealpost` matter, since their variables look like keys:
 /// <https://kubernetes.io/docs/tutorials/services/connect-applications-service/>.
 enum ServiceVariable {
     private static let protocols = ["TCP", "UDP", "SCTP"]

@@ -29,13 +29,14 @@ extension StoreOptions {
         self.streams = streams
         self.streamLanes.formUnion(self.streamLanes.map { Lane(stored: $0).ofLooks.description })
         self.looks = configuration.looks
+        self.lookLifetime = configuration.server.lifetime
         self.lookBook = looks
         self.tags = configuration.server.tags
         self.release = Version.current
         self.dayChain = DayKeyFile(configuration.dayKeys)
         self.mark = TimelineFile(configuration.timeline)
         self.events = configuration.events.stored
-        // Any server may post to a device whose stream is at this server.
+        // Any server may enqueue a push for a device whose stream is open at another server.
         self.announcedLanes = streamLanes
         self.onWork = { workIsWaiting() }
         self.onEvent = { event in
@@ -52,16 +53,16 @@ extension Configuration {
     func serverSettings(_ platforms: [Platform: ServerSettings.PlatformRule]) -> ServerSettings {
         var settings = self.server
         settings.platforms = platforms
-        // A batch waits twice, and then for its last write (see `writeTimeout` above). Together
-        // these waits end before the handler's deadline.
+        // A batch may take this time twice, to wait for a worker and to store elements, and then
+        // `writeTimeout` (above) for its last write. The sum is below the handler's timeout.
         settings.batchTimeout = self.limits.handlerTimeout / 8
         settings.hsts = self.tls?.hsts
         settings.events = self.events.isOn ? self.events.webhook == nil ? .listed : .delivered : .off
         return settings
     }
 
-    /// The lanes whose devices get looks (pushes that only tell a device to sync). The values are
-    /// the shortest times between two looks of one device.
+    /// The lanes (queues of pushes) whose devices get looks: pushes that only tell a device to
+    /// sync. The values are the shortest times between two looks of one device.
     var looks: [String: Duration] {
         var looks: [String: Duration] = [:]
         for (name, sender) in self.senders {

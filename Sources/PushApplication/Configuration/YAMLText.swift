@@ -6,9 +6,12 @@ struct YAMLText {
     private let place: String
     private let text: String
     private let lines: [Substring]
+    /// Whether errors name a line of the text: a variable's value has only one.
+    private let hasLines: Bool
 
-    init(_ text: String, of place: String) {
+    init(_ text: String, of place: String, hasLines: Bool = true) {
         self.place = place
+        self.hasLines = hasLines
         self.text = text
         self.lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
     }
@@ -26,7 +29,7 @@ struct YAMLText {
             throw error
         } catch let error as YamlError {
             let (mark, fault) = self.explain(error)
-            throw ConfigurationError("\(self.place)\(mark): is not YAML: \(fault)")
+            throw ConfigurationError("\(self.place)\(self.hasLines ? mark : ""): is not YAML: \(fault)")
         } catch {
             throw ConfigurationError("\(self.place): is not YAML")
         }
@@ -74,9 +77,23 @@ struct YAMLText {
             return (line.map { ":\($0)" } ?? "", problem)
         case .duplicatedKeysInMapping(let keys, let context):
             let names = keys.map(Self.shown).sorted().joined(separator: ", ")
-            return (":\(context.mark.line)", "a mapping has a key twice: \(names)")
+            let first = context.mark
+            let second = keys.first.flatMap { self.line(ofNext: $0, after: first) }
+            let hint = second.map { _ in ", first in line \(first.line)" } ?? ""
+            return (":\(second ?? first.line)", "a mapping has a key twice: \(names)\(hint)")
         case .no, .memory, .writer, .emitter, .representer, .dataCouldNotBeDecoded:
             return ("", "it cannot be parsed")
         }
+    }
+
+    /// The line after `mark` that has the key at the same column; `nil` if the key is quoted, or
+    /// if the mapping is in braces.
+    private func line(ofNext key: String, after mark: Mark) -> Int? {
+        let start = String(repeating: " ", count: max(0, mark.column - 1)) + key
+        let index = self.lines.indices.dropFirst(mark.line).first { index in
+            self.lines[index].hasPrefix(start)
+                && self.lines[index].dropFirst(start.count).first { $0 != " " } == ":"
+        }
+        return index.map { $0 + 1 }
     }
 }

@@ -22,7 +22,7 @@ extension Doctor {
         }
     }
 
-    /// Whether the file with the authorities of the issuer of tokens can be used.
+    /// Checks whether the file with the certificate authorities for the token issuer can be used.
     func issuer(on loop: EventLoop) async -> [Finding] {
         guard let oidc = self.configuration.oidc, oidc.caFile != nil else { return [] }
         do {
@@ -33,7 +33,7 @@ extension Doctor {
         }
     }
 
-    /// Whether the files that the collector of spans needs can be used.
+    /// Checks whether the files for the collector of spans can be used.
     func tracing(on loop: EventLoop) async -> [Finding] {
         guard let tracing = self.configuration.tracing else { return [] }
         do {

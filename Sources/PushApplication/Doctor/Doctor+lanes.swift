@@ -4,8 +4,8 @@ import PushStore
 
 /// Checks of the running server's state, and of pushes whose sender is not configured.
 extension Doctor {
-    /// The lanes (queues of pushes to one provider) that contain pushes, although the
-    /// configuration no longer has their sender.
+    /// The findings about lanes (queues of pushes to one provider) in which pushes wait, although
+    /// the configuration no longer has the sender of these lanes.
     func lanesWithoutSender(_ tallies: [String: Tally]) -> [Finding] {
         tallies.sorted { $0.key < $1.key }.compactMap { name, tally in
             self.isConfigured(Lane(stored: name)) ? nil : self.withoutSender(name, pending: tally.pending)
@@ -27,8 +27,8 @@ extension Doctor {
         )
     }
 
-    /// Checks that the running server reports: its troubles and its paused lanes. Empty if no
-    /// server runs.
+    /// The findings in the running server's report: its troubles and its paused lanes (queues of
+    /// pushes to one provider). Empty if no server runs.
     func server() async -> [Finding] {
         do {
             guard let administration = try await Administration(of: self.configuration) else { return [] }
@@ -45,16 +45,16 @@ extension Doctor {
         return [Finding(.ok, "server", "runs since \(status["StartedAt"]?.text ?? "?"), and no lane is paused")]
     }
 
-    /// A warning for a lane whose host or environment the sender no longer serves.
-    /// `lanesWithoutSender` reports the lanes whose whole sender is missing.
+    /// A warning for a lane (queue of pushes) whose host or environment the sender no longer
+    /// serves. `lanesWithoutSender` reports the lanes whose whole sender is missing.
     private func lostSender(of lane: JSONValue) -> Finding? {
         guard let name = lane["Name"]?.text, lane["HasSender"] == .bool(false), self.isConfigured(Lane(stored: name))
         else { return nil }
         return self.withoutSender(name, pending: lane["Pending"]?.integer ?? 0)
     }
 
-    /// The finding about a paused lane: a failure if an operator must end the pause. Other pauses
-    /// end by themselves.
+    /// The finding about a paused lane (queue of pushes): a failure if an operator must end the
+    /// pause. Other pauses end by themselves.
     private func pause(of lane: JSONValue) -> Finding? {
         guard let name = lane["Name"]?.text, let pause = lane["Pause"], pause != .null else { return nil }
         func text(_ member: String) -> String { pause[member]?.text ?? "" }

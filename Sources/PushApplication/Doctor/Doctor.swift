@@ -29,6 +29,7 @@ package struct Doctor: Sendable {
     package func examine(online: Bool) async throws -> [Finding] {
         var findings = [self.clock, self.disk, self.keyring, self.signingKeys] + self.database + self.certificates
         if let dayKeys = self.dayKeys { findings.append(dayKeys) }
+        findings += self.missingFiles
         findings += self.configuration.risks.map { risk in
             Finding(risk.grade == .refused ? .fail : .warn, risk.key, risk.reason)
         }
@@ -172,9 +173,21 @@ package struct Doctor: Sendable {
         }
     }
 
+    /// Whether the next start can create the missing files.
+    private var missingFiles: [Finding] {
+        do throws(ConfigurationError) {
+            try self.configuration.checkMissingFiles()
+            return []
+        } catch {
+            return [Finding(.fail, "files", "\(error)")]
+        }
+    }
+
     /// Checks of the database, and of the pushes in it that no sender sends.
     private var database: [Finding] {
         let place = self.configuration.storePlace
+        // The inspection reports a database that cannot be read.
+        if let loss = try? self.configuration.lossOfStore() { return [Finding(.fail, "database", "\(loss)")] }
         guard place.exists else {
             return [Finding(.warn, "database", "\(place) does not exist; the first start creates it")]
         }

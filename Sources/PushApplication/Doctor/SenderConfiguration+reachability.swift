@@ -55,7 +55,8 @@ extension SenderConfiguration {
         return [usable, Finding(.warn, key, "the subject token in \(file) cannot be read: \(reason)")]
     }
 
-    private var caFile: String? {
+    /// The file of the authorities that sign the provider's certificate; `nil`: the system's.
+    var caFile: String? {
         switch self {
         case .apns(let apns): apns.caFile
         case .fcm(let fcm): fcm.caFile

@@ -12,7 +12,8 @@ struct ClockFile {
     /// Throws `ConfigurationError` if the file cannot be read or is not valid.
     func load() throws -> HeldClock.Mark? {
         if PrivateFile.isMissing(self.path) { return nil }
-        // The file's mode is not checked: anybody who may write to its folder could replace it.
+        // A check of the file's mode would gain nothing: anybody who may write to its folder could
+        // replace the file.
         guard let mark = HeldClock.Mark(text: try PrivateFile.read(self.path, what: Self.what).text) else {
             throw ConfigurationError(
                 "\(Self.what) \(self.path) is not valid; the next start replaces it and accepts the machine's clock"
@@ -58,7 +59,8 @@ extension HeldClock.Mark {
         )
     }
 
-    /// The milliseconds to the year 9999, and as many backwards.
+    /// The plausible times, in milliseconds since 1970: up to the end of the year 9999, and as far
+    /// back before 1970.
     private static let plausible: Range<Int64> = -253_402_300_800_000..<253_402_300_800_000
 
     private static func milliseconds(_ seconds: TimeInterval) -> Int64 {

@@ -27,8 +27,8 @@ struct DayKeyFile: DayChainKeeper {
         }
     }
 
-    /// Replaces the file, and then overwrites the old file's blocks with other bytes. Some file
-    /// systems write these bytes to other blocks.
+    /// Replaces the file, and then overwrites the old file's blocks with other bytes. On some file
+    /// systems that does not help, since they write these bytes to other blocks.
     func advance(to chain: DayChain) throws {
         // The old file is opened first, since after the replacement no name leads to it.
         let old = try FileHandle(forUpdating: URL(fileURLWithPath: self.path))

@@ -16,8 +16,8 @@ struct FileMark: Hashable {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
         (self.device, self.inode, self.size) = (status.st_dev, status.st_ino, status.st_size)
-        // The second time is that of the inode's last change, so a new file mode changes it, too.
-        // A file whose mode was corrected must be read again.
+        // `st_ctim` is the time of the inode's last change, so it also changes with the file's
+        // mode: a file whose mode was corrected must be read again.
         self.times = [status.st_mtim, status.st_ctim].flatMap { [$0.tv_sec, $0.tv_nsec] }
     }
 }

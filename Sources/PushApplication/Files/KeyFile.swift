@@ -93,7 +93,7 @@ extension KeyFile<Keyring> {
 
 /// A set of keys that is stored in a file.
 package protocol FiledKeys: NumberedKeys {
-    /// The name that errors give the file.
+    /// The name of the file in error messages.
     static var fileName: String { get }
 }
 

@@ -53,8 +53,8 @@ package struct NewFile: ~Copyable {
     /// Gives the file its name. Throws `ConfigurationError` if a file with that name exists
     /// already, or if another process has replaced the temporary file.
     package func appear() throws {
-        // This path links the open file itself: another process may have put its own file under
-        // the temporary name.
+        // The new name is given to the open file itself: another process may have put its own file
+        // under the temporary name.
         let own = "/proc/self/fd/\(self.file.fileDescriptor)"
         guard linkat(AT_FDCWD, own, AT_FDCWD, self.path, AT_SYMLINK_FOLLOW) == 0 else {
             let reason =

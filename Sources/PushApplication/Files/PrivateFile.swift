@@ -8,12 +8,26 @@ enum PrivateFile {
         return stat(path, &status) != 0 && [ENOENT, ENOTDIR].contains(errno)
     }
 
+    /// Whether the path leads to anything but a folder.
+    static func isFile(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFDIR
+    }
+
+    /// Throws `ConfigurationError` for a link to a missing file: no file can be made at its path.
+    static func refuseDanglingLink(_ path: String, what: String) throws(ConfigurationError) {
+        var status = stat()
+        guard self.isMissing(path), lstat(path, &status) == 0 else { return }
+        throw ConfigurationError("\(what) \(path) is a link to a missing file; restore that file, or remove the link")
+    }
+
     /// Reads the file. If the file is missing, first creates it with mode 0600.
     ///
     /// `what` begins each error. Throws `ConfigurationError` if the file cannot be created or
     /// read, or if other users may read it.
     static func load(_ path: String, what: String, ifMissing make: () -> String) throws -> String {
         if self.isMissing(path) {
+            try self.refuseDanglingLink(path, what: what)
             try NewFile(path, what: what, mode: 0o600, text: make()).appear()
         }
         return try self.load(path, what: what)
@@ -46,15 +60,25 @@ enum PrivateFile {
         return Set(groups.prefix(max(0, Int(count)))).union([getegid()])
     }
 
-    /// Reads the file and its status, whoever may read it. All files of keys, secrets and
-    /// certificates are read here, except for `caFile`, which libcurl reads.
-    ///
-    /// Never waits, as it would at a named pipe without a writer. The path may lead through links,
-    /// as in the volumes of Kubernetes. Throws `ConfigurationError` if the file cannot be read, is
-    /// not a regular file, or is longer than `limit`.
+    /// Reads the file's text and status, and does not check which users may read the file. All
+    /// files of keys, secrets and certificates are read here; libcurl reads `caFile` again.
     static func read(_ path: String, what: String, upTo limit: Int = 1 << 20) throws -> (text: String, status: stat) {
+        let (data, status) = try self.bytes(of: path, as: "\(what) \(path)", upTo: limit)
+        return (String(decoding: data, as: UTF8.self), status)
+    }
+
+    /// Reads the file and its status, without a byte order mark. `subject` begins each error.
+    ///
+    /// Does not wait at a named pipe without a writer. The path may lead through links, as in the
+    /// volumes of Kubernetes. Throws `ConfigurationError` if the file cannot be read, is not a
+    /// regular file, or is longer than `limit`.
+    static func bytes(
+        of path: String,
+        as subject: String,
+        upTo limit: Int = 1 << 20
+    ) throws -> (bytes: Data, status: stat) {
         func fault(_ reason: String) -> ConfigurationError {
-            ConfigurationError("\(what) \(path) cannot be read: \(reason)")
+            ConfigurationError("\(subject) cannot be read: \(reason)")
         }
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw fault(String(cString: strerror(errno))) }
@@ -73,7 +97,7 @@ enum PrivateFile {
             throw fault(error.cause)
         }
         guard data.count <= limit else { throw fault("it is longer than \(limit >> 10) KiB") }
-        return (String(decoding: data.withoutByteOrderMark, as: UTF8.self), status)
+        return (data.withoutByteOrderMark, status)
     }
 
     /// Replaces the file's content atomically, even across a power failure. Sets mode 0600 and
@@ -81,8 +105,8 @@ enum PrivateFile {
     ///
     /// The change opens the new file before it reads the old one, and locks the new file. While
     /// another change holds this lock, a second change waits for half a second and then throws. So
-    /// no change overwrites another. A killed process leaves no lock, and the next change
-    /// overwrites the new file that it left. Throws `ConfigurationError` if the change fails, and
+    /// no change overwrites another. A killed process may leave its new file, but no lock; the
+    /// next change overwrites that file. Throws `ConfigurationError` if the change fails, and
     /// rethrows errors of `content`.
     static func change<Value>(
         _ path: String,
@@ -137,8 +161,8 @@ enum PrivateFile {
     /// between two attempts.
     private static let (lockAttempts, lockPause): (Int, UInt32) = (25, 20_000)
 
-    /// Opens the new file of a change of `path`, with mode 0600 and a lock. The lock ends at the
-    /// latest with the process.
+    /// Opens `new`, the file for the new content of `path`, with mode 0600 and a lock. The lock
+    /// ends at the latest with the process.
     private static func openLocked(_ new: String, what: String, of path: String) throws -> FileHandle {
         for _ in 1...self.lockAttempts {
             let descriptor = open(new, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -196,7 +220,7 @@ enum PrivateFile {
 
 extension Error {
     /// The reason why a file cannot be used, such as "Is a directory": the text of the system's
-    /// error, as Foundation's own may be a number only.
+    /// error, since the text of Foundation's error may be only a number.
     package var cause: String {
         let error = self as NSError
         let system = error.userInfo[NSUnderlyingErrorKey] as? any Error

@@ -3,8 +3,8 @@ import Synchronization
 
 /// The files whose changes take effect without a signal: certificates and credentials.
 ///
-/// The keyring and the signing keys are not watched. `sealpost` has commands that change these
-/// keys, and the operator copies a new key to all servers before one of them uses it.
+/// The keyring and the signing keys are not watched, since no server may use a new key before the
+/// operator has copied it to all servers. `sealpost` has commands that change these keys.
 final class WatchedFiles: Sendable {
     /// A part of the server that reads some of the files.
     enum Reader: Hashable, Sendable {

@@ -20,7 +20,7 @@ struct AdminSocket: Sendable, Hashable {
     // MARK: The daemon's end
 
     /// Listens at the socket, and makes the folder if it is missing. Two daemons cannot listen at
-    /// the same socket, even if both start at once.
+    /// the same socket, even if both start at the same time.
     ///
     /// Throws an `AdminSocketError` with the cause.
     func listen() throws(AdminSocketError) -> (listener: Listener, lock: AdminSocketLock) {
@@ -30,9 +30,7 @@ struct AdminSocket: Sendable, Hashable {
         if self.isUsual { self.closeFolder() }
         try self.checkFolder()
         let lock = try AdminSocketLock(self.path + ".lock")
-        if Listener.isOtherFile(self.path) {
-            throw AdminSocketError("\(self.path) is not a socket; remove it, or set admin.socket to another path")
-        }
+        try self.refuseOtherFile()
         guard let address = SocketAddress("unix:\(self.path)") else {
             throw AdminSocketError("\(self.path) is longer than the 107 bytes of a socket's path; set admin.socket")
         }
@@ -43,6 +41,15 @@ struct AdminSocket: Sendable, Hashable {
         } catch {
             throw AdminSocketError("\(error)")
         }
+    }
+
+    /// Throws if the folder or the path cannot be used. Changes nothing, also while a daemon
+    /// listens.
+    func check() throws(AdminSocketError) {
+        let folder = RootFolder(ofExisting: self.path)
+        if let fault = folder.writeFault { throw AdminSocketError(fault) }
+        if !PrivateFile.isMissing(self.folder) { try self.checkFolder() }
+        try self.refuseOtherFile()
     }
 
     // MARK: A command's end
@@ -104,6 +111,11 @@ struct AdminSocket: Sendable, Hashable {
 
     // MARK: - Private
 
+    private func refuseOtherFile() throws(AdminSocketError) {
+        guard Listener.isOtherFile(self.path) else { return }
+        throw AdminSocketError("\(self.path) is not a socket; remove it, or set admin.socket to another path")
+    }
+
     private func makeFolder() throws(AdminSocketError) {
         do {
             try FileManager.default.createDirectory(
@@ -116,9 +128,9 @@ struct AdminSocket: Sendable, Hashable {
         }
     }
 
-    /// Makes the daemon's own folder private again: at each mount, Kubernetes opens all folders of
-    /// a volume with `fsGroup` to that group. A link, or a folder of another user, stays as it is,
-    /// and `checkFolder` then refuses it.
+    /// Makes the daemon's own folder private again: at each mount of a volume with `fsGroup`,
+    /// Kubernetes gives this group access to all folders of the volume. A link, or a folder of
+    /// another user, stays as it is, and `checkFolder` then refuses it.
     private func closeFolder() {
         let descriptor = open(self.folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else { return }

@@ -3,9 +3,8 @@ import Glibc
 package import PushAPI
 import PushServer
 
-/// Sends administrators' requests to the daemon over its local admin socket. If no daemon runs,
-/// the same router answers the requests in this process. Commands work in the same way in both
-/// cases.
+/// Sends administrators' requests to the daemon over its local admin socket. If no daemon runs, a
+/// router in this process answers the requests. Commands work in the same way in both cases.
 package struct Administration: Sendable {
     /// Whether a daemon answers. Otherwise this process answers the requests, and sends no pushes.
     package let isDaemon: Bool

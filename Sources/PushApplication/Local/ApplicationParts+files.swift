@@ -9,7 +9,7 @@ import PushStore
 import Synchronization
 
 extension ApplicationParts {
-    /// The functions on files that commands call through this daemon.
+    /// This daemon runs these functions for commands that read or change the server's files.
     var localFiles: LocalFiles {
         let keyring = LocalKeyring(configuration: self.configuration)
         return LocalFiles(

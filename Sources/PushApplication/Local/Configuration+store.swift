@@ -1,4 +1,5 @@
 import PushCore
+import PushSQLite
 package import PushStore
 
 /// Keeps the database open while `body` runs. `creates` has the same meaning as in `openStore`.
@@ -26,12 +27,12 @@ extension Configuration {
     /// Throws `CommandFailure` if the files belong to another user, or if there is no database.
     func openStore(creates: Bool = true, admitsMoved: Bool = false) throws -> any Store {
         try self.refuseForeignFiles()
-        if !creates { try self.refuseMissingStore() }
+        if creates { try self.refuseLostStore() } else { try self.refuseMissingStore() }
         var options = StoreOptions()
         options.now = self.makeClock().now
         options.admitsMoved = admitsMoved
-        // A command needs the kinds of events, too: if it deletes a user, that user's pushes end
-        // with events.
+        // A command must also know which kinds of events are stored: if it deletes a user, the end
+        // of each of that user's pushes is an event.
         options.events = self.events.stored
         options.release = Version.current
         options.isListedAfterEnd = false
@@ -44,10 +45,37 @@ extension Configuration {
     /// its configuration, must not create a second database. Throws `StoreError` if the database's
     /// server does not answer.
     package func refuseMissingStore() throws {
+        try self.refuseLostStore()
         guard try !self.storePlace.isMade() else { return }
         throw CommandFailure(
             "there is no database: \(self.storePlace) \(self.databaseFile == nil ? "has no tables" : "does not exist"); "
                 + "sealpost serve, init and user add create one"
         )
+    }
+
+    /// Throws `StoreError.emptied` if the database is empty, although a server has used it: the
+    /// database was lost. A server that took it for new would let the reader of its first line
+    /// make an administrator.
+    func refuseLostStore() throws {
+        // With the timeline's file, the opening of the database first compares the timelines.
+        guard self.databaseFile != nil || PrivateFile.isMissing(self.timeline) else { return }
+        if let loss = try self.lossOfStore() { throw loss }
+    }
+
+    /// The loss of the database's content; `nil` if the database has content, or if no server has
+    /// used it.
+    func lossOfStore() throws -> StoreError? {
+        let place = self.storePlace
+        if let file = self.databaseFile {
+            guard file.isEmpty, !PrivateFile.isMissing(self.keyring) else { return nil }
+            // Without the empty file, the keyring is used for a new database, so nobody need
+            // delete keys that may belong to a backup.
+            return .emptied(place: "\(place)", mark: self.keyring, marks: "\(place)")
+        }
+        // A keyring alone is no sign: a new server gets those of others before it first starts.
+        // The other files appear after the tables.
+        let marks = [self.timeline, self.dayKeys].filter { !PrivateFile.isMissing($0) }
+        guard let mark = marks.first, try !place.isMade() else { return nil }
+        return .emptied(place: "\(place)", mark: mark, marks: marks.joined(separator: " and "))
     }
 }

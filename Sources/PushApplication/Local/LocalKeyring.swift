@@ -66,8 +66,8 @@ package struct LocalKeyring {
             )
         }
         // Even a key that is not marked as in use may be needed. A server may have encrypted a
-        // value with the key before it changed keys. It may have stored this value only after all
-        // other values were re-encrypted.
+        // value with the key before it switched to another key, and may have stored this value
+        // only after all other values were re-encrypted.
         if self.configuration.databaseFile == nil { try self.checkUnneeded(number, in: place) }
         try self.file.remove(number)
         return self.json(of: number)
@@ -75,8 +75,8 @@ package struct LocalKeyring {
 
     // MARK: - Private
 
-    /// Throws `CommandFailure` if values are encrypted with a key that is not marked as in use. It
-    /// then also marks the key as in use again.
+    /// If values are encrypted with a key that is not marked as in use, throws `CommandFailure`.
+    /// If all servers have the key, also marks it as in use again.
     private func checkUnneeded(_ number: UInt32, in place: any StorePlace) throws {
         let count = try place.countSealed(with: number)
         if count == 0 { return }

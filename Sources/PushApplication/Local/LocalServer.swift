@@ -14,8 +14,8 @@ struct LocalServer {
     private let loops: EventLoopGroup
     private let server: HTTPServer
 
-    /// Makes a server that owns the store, and closes it at the end. Throws `StoreError` or
-    /// `SystemError`.
+    /// Makes a server that owns the store; `whileServing` closes the store at its end. Throws
+    /// `StoreError` or `SystemError`.
     init(_ configuration: Configuration, _ store: any Store) throws {
         let clock = configuration.makeClock()
         self.store = store

@@ -26,7 +26,8 @@ package struct RootFolder {
         self.isForNewFile = isForNewFile
     }
 
-    /// The folder of a file. If it does not exist, this is the nearest existing folder above it.
+    /// The folder of a file or, if that folder does not exist, the nearest existing folder above
+    /// it.
     package init(ofExisting file: String) {
         // `..` is not resolved here: behind a link, the kernel resolves it to the folder above the
         // link's target.
@@ -38,6 +39,13 @@ package struct RootFolder {
 
     private static func absolute(_ path: String) -> String {
         path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+    }
+
+    /// The reason why this process can make no file in the folder; `nil` if it can.
+    var writeFault: String? {
+        if PrivateFile.isFile(self.path) { return "\(self.path) is not a folder" }
+        guard access(self.path, W_OK | X_OK) != 0 else { return nil }
+        return "the folder \(self.path) cannot be written: \(String(cString: strerror(errno)))"
     }
 
     /// The reason why root may not use the folder; `nil` if root may use it, or if this process

@@ -4,7 +4,7 @@ import Logging
 /// which lines are dropped, and does no I/O.
 ///
 /// A line that does not fit in the queue is dropped and counted. A quarter of the space is
-/// reserved for warnings and errors, so that many less severe lines cannot displace them.
+/// reserved for warnings and errors, so that a flood of less severe lines cannot displace them.
 struct LogQueue {
     /// Lines that are written together, in the order of their events.
     struct Batch {

@@ -16,8 +16,8 @@ package final class LogWriter: Sendable {
         return LogWriter(descriptor: STDERR_FILENO)
     }()
 
-    /// The delay in seconds before the report of dropped lines is retried if no further line is
-    /// logged.
+    /// If no further line is logged, the report of dropped lines is retried after this number of
+    /// seconds.
     private static let retryAfter: TimeInterval = 1
 
     private struct State {
@@ -58,9 +58,11 @@ package final class LogWriter: Sendable {
     /// Throws `ConfigurationError` if the file cannot be opened; the previous file then stays in
     /// use.
     package func append(to path: String) throws {
-        let descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o640)
+        // Without `O_NONBLOCK`, the start would wait until a process reads a named pipe.
+        let descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0o640)
         guard descriptor >= 0 else {
-            throw ConfigurationError("log.file: \(path) cannot be opened: \(String(cString: strerror(errno)))")
+            let reason = errno == ENXIO ? "nobody reads this pipe; start its reader" : String(cString: strerror(errno))
+            throw ConfigurationError("log.file: \(path) cannot be opened: \(reason)")
         }
         let unused = self.state.withLock { state in
             defer { state.newFile = descriptor }
@@ -132,7 +134,8 @@ package final class LogWriter: Sendable {
                 state.isAsleep = state.queue.isEmpty
                 return state.isAsleep
             }) {
-                // Foundation's clock overflows at `distantFuture`.
+                // `distantFuture` cannot stand for a missing deadline: Foundation's clock would
+                // overflow.
                 guard let deadline else {
                     self.changed.wait()
                     continue

@@ -148,8 +148,7 @@ extension SenderConfiguration.Webhook {
 
 extension ConfigurationSection {
     /// The shortest time in seconds between two looks of one device (pushes that only tell it to
-    /// sync). The server gathers changes for a short period, so a shorter time would have no
-    /// effect.
+    /// sync).
     fileprivate func lookInterval() throws -> Int? {
         try self.wholeSeconds("lookInterval", in: 10...86_400)
     }

@@ -16,8 +16,8 @@ extension SenderSetup {
         _ egress: Egress,
         _ alerts: AlertPolicy
     ) throws -> SenderSetup {
-        // The start has made the file. For a check before the start, a new key stands in for a
-        // missing key.
+        // The server's start makes a missing file before this call. Only a check before the start
+        // can find the file missing; a new key then stands in for the missing one.
         let file = webPush.keyFile
         let isMissing = PrivateFile.isMissing(file)
         let text = isMissing ? VAPIDKey.generateText() : try PrivateFile.load(file, what: name.keyFileSubject)
@@ -36,8 +36,8 @@ extension SenderSetup {
             var lane = LaneSettings(
                 Lane(name, part: service.name),
                 sender: sender,
-                // The number assumes that all push services speak HTTP/2. With HTTP/1.1, some
-                // calls only wait for a free connection.
+                // This concurrency assumes that all push services speak HTTP/2. With HTTP/1.1,
+                // some calls wait for a free connection.
                 concurrency: 16 * webPush.connections,
                 rate: webPush.rate
             )
@@ -69,7 +69,8 @@ extension SenderSetup {
         let lane = LaneSettings(
             Lane(name),
             sender: credential.sender,
-            // If the receiver speaks HTTP/1.1, calls wait for a free connection.
+            // This concurrency assumes HTTP/2. If the receiver speaks HTTP/1.1, some calls wait
+            // for a free connection.
             concurrency: 4 * webhook.connections,
             rate: webhook.rate
         )

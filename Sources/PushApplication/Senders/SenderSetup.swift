@@ -34,6 +34,7 @@ struct SenderSetup {
         alerts: AlertPolicy = AlertPolicy()
     ) throws {
         let path = name.configurationKey
+        try TLSSetup.checkAuthorities(in: configuration.caFile, key: "\(path).caFile")
         do {
             switch configuration {
             case .apns(let apns): self = try Self.apns(apns, name: name, on: loop, egress, tokens)
@@ -46,8 +47,8 @@ struct SenderSetup {
             guard configuration.lookInterval != nil, let silent = configuration.silent else { return }
             if silent == configuration {
                 // Looks (pushes that only tell a device to sync) share the connections and access
-                // tokens of other pushes. With connections of their own, the provider could tell
-                // which pushes are looks.
+                // tokens of other pushes. If looks had connections of their own, the provider
+                // could tell which pushes are looks.
                 self.lanes += self.lanes.map { $0.ofLooks(by: $0.sender) }
             } else {
                 self.addLooks(
@@ -82,8 +83,8 @@ struct SenderSetup {
         self.init([lane, looks], rule: .init(StreamHandleRule()), close: {})
     }
 
-    /// Adds lanes for looks (pushes that only tell a device to sync). Another sender of these
-    /// devices sends the looks, since its pushes show nothing.
+    /// Adds lanes for looks (pushes that only tell a device to sync). They go through `silent`: it
+    /// is another sender for the same devices, and its pushes show nothing.
     private mutating func addLooks(of silent: SenderSetup) {
         let (close, reload) = (self.close, self.reload)
         self.lanes += silent.lanes.filter(\.lane.isOfLooks)
@@ -120,7 +121,8 @@ struct SenderSetup {
             return (sender, sender.close)
         }
         var setup = SenderSetup(
-            // If WNS speaks HTTP/1.1, calls wait for a free connection.
+            // This concurrency assumes HTTP/2. If WNS speaks HTTP/1.1, some calls wait for a free
+            // connection.
             LaneSettings(Lane(name), sender: credential.sender, concurrency: 4 * wns.connections, rate: wns.rate),
             handles: try WNSHandleRule(allowedHosts: wns.allowedHosts),
             credential: credential

@@ -6,18 +6,18 @@ import Foundation
 /// that of `OTEL_EXPORTER_OTLP_HEADERS`: `name=value` pairs with commas between them, whose values
 /// may have percent escapes. In a file, line ends may separate the pairs, too.
 enum CollectorHeaders {
-    /// A fault of a pair. No text quotes the pair, since the pair may contain a secret.
+    /// A fault of a `name=value` pair. No text quotes the pair, since it may contain a secret.
     struct Fault: Error, CustomStringConvertible {
         let description: String
     }
 
     private static let longestName = 100
-    /// The lines that belong to the exporter.
+    /// The names of the lines that only the exporter itself sets.
     private static let own: Set = [
         "connection", "content-encoding", "content-length", "content-type", "expect", "host", "transfer-encoding",
     ]
 
-    /// Throws the first fault, with the number of its pair.
+    /// Throws the first fault, with the number of the faulty pair.
     static func read(_ text: String) throws(Fault) -> [OutboundRequest.Header] {
         var headers: [OutboundRequest.Header] = []
         for pair in text.split(whereSeparator: { $0 == "," || $0.isNewline }) {

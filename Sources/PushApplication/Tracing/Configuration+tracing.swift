@@ -6,7 +6,7 @@ extension Configuration {
     struct Tracing: Sendable {
         /// The address that receives the spans.
         var url: OutboundURL
-        /// Of this number of requests without the field `traceparent`, one begins a trace; 0: none
+        /// One in this number of requests without the field `traceparent` begins a trace; 0: none
         /// does.
         var every = 100
         var caFile: String?
@@ -99,7 +99,7 @@ extension Configuration.Tracing {
         }
     }
 
-    /// The first of these variables that is set, and its value.
+    /// The first variable of `names` that is set, and its value.
     private static func value(of names: [String], in environment: [String: String]) -> (name: String, text: String)? {
         for name in names { if let text = environment[name], !text.isEmpty { return (name, text) } }
         return nil

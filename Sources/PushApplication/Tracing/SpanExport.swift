@@ -18,6 +18,7 @@ struct SpanExport: Sendable {
     /// Throws `ConfigurationError` if the file with the authorities that sign the collector's
     /// certificate, or the file with the header lines, cannot be read.
     init(_ configuration: Configuration.Tracing, _ recorder: SpanRecorder, on loop: EventLoop) throws {
+        try TLSSetup.checkAuthorities(in: configuration.caFile, key: "tracing.caFile")
         self.recorder = recorder
         self.configuration = configuration
         self.document = SpanDocument(
@@ -116,8 +117,8 @@ struct SpanExportService: Service {
 
     let recorder: SpanRecorder
     let logger: Logger
-    /// The time for the exports from the shutdown on: a slow collector must not keep the next
-    /// server waiting.
+    /// How long exports may continue after shutdown begins: a slow collector must not keep the
+    /// next server waiting.
     var lastExports = Duration.seconds(2)
     let send: @Sendable ([Span]) async -> Answer
 
@@ -125,7 +126,8 @@ struct SpanExportService: Service {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.exportUntilShutdown() }
             group.addTask {
-                // Throws, and ends early, only once the exports have ended.
+                // The end of the exports cancels this task: `gracefulShutdown` then throws, and
+                // the sleep ends early.
                 guard (try? await gracefulShutdown()) != nil else { return }
                 try? await Task.sleep(for: self.lastExports)
             }
@@ -170,7 +172,8 @@ struct SpanExportService: Service {
         } while !wakesEarly && ContinuousClock.now < end && !Self.isEnding
     }
 
-    /// Empties the batch, unless it is to be sent again.
+    /// Logs the collector's answer as far as necessary, and empties the batch unless it must be
+    /// sent again.
     private func note(
         _ answer: Answer,
         of batch: inout [Span],

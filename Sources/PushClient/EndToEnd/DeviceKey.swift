@@ -14,7 +14,7 @@ public struct DeviceKey: Sendable, Hashable {
     public let text: String
     /// The identifier of the account that the device belongs to.
     public let account: String
-    /// The id of these keys: payloads name it with the content key that they contain for this
+    /// The id of these keys. In a payload, it precedes the content key that is encrypted for this
     /// device.
     public let id: String
     let body: String
@@ -59,10 +59,10 @@ public struct DeviceKey: Sendable, Hashable {
     static let idLength = 22
 }
 
-/// The text forms of the parts of end-to-end payloads and device keys.
+/// Reads and makes the texts that are parts of end-to-end payloads and device keys.
 enum EndToEndText {
-    /// The bytes of a text in base64url. `nil` for any other text or spelling, and for another
-    /// number of bytes than `count`.
+    /// The bytes of a text in base64url. `nil` if the text is not base64url in its canonical form,
+    /// or does not have `count` bytes.
     static func bytes(_ text: Substring.UTF8View, count: Int? = nil) -> [UInt8]? {
         guard let bytes = Base64.url.bytes(in: text), count.map({ $0 == bytes.count }) != false else { return nil }
         return Array(bytes)

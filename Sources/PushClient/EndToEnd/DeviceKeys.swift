@@ -64,7 +64,8 @@ public struct DeviceKeys: Sendable {
         _ = (try keys.signing(), try keys.agreement())
     }
 
-    /// Returns the text of another device of the account, with this device's approval added.
+    /// Returns the ``DeviceKey/text`` of another device of the account, with this device's
+    /// approval added.
     ///
     /// Before this call, a person must have compared the fingerprint on both screens. After this
     /// call, pass the result to ``PushClient/setDeviceKey(_:of:)``. Senders then encrypt their

@@ -12,8 +12,8 @@
     extension SecureEnclave.P256.Signing.PrivateKey: SignatureKey {}
 
     extension PrivateKeys {
-        /// Creates keys in the Secure Enclave, which an extension can use while the device is
-        /// locked. `nil` on a device without a Secure Enclave.
+        /// Creates keys in the Secure Enclave; `nil` on a device without one. An extension can use
+        /// the keys while the device is locked.
         static func inSecureEnclave() throws -> PrivateKeys? {
             let access = kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly
             guard SecureEnclave.isAvailable,

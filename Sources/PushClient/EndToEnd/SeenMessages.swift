@@ -25,7 +25,7 @@ struct SeenMessages {
         return (notification, true)
     }
 
-    /// Forgets the messages that were sent first, until the limit is met.
+    /// If there are more than `maximumCount` messages, forgets those that were sent first.
     mutating func shrink() {
         let excess = self.messages.count - Self.maximumCount
         guard excess > 0 else { return }
@@ -81,8 +81,8 @@ extension AccountDraft {
 }
 
 extension EntryName {
-    /// The name of the file of the messages. It uses the id -1, which no notification of the
-    /// server has.
+    /// The name of the file with the ids of opened messages. The name has the id -1, which no
+    /// notification of the server has.
     init(messagesOf commit: Int64, nonce: UInt8) {
         self.init(id: -1, commit: commit, nonce: nonce)
     }

@@ -101,11 +101,13 @@ extension InboxKeeper {
         return (snapshot, self.listed.facts)
     }
 
-    /// Reads the files that are new since the last call; returns the names of files that are lost.
+    /// Reads the files that other clients have written since the last call; returns the names of
+    /// files that are lost.
     private func load(_ snapshot: Account.Snapshot) throws -> [EntryName] {
         let version = ItemList.Version(snapshot)
         if self.listed.version == version { return [] }
-        let known = Dictionary(self.listed.facts.map { ($0.name, $0) }) { first, _ in first }
+        let stored = self.listed.facts + self.account.takeWritten()
+        let known = Dictionary(stored.map { ($0.name, $0) }) { first, _ in first }
         var (facts, lost): ([ItemFacts], [EntryName]) = ([], [])
         for name in snapshot.index.names {
             if let known = known[name] {
@@ -160,7 +162,7 @@ extension InboxKeeper {
         try PushClientError.storing { try self.account.item(name) }
     }
 
-    /// The place of a notification in the list. If the notification is gone, the place that it
+    /// The index of a notification in the list. If the notification is gone, the index that it
     /// would have.
     private static func place(of item: NotificationItem, in list: [ItemFacts]) -> Int {
         list.firstIndex { $0.name.id == item.id } ?? list.firstIndex { $0.createdAt > item.createdAt } ?? list.count

@@ -6,13 +6,14 @@ internal import PushAPI
 /// It is an actor, so that the calls of one process change it one after the other. Between calls
 /// the keeper has about seventy bytes for each notification in memory, and no payloads.
 actor InboxKeeper {
-    /// The consumer for which ``Inbox/arrived`` and ``Inbox/deleted`` list the changes.
+    /// The name of the consumer whose changes ``Inbox/arrived`` and ``Inbox/deleted`` list;
+    /// ``InboxChanges`` explains consumers.
     static let syncConsumer = "sealpost.refresh"
 
     nonisolated let account: Account
     /// When the server last confirmed the content of each file, as far as this process knows.
     private var confirmed: [EntryName: Date] = [:]
-    /// The facts of all items as of the last call.
+    /// The `ItemFacts` of all cached items, as `load` found them in its last call.
     var listed = ItemList()
     private var isSwept = false
     private var bells: [Int: AsyncStream<Void>.Continuation] = [:]
@@ -22,14 +23,14 @@ actor InboxKeeper {
         self.account = account
     }
 
-    /// Does work that only some calls do: adopts the values that earlier versions of this library
-    /// stored, and removes leftover files.
+    /// Adopts the values that earlier versions of this library stored, and removes leftover files.
+    /// Calls that read or sync the whole inbox begin with it.
     func prepare() {
         self.account.returnToFiles()
         self.account.adoptEarlier()
         guard !self.isSwept else { return }
-        // Leftovers that cannot be removed now wait for another process, or for the next start of
-        // the app.
+        // Leftovers that cannot be removed stay until another process sweeps, or the app starts
+        // again.
         try? self.account.sweep()
         self.isSwept = true
     }
@@ -144,6 +145,8 @@ actor InboxKeeper {
 
     /// Returns after a change by this process, or after the interval. After the interval, the
     /// caller looks for changes by other processes.
+    ///
+    /// The system may extend the interval by half, to wake the processor once for several timers.
     func waitForChange(after commit: Int64, atMost interval: Duration) async throws {
         guard self.account.latest == commit else { return }
         let (stream, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -153,7 +156,7 @@ actor InboxKeeper {
         defer { self.bells[number] = nil }
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { for await _ in stream { return } }
-            group.addTask { try await Task.sleep(for: interval) }
+            group.addTask { try await Task.sleep(for: interval, tolerance: interval / 2) }
             defer { group.cancelAll() }
             try await group.next()
         }

@@ -17,7 +17,7 @@ struct InboxPage: Sendable {
     let cursor: String
     let hasMore: Bool
 
-    /// Throws an interference if the body has another format.
+    /// Throws an interference if the body is not a list of notifications.
     ///
     /// The payload of an item with `"Store":"never"` must not be stored. If the answer has
     /// `Cache-Control: no-store`, but no item forbids storing, no payload of the page is stored.

@@ -23,8 +23,8 @@ public struct InboxUpdates: AsyncSequence, Sendable {
                 if self.inbox.account.latest == self.mark { continue }
                 do {
                     let changes = try await self.inbox.changes(since: self.mark, consumer: "")
-                    // In a store that was created again, the numbers are lower, and everything
-                    // counts as changed.
+                    // In a store that was created again, the commit numbers are lower, and
+                    // everything counts as changed.
                     self.mark = changes.upTo
                     if !changes.isEmpty { return changes }
                 } catch PushClientError.signedOut {

@@ -46,13 +46,13 @@ public struct BackgroundRefresh: Sendable {
         self.shown = shown
     }
 
-    /// Refreshes all accounts at once. The call never takes longer than the limit. Changes that
-    /// were stored within the limit stay.
+    /// Refreshes all accounts at the same time. The call never takes longer than the limit.
+    /// Changes that were stored within the limit stay.
     public func run() async -> Outcome {
         await withTaskGroup(of: Outcome?.self) { group in
             let clients = self.clients()
-            // The shown notifications are listed before the sync, so that the sync knows each of
-            // them.
+            // The shown notifications are listed before the sync. A notification that is shown
+            // only after the sync would be unknown, and would be removed.
             let shown = await self.shown?.all() ?? []
             for client in clients {
                 let own = shown.filter { client.isRecipient(of: $0.push, among: clients) }

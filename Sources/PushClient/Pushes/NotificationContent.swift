@@ -20,7 +20,7 @@ public struct NotificationContent: Sendable, Hashable {
     public enum Sound: Sendable, Hashable {
         /// The system's own sound.
         case standard
-        /// The sound in a file of the app with this name. A watch plays the system's own sound.
+        /// The sound in the app's file with this name. A watch plays the system's own sound.
         case named(String)
         /// No sound.
         case silent

@@ -28,7 +28,7 @@ public import PushAPI
 /// }
 /// ```
 public final class NotificationServiceHelper: Sendable {
-    /// A closure that writes the text of a notification into the content, which is that of the
+    /// A closure that writes the text of a notification into the content, which is at first the
     /// placeholder.
     ///
     /// The closure may wait, for example for the download of an image. If the closure takes longer
@@ -46,8 +46,8 @@ public final class NotificationServiceHelper: Sendable {
     /// The helper calls `clients` for each push; the closure returns one client for each account
     /// that is signed in. `limit` is the time that the helper uses of the 30 seconds that the
     /// system allows. `badge` returns the number on the icon; `nil` leaves the push's own number.
-    /// By default the number is that of all accounts' unread notifications, if all of these are
-    /// cached.
+    /// By default it is the number of unread notifications of all accounts, if all notifications
+    /// are cached.
     public init(
         clients: @escaping @Sendable () -> [PushClient],
         limit: Duration = .seconds(25),
@@ -131,8 +131,8 @@ public final class NotificationServiceHelper: Sendable {
         among clients: [PushClient],
         _ placeholder: NotificationContent
     ) async -> NotificationContent? {
-        // The text of an error may come from a proxy, so it is not shown: the placeholder says
-        // where to look.
+        // The text of an error may come from a proxy, so the user sees the placeholder and not
+        // this text.
         guard let item = try? await client.preview(id), !item.isReadOnce else { return nil }
         var content = placeholder
         await self.fill(item, &content)

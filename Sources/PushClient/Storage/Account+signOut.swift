@@ -43,8 +43,8 @@ extension Account {
     /// The maximum number of stored sign-out orders: nobody signs out so often without a network.
     private static let maximumSignOuts = 16
 
-    /// The sign-outs of this account that the server does not know yet. They stay after the
-    /// account has ended.
+    /// This account's sign-outs that the server does not know yet. They stay after the account has
+    /// ended.
     func signOuts() throws -> [SignOutOrder] { try self.newest(self.files).index?.signOuts ?? [] }
 
     /// The registration id of the current session, no matter which client registered it.
@@ -55,7 +55,7 @@ extension Account {
         try self.changeSignOuts { $0.removeAll { $0 == order } }
     }
 
-    /// Replaces a sign-out order by an order for what remains to be done, or with a valid token.
+    /// Replaces a sign-out order by one with another token or without a token.
     func replace(_ order: SignOutOrder, with other: SignOutOrder) throws {
         try self.changeSignOuts { orders in
             guard let place = orders.firstIndex(of: order) else { return }

@@ -2,8 +2,8 @@ internal import Foundation
 
 /// The stored state of one account, changed by one commit after the other.
 ///
-/// A commit writes each new entry to a file of its own. Then it creates its index, which names
-/// these files, under the next number in one step. If another process has used that number first,
+/// A commit writes each new entry to a file of its own. Then, in one step, it creates its index,
+/// which names these files, under the next number. If another process has used that number first,
 /// this step fails, and the change is repeated on the newer index. After a successful step, the
 /// commit removes the files that only the old index names. So:
 ///
@@ -19,7 +19,7 @@ final class Account: Sendable {
         let index: AccountIndex
     }
 
-    /// Thrown when other clients changed the account before each attempt.
+    /// Thrown if each attempt failed because another client had changed the account.
     struct Busy: Error {}
 
     private struct State {
@@ -30,14 +30,17 @@ final class Account: Sendable {
         var seen: Int64 = 0
         /// The changes in memory while the files cannot be written.
         var overlay: OverlayStore?
+        /// The facts of entries that this client has written since the last call of
+        /// ``takeWritten()``.
+        var written: [Int64: ItemFacts] = [:]
         /// Whether this client has signed the account out, even if the sign-out could not be
         /// stored.
         var isEnded = false
     }
 
     static let attempts = 500
-    /// The number of latest commits whose indexes stay stored. A reader may have found a number
-    /// just before the next commit.
+    /// The number of latest commits whose indexes stay stored. A reader may have found the latest
+    /// number just before the next commit, and then still reads that index.
     static let storedIndexes: Int64 = 4
 
     let name: String
@@ -72,7 +75,20 @@ final class Account: Sendable {
 
     // MARK: - Reading
 
-    /// The state after the latest commit. Throws `PushClientError.signedOut` once the account was
+    /// The facts of entries that this client has written since the last call. A list needs no
+    /// reads of their files.
+    func takeWritten() -> [ItemFacts] {
+        self.state.withLock { state in
+            defer { state.written = [:] }
+            return Array(state.written.values)
+        }
+    }
+
+    func note(_ written: [ItemFacts]) {
+        self.state.withLock { state in for facts in written { state.written[facts.name.id] = facts } }
+    }
+
+    /// The state after the latest commit. Throws `PushClientError.signedOut` if the account was
     /// signed out.
     func read() throws -> Snapshot { try self.read(self.store) }
 
@@ -123,8 +139,8 @@ final class Account: Sendable {
             let commits = try store.commits(in: self.folder)
             let commit = commits.max() ?? 0
             let isEarlier = self.state.withLock { state in
-                // A listing during a change may miss files. If the number is still lower after
-                // three attempts, the folder was removed.
+                // A listing during a change may miss files. If, after three attempts, the latest
+                // commit is still below one that was seen before, the folder was removed.
                 if commit < state.seen, attempt < 3 { return true }
                 state.seen = commit
                 return false
@@ -208,8 +224,8 @@ final class Account: Sendable {
 
     /// Removes files that crashes have left behind.
     ///
-    /// The sweep first makes a commit of its own. So commits of other processes that have not
-    /// finished fail: their files may be among the leftovers.
+    /// The sweep first makes a commit of its own. So unfinished commits of other processes fail:
+    /// their files may be among those that the sweep removes.
     func sweep() throws {
         let store = self.store
         let snapshot = try self.read(store)

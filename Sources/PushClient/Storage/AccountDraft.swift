@@ -98,7 +98,7 @@ struct AccountDraft {
         for (place, item) in page.items.map(\.cached).enumerated() {
             // An item that was dismissed during the request stays deleted.
             if let deleted = self.index.deletions[item.id], deleted > before, deleted < self.commit { continue }
-            // An expired item that was never here needs no deletion.
+            // An expired item that was never cached needs no deletion.
             if let serverTime, item.expiresAt <= serverTime, !cached.contains(item.id) { continue }
             // A changed item keeps its place.
             let order = self.item(item.id)?.order ?? self.order(of: item.id, at: place)
@@ -116,7 +116,8 @@ struct AccountDraft {
         guard restart > 0, restart < self.commit, self.index.deletions[id] == restart else {
             return self.commit &<< 20 | place
         }
-        // The restart has removed this item, so it is older than the new items.
+        // The restart had removed this item, and a later page contains it again. So it is older
+        // than the new items.
         return (restart - 1) &<< 20 | 1 << 19 | min(self.commit - restart, 1023) << 9 | place
     }
 

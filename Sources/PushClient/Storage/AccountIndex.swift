@@ -15,9 +15,9 @@ struct AccountIndex: Sendable, Hashable {
         /// The commit that last changed the notification and wrote its file.
         let commit: Int64
         var nonce: UInt8
-        /// The hour of its expiry, counted since 1970.
+        /// When the notification expires, in whole hours since 1970.
         let expiryHour: UInt32
-        /// The size of its content, in units of 256 bytes.
+        /// The size of the notification's content, in units of 256 bytes.
         let units: UInt16
     }
 
@@ -67,13 +67,13 @@ struct AccountIndex: Sendable, Hashable {
     /// The file with the ids of opened end-to-end messages; `nil` before the first message.
     var messages: EntryName?
 
-    /// An empty index that has no record of the commits before.
+    /// An empty index that records no deletion of the commits up to `commit`.
     static func empty(_ proof: Proof, epoch: UInt32, after commit: Int64) -> AccountIndex {
         AccountIndex(proof: proof, epoch: epoch, forgottenUpTo: commit)
     }
 
-    /// The index without its notifications: their authentication was weaker, or they cannot be
-    /// read.
+    /// The index without its notifications, because they are not authenticated as `proof` says, or
+    /// cannot be read.
     func withoutEntries(_ proof: Proof, after commit: Int64) -> AccountIndex {
         var index = AccountIndex.empty(proof, epoch: self.epoch, after: commit)
         index.history = self.history
@@ -107,19 +107,19 @@ struct AccountIndex: Sendable, Hashable {
     }
 }
 
-/// An order to end a session and its device at the server later.
+/// An order to end a session and its registration at the server later.
 struct SignOutOrder: Sendable, Hashable {
     let server: String
     /// The value of the field `Authorization`; empty if there was no valid token: the next session
-    /// of the account then ends the device.
+    /// of the account then ends the registration.
     var authorization: String
-    /// Whether the token is sent only after a challenge.
+    /// Whether the client sends `authorization` only after a challenge.
     let isWhenChallenged: Bool
     let registration: String?
     /// The account id: the client ignores answers for other accounts. `nil` if the id was unknown.
     let account: String?
 
-    /// The same order with an account id.
+    /// Returns this order with an account id.
     func of(_ account: String?) -> SignOutOrder {
         SignOutOrder(
             server: self.server,

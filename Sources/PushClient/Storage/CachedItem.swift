@@ -1,7 +1,8 @@
 internal import Foundation
 internal import PushAPI
 
-/// The content of an entry: a notification, its validator, and when the server last confirmed it.
+/// The content of an entry: a notification, its validator, and the time at which the server last
+/// confirmed it.
 struct CachedItem: Sendable, Hashable {
     let item: NotificationItem
     /// The validator (`ETag`) that the server sent with the notification; `nil` if there is none,
@@ -28,7 +29,7 @@ struct CachedItem: Sendable, Hashable {
         writer.date(self.date)
         writer.optional(self.tag) { $0.text($1) }
         writer.data(Data(self.item.json.bytes))
-        // The number comes last, because versions up to 0.2.0 of this library do not read the end.
+        // The order comes last, because versions up to 0.2.0 of this library do not read the end.
         if let order { writer.number(UInt64(bitPattern: order)) }
         return writer.bytes
     }

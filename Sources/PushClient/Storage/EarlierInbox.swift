@@ -9,7 +9,7 @@ struct EarlierValues {
     let registration: StoredRegistration?
 }
 
-/// The cached inbox, which those versions stored as one value.
+/// The cached inbox, which versions up to 0.1.0 stored as one value.
 struct EarlierInbox: Codable {
     struct Entry: Codable {
         let body: Data
@@ -51,7 +51,7 @@ extension FolderStore {
 
     private func earlierFiles(of account: String) -> [URL] {
         let folder = self.url(of: self.folder(of: account))
-        // Files that cannot be listed now are moved later.
+        // Files that cannot be listed now are converted by a later call.
         let names = (try? Self.files(in: folder)) ?? []
         return names.filter { name in Self.earlierEndings.contains { name.hasSuffix(".\($0)") } }
             .map { folder.appending(path: $0, directoryHint: .notDirectory) }

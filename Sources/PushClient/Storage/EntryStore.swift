@@ -29,7 +29,7 @@ protocol EntryStore: Sendable {
 
     /// The names of all files that may be leftovers. Only the store understands these names.
     func leftovers(in folder: AccountFolder) -> Set<String>
-    /// Removes those files, except for the files of the named entries.
+    /// Removes leftovers, except for the files of the named entries.
     func removeLeftovers(_ files: Set<String>, except names: [EntryName], in folder: AccountFolder)
 
     /// The values that versions of this library up to 0.1.0 stored; `nil` without any.
@@ -49,8 +49,8 @@ struct AccountFolder: Sendable, Hashable {
 
 /// The name of an entry's file.
 ///
-/// A name is never used twice: it has the number of the commit that writes it, which only grows.
-/// If two processes write the same commit, the nonce makes their names different.
+/// A name is never used twice: it has the number of the commit that writes it, and commit numbers
+/// only grow. If two processes write the same commit, the nonce makes their names different.
 struct EntryName: Sendable, Hashable {
     let id: Int64
     let commit: Int64

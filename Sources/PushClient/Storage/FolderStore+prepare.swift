@@ -3,7 +3,7 @@ internal import Foundation
 extension FolderStore {
     private static let keyName = "key"
 
-    /// Creates the folder, which is not backed up, unless it exists.
+    /// Creates the folder unless it exists, and excludes it from backups.
     ///
     /// Files that were encrypted under another key cannot be read any more. If the folder has such
     /// files, all its files are removed.

@@ -175,7 +175,7 @@ final class FolderStore: EntryStore {
         guard let sealed = box.combined else { preconditionFailure("a nonce of twelve bytes is combined") }
         // Indexes and payloads to send are synced, so their contents survive a loss of power. A
         // new file's name may still be lost; then the previous index is the latest. Other entries
-        // need no sync: the client fetches an entry that cannot be decrypted again.
+        // need no sync: if one cannot be decrypted, the client fetches it again.
         try NewFile.create(file, sealed, isSynced: isSynced)
     }
 
@@ -223,8 +223,8 @@ final class FolderStore: EntryStore {
 
     /// Evicts the least recently used accounts beyond the limit.
     ///
-    /// An account with sign-outs or tasks for the server stays, however old it is, because these
-    /// are stored nowhere else.
+    /// An account with sign-outs or tasks for the server stays, however old it is, because its
+    /// sign-outs and tasks are stored nowhere else.
     private func thin(besides folder: AccountFolder) {
         let folders = self.folders()
         guard folders.count > self.limits.accounts else { return }

@@ -50,8 +50,8 @@ extension Records {
 }
 
 extension Account {
-    /// Moves the values that an earlier version of this library stored into the current format, if
-    /// there are any.
+    /// Moves the values of an earlier version of this library into the current format, if there
+    /// are any.
     func adoptEarlier() {
         guard let values = self.files.earlier(of: self.name, proof: self.proof) else { return }
         // Values that cannot be written now are moved later.

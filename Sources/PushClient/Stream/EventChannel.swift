@@ -26,8 +26,8 @@ final class EventChannel: Sendable {
         var cancel: (@Sendable () -> Void)?
     }
 
-    /// The maximum number of unread signals. With more signals the stream ends with an error. The
-    /// server sends the events of notifications that were not fetched again on the next stream.
+    /// The maximum number of unread signals. With more signals the stream ends with an error. On
+    /// the next stream, the server repeats the events whose notifications were not fetched.
     static let maximumSignals = 500
     private let state = Locked(State())
 
@@ -92,8 +92,8 @@ final class EventChannel: Sendable {
 
     // MARK: - The taker's side
 
-    /// Returns the next signal; `nil` after the last signal. Throws `URLError.timedOut` after a
-    /// silence as long as `silence`, the stream's own error, and `CancellationError`.
+    /// Returns the next signal; `nil` after the last signal. Throws the stream's own error,
+    /// `CancellationError`, and `URLError.timedOut` after a silence as long as `silence`.
     func next(within silence: Duration) async throws -> Signal? {
         try await withThrowingTaskGroup(of: Signal?.self) { group in
             group.addTask { try await self.next() }

@@ -75,7 +75,7 @@ extension PushEvents.Iterator {
             self.connection = EventConnection(try await self.client.api.open(device, after: self.last))
             return .connected
         } catch PushClientError.problem(let problem) where problem.status == 404 && self.isOwnDevice {
-            // The server has retired the device: the next attempt registers a new one.
+            // The server has ended the registration: the next attempt registers the device again.
             self.client.records.registration = nil
             return self.disconnect(PushClientError.problem(problem))
         }

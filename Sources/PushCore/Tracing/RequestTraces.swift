@@ -12,13 +12,12 @@ package final class RequestTraces: Sendable {
 
     private struct State {
         var traces: [NotificationID: TraceContext] = [:]
-        /// The notifications in the order of their posts, as a ring.
+        /// The notifications in the order of their posts, as a ring buffer.
         var order: [NotificationID] = []
         var next = 0
     }
 
-    /// The server logs one of this number of requests at `info`; 0 if it logs no request at
-    /// `info`.
+    /// The server logs about one in this many requests at `info`; with 0, it logs none at `info`.
     private let every: Atomic<Int>
     private let requests = Atomic(0)
     /// Whether any trace was recorded. Most servers never record a trace; their pushes then take

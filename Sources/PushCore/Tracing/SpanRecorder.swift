@@ -12,8 +12,8 @@ package final class SpanRecorder: Sendable {
 
     /// Is set when enough spans wait for a full batch.
     package let signal = Signal()
-    /// The server begins a trace for one of this number of requests without a `traceparent`; with
-    /// 0, for no such request.
+    /// The server begins a trace for one in this many requests without a `traceparent`; with 0, it
+    /// begins no trace.
     private let every: Int
     private let requests = Atomic(0)
     private let spans = Mutex<[Span]>([])

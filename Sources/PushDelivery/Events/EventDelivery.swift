@@ -12,7 +12,7 @@ internal import ServiceLifecycle
 /// between the answer and the write, the next process sends the message once more, and no message
 /// is omitted.
 package struct EventDelivery: Sendable {
-    /// The largest number of events in one message: some 130 KB.
+    /// The largest number of events in one message, which then has some 130 KB.
     static let batch = 500
     /// The pause after a message that was not full, so that events are gathered for the next
     /// message.
@@ -101,8 +101,8 @@ package struct EventDelivery: Sendable {
         do {
             try await self.store.recordDelivered(eventsUpTo: message.last)
         } catch {
-            // The failure does no harm: the number that is stored after the next message includes
-            // these events.
+            // The failure does no harm: the number that is stored after the next message is
+            // higher, and so covers these events, too.
             self.logger.report("number of the last delivered event not saved; the next message saves it", error)
         }
         return message.isFull ? nil : Self.gathering

@@ -1,10 +1,11 @@
 internal import Foundation
 internal import PushCore
 
-/// Decides by the answers of the operator's receiver so far when the server may send it events.
-/// This type makes no calls itself.
+/// Decides when the server may send events to the operator's receiver, by the receiver's answers
+/// so far. This type makes no calls itself.
 ///
-/// Messages are sent one after the other, so each failure begins or prolongs a pause.
+/// Messages are sent one after the other, and none during a pause. So each failure begins a pause,
+/// or prolongs the last one.
 struct EventReceiverHealth {
     /// The first delay after a failed call, in seconds; each later delay is twice as long, up to
     /// `longestDelay`.
@@ -42,7 +43,8 @@ struct EventReceiverHealth {
         self.failures += 1
     }
 
-    /// A delay between half of the current longest delay and all of it, chosen by `jitter`.
+    /// A delay between half of a limit and the whole limit, chosen by `jitter`. The limit is
+    /// `first`, doubled for each earlier failure, but at most `longest`.
     private func length(_ first: TimeInterval, _ longest: TimeInterval, _ jitter: Double) -> TimeInterval {
         min(first * pow(2, Double(min(self.failures, 20))), longest) * (0.5 + jitter / 2)
     }

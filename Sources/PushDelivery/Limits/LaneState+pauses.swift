@@ -2,18 +2,18 @@ internal import Foundation
 internal import PushCore
 internal import PushStore
 
-/// The pauses that servers share if they send the pushes of the same lane. Only one server sends
-/// the probe for all servers.
+/// The pauses that servers share if they send the pushes of the same lane. A single server sends
+/// the probe: a push that shows whether the provider has recovered.
 extension LaneState {
-    /// The delay, in seconds, before this server asks again whether it may send the probe, while
-    /// another server may.
+    /// The delay, in seconds, before this server asks again whether it may send the probe. Until
+    /// then, another server may send it.
     private static let probeDelay: TimeInterval = 0.5
 
     /// Whether other servers know of the pause, so that one server sends the probe for all.
     var isPauseShared: Bool { self.sharedPause != nil }
 
-    /// The change of the pause that the other servers must be told; `nil` if they know it already,
-    /// or if only this server pauses.
+    /// The change of the pause that this server must report to the others; `nil` if they know it
+    /// already, or if only this server pauses.
     ///
     /// A cause that an operator must fix may be this server's fault alone. Failures that begin
     /// again after another server's probe has ended the pause may also be this server's fault
@@ -41,8 +41,8 @@ extension LaneState {
             return
         }
         let pause = ongoing.pause(now: now)
-        // The report is not marked as observed, so that it is examined again later: this server's
-        // calls may be the next to fail.
+        // The provider has answered this server since then. This function examines the report
+        // again later, because this server's calls may be the next to fail.
         if self.health.contradicts(pause) { return }
         self.observedPause = report.number
         self.record(self.health.join(pause, delayCount: ongoing.delayCount, now: now))

@@ -16,7 +16,7 @@ package actor LimitExchange {
     /// Identifies this server in the exchange. It is random, since the server's number in the
     /// store may change while the server runs.
     private let process = Int64.random(in: 1 ... .max)
-    /// Delays and pauses that are not stored yet, or of which it is unknown whether they are.
+    /// The delays and pauses of an exchange that has not succeeded yet.
     private var unsent: LimitNews?
     private var isFailing = false
     private var isRunning = false

@@ -31,7 +31,7 @@ extension PostgreSQLStore {
     }
 
     /// Inserts a user with an empty name: the encryption of the name is bound to the id, which
-    /// only the insert assigns. The condition prevents that an insert with a taken name uses up an
+    /// only the insert assigns. Because of the condition, an insert with a taken name uses up no
     /// id.
     private static let insertUser = """
         insert into account (name, name_key, role, apps, password, created_at, requires_encryption)

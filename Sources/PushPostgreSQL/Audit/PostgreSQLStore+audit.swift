@@ -8,7 +8,8 @@ extension PostgreSQLStore {
         try await self.write { tx in tx.append(record) }
     }
 
-    /// Deletes old entries from one hash chain after the other, in each from the oldest entry on.
+    /// Deletes old entries: from one hash chain after the other, and the oldest entries of a chain
+    /// first.
     package func trimAudit(before date: Date, limit: Int) async throws -> Int {
         let time = date.milliseconds
         var count = 0
@@ -52,8 +53,8 @@ extension PostgreSQLStore {
         """
 
     /// Selects the last old entry among the first `$4` entries of a hash chain; all entries up to
-    /// it are deleted. The order of the entries' times differs slightly from the order of their
-    /// numbers.
+    /// it are deleted. Some of them may be a little newer, since the entries' numbers are not
+    /// exactly in the order of their times.
     static let lastOld = """
         select number, link from (
             select a.number, a.link, a.at from audit a

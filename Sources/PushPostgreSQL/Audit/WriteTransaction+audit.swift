@@ -16,7 +16,8 @@ enum AuditNumber {
     static func start(ofChain chain: Int64) -> Int64 { chain << Self.placeBits }
 }
 
-/// The entries that a transaction adds to one of the audit's hash chains.
+/// The entries that a transaction adds to one of the audit's hash chains, and the statement that
+/// inserts them.
 ///
 /// The statement fails unless it inserts all entries. It inserts nothing if the stored end of the
 /// chain is no longer the end that this server knows. So a server that was paused for long cannot
@@ -78,8 +79,8 @@ struct AuditExtension {
 }
 
 extension WriteTransaction {
-    /// The end of the hash chain that this writer's slot uses. If the slot has no chain yet, this
-    /// transaction takes a chain over.
+    /// The end of the hash chain that gets this transaction's entries. If the transaction's
+    /// `WriterSlot` has no chain yet, takes a chain over.
     func head(of slot: WriterSlot, server: Int64, with audit: AuditChain) async throws -> AuditHead {
         if let head = slot.head { return head }
         return try await self.takeChain(server: server, with: audit)

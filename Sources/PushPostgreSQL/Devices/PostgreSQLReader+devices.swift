@@ -34,8 +34,9 @@ extension PostgreSQLReader {
             where d.id = any($1::text[]) and p.owner is null and p.due_at > $2)
         """
 
-    /// Selects a user's claims to handles that are not confirmed yet, with the pushes of their
-    /// codes. A push is in the table `push` until it is settled, and in `push_end` afterwards.
+    /// Selects the handles that a user has claimed but not confirmed yet, with the pushes of their
+    /// confirmation codes. A push is in the table `push` until it is settled, and in `push_end`
+    /// afterwards.
     package static let claims = """
         with c as (
             select d.number, d.user_id, d.claims_for, f.notification_id

@@ -4,12 +4,11 @@ internal import PushCore
 internal import PushStore
 
 extension PostgreSQLStore {
-    /// Deletes devices, and claims to handles that are not confirmed yet, with all their rows.
-    /// Also deletes the claims that belong to these devices. Returns whether any of the devices
+    /// Deletes devices with all their rows, and the devices' unconfirmed claims to handles. A
+    /// number in `devices` may also be the number of a claim. Returns whether any of the devices
     /// and claims existed.
     ///
-    /// Their pushes are cancelled with the database's time, since some callers do not know the
-    /// time.
+    /// Cancels their pushes with the database's time, since some callers do not know the time.
     @discardableResult
     static func delete(_ tx: WriteTransaction, devices: [Int64]) async throws -> Bool {
         if devices.isEmpty { return false }
@@ -40,7 +39,8 @@ extension PostgreSQLStore {
         """
 
     /// Retires devices of one user, cancels their pushes, and deletes their claims to handles. If
-    /// another account has registered the handle, `moved` is the platform of that registration.
+    /// another account has registered a device's handle, `moved` is the platform of that
+    /// registration.
     static func retire(
         _ tx: WriteTransaction,
         devices: [Int64],
@@ -67,8 +67,9 @@ extension PostgreSQLStore {
         from old where d.number = old.number returning d.number, old.platform
         """
 
-    /// Deletes the tags of retired devices. Returns the devices' claims to handles, and those of
-    /// the user's oldest retired devices that exceed the maximum; the caller deletes them.
+    /// Deletes the tags of retired devices. Returns the rows that the caller must delete: the
+    /// devices' claims to handles, and the user's oldest retired devices, if there are more than
+    /// the maximum.
     static let endTags = """
         with tags as (delete from device_tag where device = any($1::bigint[])),
         old as (
@@ -101,7 +102,8 @@ extension PostgreSQLStore {
         order by number for update
         """
 
-    /// Writes the end of devices. The caller must have locked the user.
+    /// Retires the devices and deletes the claims in `ends`, and adds its records to the audit.
+    /// The caller must have locked the user.
     static func write(_ ends: DeviceEnds, ofUser user: Int64, _ tx: WriteTransaction, now: Date) async throws {
         for group in ends.retired {
             try await Self.retire(tx, devices: group.devices, ofUser: user, reason: group.reason, now: now)

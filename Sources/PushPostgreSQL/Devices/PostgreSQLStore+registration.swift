@@ -5,12 +5,13 @@ package import PushStore
 
 extension PostgreSQLStore {
     package static var movingPage: Int { 500 }
-    /// The maximum number of runs of a registration, while other requests register the same
-    /// handle.
+    /// The maximum number of runs of a registration. It runs again if another request registers
+    /// the same handle at the same time.
     private static let attempts = 10
 
-    /// Follows a decision on a registration. If another transaction registers the same handle at
-    /// the same time, runs again, and then finds that registration.
+    /// Runs a registration: reads the facts that `decide` asks for, and writes the plan that it
+    /// returns. If another transaction registers the same handle at the same time, runs again, and
+    /// then finds that registration.
     package func follow<Outcome>(
         _ decision: RegistrationDecision,
         page: Int,

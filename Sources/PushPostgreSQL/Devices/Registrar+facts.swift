@@ -70,8 +70,8 @@ extension Registrar {
 
     /// Selects the device with the id `$1` and the devices with the handle, in one statement. With
     /// two statements, two users who exchange their handles would deadlock. Other users' devices
-    /// are read only if this user has a device with the id. Other users' devices are not read,
-    /// either, if several users may have the handle.
+    /// are read only if this user has a device with the id, and if only one user may have the
+    /// handle.
     private static let issuedAndHolders = """
         \(StoredDevice.select)
         where (d.id = $1 and d.user_id = $2 and d.claims_for is null)

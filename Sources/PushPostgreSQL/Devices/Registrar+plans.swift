@@ -5,7 +5,7 @@ internal import PushStore
 
 extension Registrar {
     /// Writes the plan of a registration. Returns the number of pushes that have moved to the
-    /// device's new lane.
+    /// device's new lane (a provider's queue).
     func write(_ plan: RegistrationPlan) async throws -> Int {
         for old in plan.retired {
             try await PostgreSQLStore.retire(
@@ -31,8 +31,8 @@ extension Registrar {
     private static let forgetPushes = "delete from device_push where device = $1"
     private static let useCode = "update confirmation set is_used = true where handle_key = $1"
 
-    /// Writes the plan of a claim to a handle. Returns `false`, and writes nothing, if the id of
-    /// the code's notification is in use.
+    /// Writes the plan of a claim to a handle. Returns `false`, and writes nothing, if the id
+    /// for the notification with the confirmation code is already in use.
     func write(_ plan: ClaimPlan) async throws -> Bool {
         if let push = plan.push, try await !self.insert(push) { return false }
         if let claim = plan.ended { try await PostgreSQLStore.delete(self.tx, devices: [claim]) }
@@ -65,15 +65,21 @@ extension Registrar {
         }
     }
 
+    /// Also makes a look due (a push that tells the device to sync) that waits for a retry: the
+    /// device may be reachable again.
     private static let saveDevice = """
+        with look as (
+            update push p set due_at = $2
+            from (select look_id as notification_id, number as device from device where number = $1) k
+            where \(DuePush.equal("p", "k")) and p.owner is null and p.attempts > 0 and p.due_at > $2)
         update device set registered_at = $2, platform = $3, lane = $4, handle = $5, handle_key = $6, tags = $7,
             environment_moves = case when $8 then 0 else environment_moves end, is_shared = $9,
             session = (select prefix from token where prefix = $10 and is_session), session_at = $2
         where number = $1
         """
 
-    /// The row for the claim to a handle: the row of the user's earlier claim, which now belongs
-    /// to this device, or else a new row.
+    /// Returns the number of the row for the claim to a handle. If the plan has an earlier claim
+    /// of the user, moves its row to this device; otherwise inserts a row.
     private func claimRow(_ plan: ClaimPlan) async throws -> Int64 {
         if let earlier = plan.earlier {
             _ = try await self.tx.query(Self.moveClaim, earlier, plan.device)
@@ -122,7 +128,7 @@ extension Registrar {
         select id from new
         """
 
-    /// Enqueues the push of a code, and cancels the push of an earlier code.
+    /// Enqueues the push of a confirmation code, and cancels the push of an earlier code.
     private func enqueue(_ push: ClaimPlan.CodePush, to claim: Int64, _ values: HandleValues) async throws {
         let (reason, lane) = (PushReason.replacedConfirmation, values.registration.lane.description)
         try await PostgreSQLStore.cancelPushes(self.tx, ofDevices: [claim], reason: reason, now: self.now)

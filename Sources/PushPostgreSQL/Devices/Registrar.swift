@@ -9,15 +9,16 @@ internal import PushStore
 struct Registrar {
     let tx: WriteTransaction
     let decision: RegistrationDecision
-    /// The maximum number of pushes that this transaction moves to the device's new lane.
+    /// The maximum number of pushes that this transaction moves to the device's new lane (a
+    /// provider's queue).
     let page: Int
 
     var now: Date { self.decision.now }
     var sealing: Sealing { self.decision.sealing }
     var user: Int64 { self.decision.user.id }
 
-    /// Another transaction has registered the handle since this transaction searched for devices
-    /// that have the handle.
+    /// The error for a handle that another transaction has registered since this transaction
+    /// searched for devices with this handle.
     struct HandleTaken: Error {}
 
     /// Reads the facts that the decision asks for, one after the other, until it returns a plan;
@@ -74,8 +75,8 @@ struct Registrar {
         """
 
     private func lockUser() async throws {
-        // The number of rows does not matter. If the user was deleted meanwhile, the next
-        // statements find no registrations of this user.
+        // It does not matter whether the statement finds a row. If the user was deleted meanwhile,
+        // the next statements find no registrations of this user.
         _ = try await self.tx.query(PostgreSQLStore.lockUserID, self.user)
     }
 }

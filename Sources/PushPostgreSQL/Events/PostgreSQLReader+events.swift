@@ -66,8 +66,8 @@ extension PostgreSQLReader {
 
     /// Selects the numbers that the count of undelivered events is computed from. When a server
     /// starts, it writes a row of kind 0, and numbers may be missing only directly before this
-    /// row. The sum counts these missing numbers and the rows of kind 0, because they are no
-    /// events.
+    /// row. The sum is the missing numbers plus the rows of kind 0; it is subtracted from the
+    /// range of numbers, because none of these is an event.
     static let backlog = """
         with s as (select newest, greatest(delivered, trimmed) as start from event_state)
         select s.newest, s.start, (

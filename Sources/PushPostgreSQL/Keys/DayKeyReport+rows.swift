@@ -5,16 +5,16 @@ internal import PushCore
 internal import PushStore
 
 extension DayKeyReport {
-    /// The check value of the chain of day keys belongs to a day this number of days after today.
-    /// All servers must derive the same key for that day.
+    /// The check value of the chain of day keys belongs to the day that is this many days after
+    /// today. All servers must derive the same key for that day.
     private static let lead: UInt32 = 400
     /// A new check value is stored once the day of the old check value is fewer than this number
     /// of days away.
     private static let renewal: UInt32 = 200
 
     /// Selects at least one row. Each row has the day and the check value of the chain, and one
-    /// holder with its day and time. It also says whether the servers encrypt with day keys. A
-    /// holder is a file with day keys.
+    /// holder (a file with day keys) with its day and time. Each row also says whether the servers
+    /// encrypt with day keys.
     static let all = """
         select c.day, c.check_value, m.oldest_known = m.name, h.place, h.day, h.at
         from (select 1) as one left join day_chain c on c.id = 1

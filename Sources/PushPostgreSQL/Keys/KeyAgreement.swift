@@ -6,8 +6,8 @@ internal import PushStore
 /// A snapshot of the data keys in use, and of the keys that each server has. It determines a
 /// server's encrypting key: the first key of its keyring that all servers have.
 ///
-/// Every server that is not fenced counts, even one whose lease has expired. A server that was
-/// paused resumes under its number, and its keys are known.
+/// Every server that is not fenced counts, even one whose lease has expired: if it was only
+/// paused, it resumes with the same number and the keys that it has published.
 struct KeyAgreement: Sendable {
     /// A server, or a command, that uses the database and is not fenced: no other server may take
     /// over its work.

@@ -5,7 +5,8 @@ package import PushStore
 internal import Synchronization
 
 extension PostgreSQLStore {
-    /// The maximum time after which `keepKeys` checks whether a key waits, even without a signal.
+    /// The maximum time after which `keepKeys` checks, even without a signal, whether a key waits
+    /// for other servers.
     private static let longestWait = Duration.seconds(60)
 
     package var keyWait: KeyWait? { self.keys.wait }
@@ -90,13 +91,14 @@ extension PostgreSQLStore {
     private func use(_ keyring: Keyring, _ record: AuditRecord?, at date: Date) async throws {
         let current = try KeyAgreement(await self.read(KeyAgreement.all))
         try current.check(keyring)
-        // The number of replacements rises before anything else changes. A pass of `rewrap` that
-        // ends meanwhile notices this, and does not delete a key that is in use again.
+        // The number of the keyring's replacements rises before anything else changes. A pass of
+        // `rewrap` that ends meanwhile then notices the replacement, and does not delete a key
+        // that is in use again.
         self.exchanges.wrappingAdd(1, ordering: .relaxed)
         let (vault, server, held) = (self.sealing.vault, self.membership.number, self.keys.held(keyring))
         let (before, wasSealing) = (vault.keyring, vault.isSealing)
-        // If this server lacked a key before, it had stopped encrypting. It then starts again with
-        // a key in use, since all servers have such a key.
+        // A server that lacked a key in use has stopped encrypting. Here it starts again with a
+        // key in use, since all servers have every such key.
         let interim = wasSealing ? before.sealing : current.used.last?.number ?? keyring.sealing
         // As soon as the other servers see that this server has these keys, they may encrypt with
         // any of them. So this server must already be able to decrypt with all of them.

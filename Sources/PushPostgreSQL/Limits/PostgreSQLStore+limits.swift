@@ -75,9 +75,9 @@ extension PostgreSQLStore: LimitStore {
         from lane_rest r where r.until > \(DatabaseClock.now) and r.process <> $1
         """
 
-    /// Inserts pauses that providers have requested. The parameters are lanes, durations in
-    /// milliseconds, reasons, and the server. If a lane already has a pause that ends later, that
-    /// pause stays.
+    /// Inserts pauses that providers have requested. The parameters are lanes (queues of pushes to
+    /// one provider), durations in milliseconds, reasons, and the server. If a lane already has a
+    /// pause that ends later, that pause stays.
     static let newDelays = """
         insert into lane_rest as r (lane, until, reason, process)
         select k.lane, \(DatabaseClock.now) + k.length, k.reason, $4

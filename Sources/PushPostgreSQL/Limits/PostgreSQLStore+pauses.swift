@@ -9,11 +9,12 @@ extension PostgreSQLStore {
     /// The maximum pause in the table `lane_pause`. A provider may request a longer pause, which
     /// is stored in another table.
     private static let longestPause = Duration.seconds(86_400)
-    /// The time in milliseconds that a server has for a probe before another server may send one.
-    /// If the server dies, another server may send one earlier.
+    /// The time in milliseconds that a server has for a probe (a push that tests the provider)
+    /// before another server may send one. If the server dies, another server may send one
+    /// earlier.
     private static let probeTime: Int64 = 60_000
-    /// The maximum number of earlier delays that is read: a higher number would not make a pause
-    /// longer.
+    /// The maximum for `delayCount`, the number of delays in a pause so far. A higher number would
+    /// not make the next delay longer.
     private static let maximumDelays: Int64 = 1000
     /// The tolerated difference in milliseconds between the clocks of servers that compare the end
     /// of a pause.
@@ -30,8 +31,8 @@ extension PostgreSQLStore {
         return try rows[0].boolean(0)
     }
 
-    /// Stores pauses that have begun, were extended, or have ended. If this server was probing one
-    /// of these lanes, the call also ends that probe.
+    /// Stores pauses that have begun, were extended, or have ended. If this server was testing one
+    /// of their lanes (providers' queues) with a probe, the call also ends that probe.
     func store(_ pauses: [LanePause], of process: Int64) async throws(DatabaseError) {
         let pauses = pauses.sorted { $0.lane < $1.lane }
         let over = pauses.filter { $0.ongoing == nil }.map(\.lane)
@@ -52,7 +53,8 @@ extension PostgreSQLStore {
         )
     }
 
-    /// The last pause of each lane, if another server has stored that pause.
+    /// For each lane (a provider's queue), its last pause, if another server has stored that
+    /// pause.
     func pauses(except process: Int64) async throws(DatabaseError) -> [LanePause] {
         var pauses: [LanePause] = []
         for row in try await self.database.query(Self.pausesOfOthers, process).map({ $0 }) {
@@ -82,8 +84,8 @@ extension PostgreSQLStore {
         return bounded.components.seconds * 1000 + bounded.components.attoseconds / 1_000_000_000_000_000
     }
 
-    /// The server whose probe has failed determines the length of the next pause. Other servers
-    /// can only extend that pause.
+    /// The server whose probe (test push) has failed determines the length of the next pause.
+    /// Other servers can only extend that pause.
     static let newPauses = """
         insert into lane_pause as r (lane, number, cause, reason, since, until, rests, is_over, process)
         select k.lane, 1, k.cause, k.reason, \(DatabaseClock.now) - k.age, \(DatabaseClock.now) + k.length, k.rests, false, $7
@@ -108,8 +110,8 @@ extension PostgreSQLStore {
         from lane_pause where process <> $1
         """
 
-    /// Selects whether the server `$2` may probe the lane `$1`. If no pause is stored for the
-    /// lane, the server may.
+    /// Selects whether the server `$2` may send a probe (test push) to the lane `$1`. If no pause
+    /// is stored for the lane, the server may.
     static let probeAcquisition = """
         with claimed as (
             update lane_pause r set prober = $2, probe_until = \(DatabaseClock.now) + $3
@@ -121,7 +123,8 @@ extension PostgreSQLStore {
             or not exists (select 1 from lane_pause p where p.lane = $1 and not p.is_over)
         """
 
-    /// Deletes pauses that no server has probed for an hour, because no push was due.
+    /// Deletes pauses whose last delay ended an hour ago: they are over, or no push was due that
+    /// could test the provider.
     static let oldPauses = """
         delete from lane_pause r using (
             select lane from lane_pause where until < \(DatabaseClock.now) - 3600000 order by lane

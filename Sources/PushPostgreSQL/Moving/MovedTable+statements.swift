@@ -3,8 +3,8 @@ internal import PostgreSQL
 internal import PushStore
 
 extension MovedTable {
-    /// Selects whether the table has a row that shows that a server has stored something. Rows
-    /// that a server writes at its start do not count.
+    /// Selects whether the table has a row. The caller leaves out the tables `ofEmptyStores`: a
+    /// server writes their rows at its start.
     var finding: String {
         "select exists (select 1 from \(self.quotedName))"
     }

@@ -44,7 +44,7 @@ private struct GroupPush {
 }
 
 extension HashedAudience {
-    /// The tags that the audience's branches with devices have.
+    /// The tags that select devices in the audience's branches.
     var deviceTags: [Data] {
         self.branches.compactMap { branch in
             if case .devicesWith(let tag) = branch { tag } else { nil }
@@ -89,8 +89,8 @@ extension PostGroup {
         Array(Set(posts.flatMap { $0.audience.users.map(\.key) }))
     }
 
-    /// Adds to the stored amounts of senders, and locks their rows of `usage`. `added` is sorted
-    /// by sender.
+    /// Adds to the senders' stored numbers of notifications and bytes, and locks their rows of
+    /// `usage`. `added` is sorted by sender.
     static func adding(_ added: [(sender: Int64, usage: Usage)]) throws -> Statement {
         try Statement(
             Self.usageAddition,
@@ -100,8 +100,8 @@ extension PostGroup {
         )
     }
 
-    /// Adds to the stored amounts of senders, and fails if a sender then exceeds its maximum in
-    /// `most`.
+    /// Adds to the senders' stored numbers of notifications and bytes. Fails if a sender then
+    /// exceeds its maximum in `most`.
     static func adding(_ added: [(sender: Int64, usage: Usage)], most: [Int64: Usage]) throws -> Statement {
         if most.isEmpty { return try Self.adding(added) }
         return try Statement(
@@ -148,8 +148,8 @@ extension PostGroup {
         """
 
     /// Finds the devices with each tag of the posts, up to a limit. The caller must have locked
-    /// the counters of the users whom the posts name. So no device of these users opens its first
-    /// event stream or loses its last one meanwhile.
+    /// the counters of changes of the users whom the posts name. So no device of these users opens
+    /// its first event stream or loses its last one meanwhile.
     static func findDevices(of posts: [NewNotification], _ streamLanes: Set<String>) throws -> Statement {
         let tags = Set(posts.flatMap(\.audience.deviceTags))
         return try Statement(Self.taggedDevices, Array(tags), AudienceWalk.page + 1, streamLanes.sorted())

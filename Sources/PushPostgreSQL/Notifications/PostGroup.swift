@@ -5,7 +5,7 @@ internal import PushStore
 
 /// Posts of several callers, which one transaction stores with the same few statements.
 ///
-/// The group reads and locks the rows for all posts at once. All transactions lock rows in the
+/// The group reads and locks the rows for all posts together. All transactions lock rows in the
 /// same order. The group first locks the accounts of the users whom the posts name, and then these
 /// users' counters of changes. It locks the idempotency keys and the senders' usage last, since
 /// all posts of one sender wait for the sender's row of usage. If a post is refused, this affects
@@ -84,16 +84,18 @@ struct PostGroup {
         self.devices = try answers.next().map(Self.devices) ?? [:]
         if run == .first { return }
         // This statement also waits for the end of the transaction of an earlier run. It must come
-        // after the locks on the counters: a first run locks the counters before the usage.
+        // after the locks on the users' counters of changes: a first run locks these counters
+        // before the usage.
         self.facts.usage = try Self.usage(try await tx.query(all: [Self.adding(senders.map { ($0, Usage()) })])[0])
     }
 
-    /// Stores the posts, and returns an end for each member. Returns `nil` if an earlier run has
-    /// already been committed.
+    /// Stores the posts, and returns the outcome for each member. Returns `nil` if an earlier run
+    /// has already been committed.
     mutating func store() async throws -> [PostEnd]? {
         if self.run == .afterLoss, try await self.isAnyStored() {
-            // This transaction has also written the senders' usage. PostgreSQL replicates commits
-            // in their order, so the commit of this transaction confirms that of the earlier run.
+            // This transaction has written the senders' usage, so it has something to commit.
+            // PostgreSQL replicates commits in their order, so this commit also confirms that of
+            // the earlier run.
             return nil
         }
         self.tx.commitWithLastStatements { $0.isOvertaking ? Overtaken() : nil }
@@ -121,9 +123,9 @@ struct PostGroup {
 
     // MARK: - Private
 
-    /// The devices of a direct post. `nil` for another post. Also `nil` for a direct post that
-    /// turns out to be unsuitable: it has too many devices, or devices of users whom it does not
-    /// name.
+    /// The devices of a direct post (one that goes only to users whom it names). `nil` for another
+    /// post. Also `nil` for a direct post that turns out to be unsuitable: it has too many
+    /// devices, or devices of users whom it does not name.
     private func devices(of post: NewNotification, _ member: PostMember) -> [GroupDevice]? {
         guard !self.isAlone || member.isDirect(post) else { return nil }
         let found = post.audience.deviceTags.flatMap { self.devices[$0] ?? [] }
@@ -235,7 +237,7 @@ struct PostGroup {
 }
 
 extension PostGroup {
-    /// The facts that the decisions on all posts of a group need; they are read at once.
+    /// The facts that the decisions on all posts of a group need; they are read together.
     struct Facts: PostFacts {
         var keys: IdempotencyKeys
         var users: [Data: NamedUser] = [:]

@@ -9,14 +9,15 @@ struct PostMember: GroupMember {
     let bounds: StorageBounds?
     /// The number of devices in a page; `nil`: the store's default.
     let page: Int?
-    /// The term of the credential lease at the time when the caller's request began. It is stored
-    /// here, since another caller's task may store these posts.
+    /// The term of the `CredentialLease` in which the caller's request began; a term ends when the
+    /// lease expires. It is stored here, since another caller's task may store these posts.
     let term = CredentialLease.admission
 
     var byteCount: Int { self.posts.reduce(0) { $0 + $1.sealedPayload.count } }
 
-    /// Whether the posts may share a transaction with other callers' posts. Such posts lock
-    /// nothing before their users' counters, which a group locks first.
+    /// Whether the posts may share a transaction with other callers' posts. A group first locks
+    /// the accounts and the counters of changes of the named users, and such posts need no earlier
+    /// lock.
     var joinsOthers: Bool { self.batch == nil && self.posts.count == 1 && self.isDirect(self.posts[0]) }
 
     /// Whether a post goes now, and goes to exactly the devices of the users whom it names.

@@ -59,8 +59,8 @@ final class PostRuns: Sendable {
             tx.share(among: self.members.count)
             var group = try await PostGroup(self.members, run, isAlone: self.isAlone, by: self.store, tx)
             let ends = try await group.store()
-            // `write` checks the credentials only of the caller whose task runs this code. So the
-            // terms of all members are checked here.
+            // `write` makes this check only for the caller whose task runs this code. So this loop
+            // makes it for all members.
             for term in Set(self.members.compactMap(\.term)) { try self.store.membership.lease.check(term) }
             if let ends { self.state.withLock { $0.last = ends } }
             return ends

@@ -31,8 +31,8 @@ extension PostgreSQLReader {
 
     // MARK: - Private
 
-    /// The maximum number of times that a page is read, if payloads are erased between its two
-    /// statements.
+    /// The maximum number of times that a page is read, if payloads are erased between the two
+    /// statements that read it.
     private static let attempts = 5
 
     /// Reads a page, and also its payloads if `needsPayloads` says so.
@@ -75,7 +75,7 @@ extension PostgreSQLReader {
         var builder = PageBuilder(range, within: budget, now: now)
         var (start, removedAt): (Int64, Date?) = (range.start ?? 0, nil)
         // The query requests one row more than the page can have: the additional row shows that
-        // there are more. If some rows show nothing, the loop executes the query again.
+        // there are more. If some rows add nothing to the page, the loop executes the query again.
         let limit = min(range.limit, budget.rows, PageBuilder.maximumRows) + 1
         while true {
             let end = try await self.read(Self.changes, user, start, limit) { rows -> Int64? in

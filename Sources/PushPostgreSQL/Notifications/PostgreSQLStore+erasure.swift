@@ -4,7 +4,8 @@ internal import PushStore
 
 /// The key of a row of `recipient`: a notification and one of its recipients.
 struct RecipientKey: Sendable, Hashable, Comparable {
-    /// The key's lookups use `equality`; migration P0009 explains the reason.
+    /// Most statements on `recipient` use `KeyLookup.equality`. It suffices there, since migration
+    /// P0009 tells the planner that one column of the key matches many rows.
     static let lookup = KeyLookup(columns: ["notification_id", "user_id"])
 
     let notification: Int64
@@ -92,7 +93,8 @@ extension PostgreSQLStore {
         order by 1, 2
         """
 
-    /// Subtracts erased notifications and payloads from the stored amounts of their senders.
+    /// Subtracts erased notifications and payloads from their senders' stored numbers of
+    /// notifications and bytes.
     ///
     /// This must be the transaction's last statement: all posts of a sender wait for its row of
     /// `usage`.

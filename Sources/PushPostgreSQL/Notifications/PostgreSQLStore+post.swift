@@ -26,7 +26,7 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Stores the posts of a group, and returns an end for each member.
+    /// Stores the posts of a group, and returns the outcome for each member.
     ///
     /// If the transaction fails and one member's posts may be the cause, each member stores its
     /// posts in a transaction of its own. Then only the faulty posts fail.

@@ -14,7 +14,8 @@ extension PostgreSQLStore {
         let old = try await self.marks([id.rawValue], of: user, now: now).first?.mark
         if let outcome = mark.outcome(replacing: old, ifStill: expected) { return outcome }
         let marked = try await self.write { tx in
-            // From here on no other transaction changes the user's notifications.
+            // `changes` locks the user's counter of changes. From here on, no other transaction
+            // changes the user's notifications.
             let numbers = try await tx.changes(ofUsers: [user])
             return try await Self.mark(tx, [id.rawValue], as: mark, by: user, from: numbers, now: now)
         }
@@ -27,29 +28,29 @@ extension PostgreSQLStore {
         _ ids: [NotificationID],
         by user: User,
         now: Date
-    ) async throws -> (read: [NotificationID], hasChanged: Bool) {
+    ) async throws -> (read: [NotificationID], changedApps: Set<AppName>) {
         let visible = try await self.marks(Set(ids.map(\.rawValue)).sorted(), of: user.id, now: now)
             .filter { user.mayUse($0.app) }
         var read = Set(visible.filter { $0.mark == .read }.map(\.id))
         let unread = visible.filter { $0.mark == .unread }.map(\.id)
-        var hasChanged = false
+        var changedApps: Set<AppName> = []
         if !unread.isEmpty {
             let marked = try await self.write { tx in
                 let first = try await tx.numbers([user.id: unread.count])
                 return try await Self.mark(tx, unread, as: .read, by: user.id, from: first, now: now)
             }
-            hasChanged = !marked.isEmpty
+            changedApps = Set(visible.filter { marked.contains($0.id) }.map(\.app))
             read.formUnion(marked)
             // Another transaction may have marked some of these notifications meanwhile.
             let present = try await self.marks(unread.filter { !read.contains($0) }, of: user.id, now: now)
             read.formUnion(present.filter { $0.mark == .read }.map(\.id))
         }
-        return (read: ids.filter { read.remove($0.rawValue) != nil }, hasChanged: hasChanged)
+        return (read: ids.filter { read.remove($0.rawValue) != nil }, changedApps: changedApps)
     }
 
     // MARK: - Private
 
-    /// The marks and apps of the notifications that the user can see.
+    /// The marks (read or unread) and the apps of the notifications that the user can see.
     private func marks(
         _ ids: [Int64],
         of user: Int64,

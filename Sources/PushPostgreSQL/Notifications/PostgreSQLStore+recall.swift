@@ -59,8 +59,8 @@ extension PostgreSQLStore {
     /// Marks the next recipients of a recalled notification, at most `page`. Returns `false` if it
     /// finds no recall to continue.
     ///
-    /// The transaction locks the counters of these users. If it has locked other counters before,
-    /// it may deadlock with another transaction, and then run again.
+    /// The transaction locks these users' counters of changes. If it has locked other counters
+    /// before, it may deadlock with another transaction, and then run again.
     static func continueRecalls(_ tx: WriteTransaction, page: Int) async throws -> Bool {
         let row = try await tx.query(
             """

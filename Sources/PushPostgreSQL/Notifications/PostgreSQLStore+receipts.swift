@@ -71,7 +71,8 @@ extension PostgreSQLStore {
         """
 
     /// Cancels pushes that still wait for the minimum interval between two pushes to a device. A
-    /// push is cancelled only if the fetch must have come from its device.
+    /// push is cancelled only if its device is the user's only one in the lane (a provider's
+    /// queue): the fetch then counts as this device's.
     private static func cancelPaced(
         _ tx: WriteTransaction,
         _ fetched: [(key: RecipientKey, at: Date)]
@@ -97,7 +98,7 @@ extension PostgreSQLStore {
     }
 
     /// Selects the pushes that wait for the minimum interval between two pushes to a device. This
-    /// device must be the user's only one in the lane.
+    /// device must be the user's only one in its lane (a provider's queue).
     ///
     /// The query begins with the devices: a user has few devices, but a broadcast has very many
     /// pushes.

@@ -16,8 +16,7 @@ final class RetentionProgress: Sendable {
         case recipients = "recipient"
     }
 
-    /// Some notifications, and a second number. In each of them, only rows with a higher second
-    /// number remain.
+    /// The remaining rows of the notifications `ids` have a second number higher than `after`.
     typealias Part = (ids: [Int64], after: Int64)
 
     private struct Key: Hashable {
@@ -29,10 +28,11 @@ final class RetentionProgress: Sendable {
     /// notifications that another server has deleted would stay for ever.
     private static let limit = 10_000
 
-    /// The second number of the last row that was deleted; `Int64.max` if all rows were deleted.
+    /// The second number in the key of the last row that was deleted; `Int64.max` if all rows were
+    /// deleted.
     private let last = Mutex([Key: Int64]())
 
-    /// The parts of notifications that still have rows. First come partly deleted notifications,
+    /// The notifications that still have rows, in groups. First come partly deleted notifications,
     /// then untouched notifications. Each kind is in the order of the ids.
     func parts(of ids: [Int64], in table: Table) -> [Part] {
         self.last.withLock { last in

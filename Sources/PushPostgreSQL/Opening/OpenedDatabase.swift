@@ -25,9 +25,16 @@ struct OpenedDatabase {
         _ migrations: [Migration]
     ) throws(StoreError) {
         do {
-            let (connection, identity) = try Self.connect(address, options.mark)
+            let (connection, identity, kept) = try Self.connect(address, options.mark)
             self.identity = identity
+            if kept != nil, let place = options.mark?.place, try !connection.has("migration") {
+                let marks = "\(place), and the file day-keys beside it"
+                throw StoreError.emptied(place: address.description, mark: place, marks: marks)
+            }
             try Schema.prepare(connection, migrations)
+            // Stored only now, so that a mark shows that the database had tables.
+            let mark = DatabaseMark(identity)
+            if mark != kept { try options.mark?.keep(mark) }
             let days = try Self.dayKeys(connection, options, migrations)
             self.address = address
             let schema = migrations.map(\.name).max() ?? ""
@@ -49,18 +56,16 @@ struct OpenedDatabase {
         }
     }
 
-    /// Connects, and first compares the cluster with the stored `DatabaseMark`. So an older
-    /// database is neither read nor changed.
+    /// Connects, and first compares the cluster with the stored `DatabaseMark`, which it also
+    /// returns. So an older database is neither read nor changed.
     private static func connect(
         _ address: DatabaseAddress,
         _ keeper: (any DatabaseMarkKeeper)?
-    ) throws -> (BlockingConnection, ClusterIdentity) {
+    ) throws -> (BlockingConnection, ClusterIdentity, kept: DatabaseMark?) {
         do {
             let kept = try keeper?.load()
             let (connection, identity) = try BlockingConnection.open(address, after: kept.map { ClusterIdentity($0) })
-            let mark = DatabaseMark(identity)
-            if mark != kept { try keeper?.keep(mark) }
-            return (connection, identity)
+            return (connection, identity, kept)
         } catch let fault as ClusterFault {
             throw StoreError.refused(fault, kept: keeper?.place)
         }

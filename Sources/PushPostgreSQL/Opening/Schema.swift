@@ -66,8 +66,8 @@ enum Schema {
         return AppliedMigrations(hashes: hashes, oldestKnown: oldestKnown)
     }
 
-    /// Throws `StoreError` if the database has a migration, run since this server's start, that
-    /// this program must know. Until the transaction ends, no migration runs, no server joins and
+    /// Throws `StoreError` if the database has meanwhile got a migration that this program must
+    /// know but does not know. Until the transaction ends, no migration runs, no server joins and
     /// no server changes its keys. So each migration, join and change of keys sees the servers
     /// that joined before it.
     static func holdMigrations(_ connection: BlockingConnection, _ migrations: [Migration]) throws {

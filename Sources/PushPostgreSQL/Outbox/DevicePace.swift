@@ -5,7 +5,7 @@ internal import PushStore
 
 /// Keeps the minimum interval between two pushes to a device, for the pushes of one transaction.
 struct DevicePace {
-    /// The facts about one push that the database has. They do not include the other pushes of
+    /// The facts about one push, read from the database. They do not consider the other pushes of
     /// this transaction.
     private struct Facts {
         /// The time when a provider last accepted a push to the device's present address.
@@ -79,7 +79,7 @@ struct DevicePace {
     }
 
     /// Locks the devices, but skips those that another transaction has locked. A transaction that
-    /// leases pushes has already locked them, and must not wait.
+    /// leases pushes has already locked the pushes, and must not wait for the devices.
     static let lock = """
         select number from device where number = any($1::int8[]) order by number for no key update skip locked
         """

@@ -17,8 +17,8 @@ final class LeaseBook: Sendable {
     /// After this time, a commit whose connection was lost has certainly ended.
     private static let longestCommit = Duration.seconds(60)
 
-    /// A lock suffices: several lanes lease and settle at the same time, but each only looks up or
-    /// stores some keys.
+    /// A lock suffices: several lanes (providers' queues) lease and settle at the same time, but
+    /// each holds the lock only to look up or store some keys.
     private let state = Mutex(State())
 
     /// Records leases. Call it before the leases are committed, so that the book never lacks a
@@ -35,7 +35,7 @@ final class LeaseBook: Sendable {
         }
     }
 
-    /// The server number of the lease of each of these pushes; `nil` for a push that is not
+    /// For each of these pushes, the server number of its lease; `nil` for a push that is not
     /// leased.
     func owners(of pushes: [DuePush]) -> [Int64?] {
         self.state.withLock { state in pushes.map { state.owners[$0] } }

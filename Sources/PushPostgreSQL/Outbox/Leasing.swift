@@ -3,8 +3,8 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// Decides about due pushes of one lane, which a transaction has already locked, and leases those
-/// that are to be sent.
+/// Decides what happens to due pushes of one lane (a provider's queue), and leases those that are
+/// to be sent. A transaction has already locked the pushes.
 struct Leasing {
     /// The delay in seconds before a push whose key this server lacks is checked again.
     static let keyPause: TimeInterval = 5
@@ -55,8 +55,8 @@ struct Leasing {
                     leased.append(
                         delivery.leased(push, isAddressKnown: isAddressKnown, isPaced: self.interval != nil)
                     )
-                // The reason `paced` marks a push that waits for the minimum interval between two
-                // pushes. Once the device has fetched the notification, this push is cancelled.
+                // A push that waits for the minimum interval between two pushes gets the reason
+                // `paced`. Such a push is cancelled once the device has fetched the notification.
                 case .wait(let date)?: waits.append((key, date))
                 case .replace?:
                     ends.append(PushEnd(push: key, state: .cancelled, reason: PushReason.replaced))
@@ -89,8 +89,8 @@ struct Leasing {
         )
         var counts: [DuePush: Int] = [:]
         for row in rows.map({ $0 }) {
-            // The pushes are counted by user, since all devices of a user show the same number. So
-            // the key's second number is the user's.
+            // All devices of a user show the same number, so the counts are by user. The second
+            // number of this key is the user's id, and not a device's.
             let key = DuePush(notification: try row.integer(0), device: try row.integer(1))
             counts[key] = Int(clamping: try row.integer(2))
         }
@@ -152,22 +152,22 @@ extension LeasedDelivery {
     var key: DuePush { DuePush(notification: self.push.notification.rawValue, device: self.device) }
 }
 
-/// The statements that find and lock the due pushes of a lane.
+/// The statements that find and lock the due pushes of a lane (a provider's queue).
 struct LeaseStatements {
-    /// Selects pushes of the lane `$1` and the queue `$2` that became due between the time `$4` (a
-    /// mark of `SearchMarks`) and the time `$3`; at most `$5` pushes.
+    /// Selects pushes of the lane `$1` and the queue `$2` that became due between the time `$4`,
+    /// where this search starts (see `SearchMarks`), and the time `$3`; at most `$5` pushes.
     let above: String
     /// Selects pushes of the lane and the queue that became due before the time `$4`.
     let below: String
     /// Selects the push of the notification `$1` to the device `$2`, if it is in the lane `$3` and
     /// due at the time `$4`.
     let one: String
-    /// Whether only pushes are selected whose device has its event stream at one server. The last
-    /// parameter is the number of this server.
+    /// Whether only pushes are selected whose device has its event stream at a certain server. The
+    /// last parameter is that server's number.
     let areOfHolder: Bool
 
     static let all = LeaseStatements(areOfHolder: false)
-    /// The statements for the lanes of event streams.
+    /// The statements for pushes to event streams.
     static let ofStreams = LeaseStatements(areOfHolder: true)
 
     private init(areOfHolder: Bool) {

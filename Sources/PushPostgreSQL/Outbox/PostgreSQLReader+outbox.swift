@@ -75,8 +75,8 @@ extension PostgreSQLReader {
     }
 }
 
-/// Searches for the due push that suits a probe best. The search steps over older pushes that do
-/// not satisfy the choice.
+/// Searches for the due push that best tests whether a provider accepts pushes again (the probe).
+/// Skips older pushes that do not satisfy the `ProbeChoice`.
 extension PostgreSQLReader {
     package func probe(in lane: Lane, _ choice: ProbeChoice, now: Date) async throws(StoreError) -> DuePush? {
         for wish in choice.wishes {
@@ -97,9 +97,9 @@ extension PostgreSQLReader {
         return nil
     }
 
-    /// Selects the first due push that satisfies the choice. Because of the scalar subqueries,
-    /// PostgreSQL steps through the due pushes in their order, and stops at the first that
-    /// satisfies it.
+    /// Selects the first due push that satisfies the `ProbeChoice`. Because of the scalar
+    /// subqueries, PostgreSQL steps through the due pushes in their order, and stops at the first
+    /// suitable one.
     static let search = """
         select p.notification_id, p.device from push p
         where p.lane = $1 and p.is_bulk = $2 and p.due_at <= $3 and \(DueDelivery.isFree)

@@ -28,9 +28,9 @@ extension PostgreSQLStore {
     /// events. Returns the pushes that were not settled before.
     ///
     /// Each push may occur only once in `ends`. For an accepted push, the device's row of
-    /// `device_push` stores the time. Its precision is a minute, unless the next push must wait
-    /// for an interval. If every push wrote that row, each read would scan all versions of the row
-    /// while an old snapshot is held.
+    /// `device_push` stores the time. But a stored time less than a minute old is kept, unless the
+    /// next push must wait for an interval. If every push wrote that row, each read would scan all
+    /// versions of the row while an old snapshot is held.
     @discardableResult
     static func end(_ tx: WriteTransaction, _ ends: [PushEnd], now: Date) async throws -> Set<DuePush> {
         if ends.isEmpty { return [] }
@@ -126,8 +126,8 @@ extension PostgreSQLStore {
         returning: "select g.lane, g.state, count(*) from gone g group by g.lane, g.state"
     )
 
-    /// The statement that settles pushes. For the row of a claim, it does not compare
-    /// `handle_key`: such a row never gets another address.
+    /// The statement that settles pushes. It does not compare `handle_key` if the row of `device`
+    /// is a claim to a handle: such a row never gets another address.
     private static func statement(inserting condition: String, returning report: String) -> String {
         """
         with e as (

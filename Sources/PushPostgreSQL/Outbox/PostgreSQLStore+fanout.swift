@@ -67,7 +67,7 @@ extension PostgreSQLStore {
         var walk = AudienceWalk()
         var found = try await pages.take(page, at: &walk, tx)
         // An audience that does not end with its first page may still be small, since it may have
-        // several branches. So it is counted, unless the branch itself has more rows.
+        // several branches. So it is counted, unless the first page's branch has more rows.
         let isBulk =
             if found.isLast || found.hasMore { !found.isLast } else { try await pages.isLarger(than: page, tx) }
         var pushes = PushInsertion(target, isBulk: isBulk, newRecipients: recipients, tx, now: now)

@@ -3,7 +3,7 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// Moves pushes to the present lanes of their devices, for `DeviceStore.move`.
+/// Moves pushes to the present lanes (providers' queues) of their devices, for `DeviceStore.move`.
 extension PostgreSQLStore {
     /// Moves queued pushes of a device to the device's present lane, at most `page`; returns the
     /// number of moved pushes.
@@ -19,8 +19,8 @@ extension PostgreSQLStore {
         try Self.countMoves(tx, try await tx.query(Self.moveQueuedPushes, device, page, now.milliseconds))
     }
 
-    /// Moves pushes to the present lanes of their devices. This transaction has already locked
-    /// these pushes.
+    /// Moves pushes to the present lanes (providers' queues) of their devices. This transaction
+    /// has already locked these pushes.
     static func move(_ tx: WriteTransaction, _ pushes: [DuePush], now: Date) async throws {
         if pushes.isEmpty { return }
         let rows = try await tx.query(

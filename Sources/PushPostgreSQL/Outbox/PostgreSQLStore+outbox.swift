@@ -3,8 +3,8 @@ internal import PostgreSQL
 package import PushCore
 package import PushStore
 
-/// Leases pushes. A lease has no end of its own: when its server is fenced, other servers take
-/// over its pushes.
+/// Leases pushes. A lease does not expire: when the server that holds it is fenced, other servers
+/// take over the leased pushes.
 extension PostgreSQLStore {
     package var maySend: Bool { self.membership.isAlive }
 
@@ -30,8 +30,8 @@ extension PostgreSQLStore {
             }
             var due = try await find(statements.above, limit: request.limit)
             let continuesBelow = search.mayContinueBelow && due.count < request.limit
-            // The search continues with earlier due times, since such pushes may have been
-            // inserted, although this is rare.
+            // The search continues below its start, since pushes with earlier due times may have
+            // been inserted, although this is rare.
             if continuesBelow { due += try await find(statements.below, limit: request.limit - due.count) }
             // Pushes that became due at the same time are in the order of their notifications.
             due.sort { ($0.dueAt, $0.sequence, $0.key.device) < ($1.dueAt, $1.sequence, $1.key.device) }
@@ -61,7 +61,7 @@ extension PostgreSQLStore {
             condition: self.condition
         )
         return try await self.lease(leasing) { tx in
-            // Since a reader found the push, it may have been cancelled or leased.
+            // The push may have been cancelled or leased since a reader found it.
             let statements = self.hasStreams(lane) ? LeaseStatements.ofStreams : LeaseStatements.all
             var values: [any Bindable] = [push.notification, push.device, lane.description, now.milliseconds]
             if statements.areOfHolder { values.append(leasing.owner) }
@@ -82,13 +82,13 @@ extension PostgreSQLStore {
             )
         }
         self.leases.forget(leases.map(\.push))
-        // These pushes are due from now on. If the clock was set back, later searches might begin
-        // after this time.
+        // These pushes are due from now on. If the clock was set back, later searches might
+        // otherwise begin after this time, and miss the pushes.
         self.marks.forgetAll()
     }
 
-    /// Whether the pushes of a lane go to event streams: only the server at which a device has its
-    /// stream sends them.
+    /// Whether the pushes of a lane (a queue) go to event streams: only the server at which a
+    /// device has its stream sends them.
     func hasStreams(_ lane: Lane) -> Bool { self.options.streamLanes.contains(lane.description) }
 
     // MARK: - Private
@@ -117,8 +117,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Finds leases of this server that the book lacks, because nobody knew whether their commit
-    /// had succeeded. Releases these leases.
+    /// Finds leases of this server that the `LeaseBook` lacks, because nobody knew whether their
+    /// commit had succeeded. Releases these leases.
     private func findLostLeases() async throws {
         let (book, owner) = (self.leases, self.membership.number)
         do {

@@ -78,8 +78,8 @@ extension PostgreSQLStore {
         return readable
     }
 
-    /// The rights that the release needs. It locks the counters of all users whom the
-    /// notifications name with one statement, in a fixed order.
+    /// Reads the rights that the release needs. Also locks, with one statement and in a fixed
+    /// order, the counters of changes of all users whom the notifications name.
     private static func rights(of wanted: [Readable], _ tx: WriteTransaction) async throws -> ReleaseRights {
         let rights = try await ReleaseRights(
             tx,

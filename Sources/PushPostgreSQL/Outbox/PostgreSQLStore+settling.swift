@@ -11,8 +11,9 @@ extension PostgreSQLStore {
             PushSettlement(one.0, one.1, under: owner ?? number, now: now, self.sealing.index)
         }
         let sent = settlements.filter { $0.end?.providerID == Acceptance.byStream }.map(\.push)
-        // Events that this server's streams have received must be recorded before the commit.
-        // After the commit, other servers see these pushes and repeat them at their own streams.
+        // Before the commit, records which events this server's streams have received, so that
+        // this server does not repeat them. After the commit, other servers see these pushes and
+        // repeat them at their own streams.
         let isToBeRepeated = !sent.isEmpty && self.echoes.record(sent, at: now.milliseconds)
         do {
             try await self.settle(settlements, now: now)
@@ -64,7 +65,7 @@ extension PostgreSQLStore {
     }
 
     /// Makes pushes due again for the same attempt, if they are still leased. Moves a push whose
-    /// device has another lane, and cancels a push that was withdrawn.
+    /// device now has another lane (a provider's queue), and cancels a push that was withdrawn.
     private static func requeue(_ settlements: [PushSettlement], _ tx: WriteTransaction, now: Date) async throws {
         if settlements.isEmpty { return }
         let rows = try await tx.query(

@@ -103,9 +103,9 @@ struct PushInsertion {
     /// The devices among `devices` that cannot be reached before they connect. Their pushes wait
     /// without a due time.
     ///
-    /// A device that connects makes its pushes due while it holds a lock on its user's counter.
-    /// This transaction already holds the locks on the counters of new recipients. For earlier
-    /// recipients, it locks their counters and then checks again.
+    /// When a device connects, a transaction locks its user's counter of changes, and makes its
+    /// pushes due. This transaction already holds the locks on the counters of new recipients. For
+    /// earlier recipients, it locks their counters and then checks again.
     private func away(_ devices: [AudienceDevice]) async throws -> Set<Int64> {
         let byStream = devices.filter { self.tx.streamLanes.contains($0.lane) }
         if byStream.isEmpty { return [] }
@@ -125,7 +125,7 @@ struct PushInsertion {
 
 /// Collapse keys: of several notifications with the same key, a device gets only the newest.
 extension PushInsertion {
-    /// The newest notification with the collapse key that a device has.
+    /// A device's newest notification with the collapse key.
     private struct Newest {
         let device: Int64
         let notification: Int64

@@ -62,11 +62,12 @@ struct ServerMessage: Sendable, Hashable, CustomStringConvertible {
     enum News: Sendable, Hashable {
         /// Credentials have ended, such as a session.
         case ends
-        /// Streams have received events, and their devices also have a stream at another server.
+        /// Streams at this server have received events, and their devices also have a stream at
+        /// another server, which needs to know.
         case events
         /// A server was fenced, so any server may take over the pushes that it had leased.
         case freed
-        /// There are new pushes in these lanes.
+        /// There are new pushes in these lanes (providers' queues).
         case work(Set<String>)
     }
 
@@ -77,7 +78,8 @@ struct ServerMessage: Sendable, Hashable, CustomStringConvertible {
     private(set) var hasEnds = false
     private(set) var hasEvents = false
     private(set) var hasFreed = false
-    /// The lanes with new pushes; an asterisk means that any lane may have some.
+    /// The lanes (providers' queues) with new pushes; an asterisk means that any lane may have
+    /// some.
     private(set) var lanes: Set<String> = []
 
     var hasWork: Bool { !self.lanes.isEmpty }

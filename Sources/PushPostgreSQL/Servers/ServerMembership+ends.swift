@@ -66,8 +66,8 @@ extension ServerMembership {
 
     // MARK: - Private
 
-    /// Whether all servers have evicted the ends up to `epoch`. Also `false` if the database does
-    /// not answer.
+    /// Whether all servers have evicted the credentials that ended under a number up to `epoch`.
+    /// Also `false` if the database does not answer.
     private func isKnownToAll(_ epoch: Int64) async -> Bool {
         guard let rows = try? await self.database.query(Self.unconfirmed, epoch) else { return false }
         return rows.count == 0

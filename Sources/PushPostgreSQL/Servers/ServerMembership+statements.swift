@@ -3,7 +3,8 @@ extension ServerMembership {
 
     /// Inserts the row of a server that joins, and assigns its number. The parameters are its
     /// name, its release, the newest migration that it knows, and its encrypting key. Returns no
-    /// row if the database has meanwhile had a migration that the server must know.
+    /// row if the database has meanwhile got a migration that the server must know but does not
+    /// know.
     static let insertServer = """
         insert into node (name, release, schema, started_at, until, sealing, seen_epoch)
         select $1, $2, $3, \(DatabaseClock.now), \(DatabaseClock.now) + \(leaseDuration), $4, e.newest from epoch e

@@ -12,7 +12,8 @@ internal import Synchronization
 /// server joins again under another number.
 ///
 /// At each renewal, the server reads which credentials have ended at other servers
-/// (`ServerMembership+ends.swift`). It may trust its cache of credentials as long as it may send.
+/// (`ServerMembership+ends.swift`). It may trust its cache of credentials as long as it may send
+/// pushes.
 final class ServerMembership: Sendable {
     /// The interval between renewals, and between checks for expired leases of other servers. It
     /// is short compared with the time after which a dead server's pushes are taken over.
@@ -126,8 +127,8 @@ final class ServerMembership: Sendable {
         return message
     }
 
-    /// Announces new pushes in these lanes to the other servers, since one of them may have to
-    /// send these pushes.
+    /// Announces new pushes in these lanes (providers' queues) to the other servers, since one of
+    /// them may have to send these pushes.
     func announce(workIn lanes: Set<String>) {
         let lanes = lanes.intersection(self.options.announcedLanes)
         if !lanes.isEmpty { self.announcements.add(.work(lanes), from: self.number) }
@@ -138,8 +139,8 @@ final class ServerMembership: Sendable {
         self.announcements.add(.events, from: self.number)
     }
 
-    /// Records that this server has fenced other servers, and announces this. So each lane checks
-    /// at once for pushes to take over.
+    /// Records that this server has fenced other servers, and announces this. So each lane (a
+    /// provider's queue) checks at once for pushes to take over.
     func recordFencing(_ rows: Rows) {
         guard rows.changed > 0 else { return }
         self.onFreed()
@@ -162,8 +163,8 @@ final class ServerMembership: Sendable {
         let start = ContinuousClock.now
         self.database.control(Self.renewLease, number) { outcome in
             switch outcome {
-            // A renewal counts only after a read of ended credentials that began after it: see
-            // `catchUp`.
+            // A renewal counts only when the server has read the ended credentials. This read must
+            // begin after the renewal: see `catchUp`.
             case .success(let rows) where rows.changed == 1: self.catchUp { self.recordRenewal(at: start, $0) }
             case .success: self.rejoin()
             case .failure: self.recordRenewal(at: start, false)
@@ -172,8 +173,8 @@ final class ServerMembership: Sendable {
     }
 
     private func recordRenewal(at start: ContinuousClock.Instant, _ isCurrent: Bool) {
-        // If this server was paused, its renewals count as successful only from now on. All
-        // servers may have been paused together.
+        // If this server was paused, its renewals count as successful only from now on. So it does
+        // not immediately fence the other servers, which may have been paused, too.
         let wasHeld = self.lease.term != nil
         let (number, mayFence, mayTrim) = self.state.withLock { state in
             guard isCurrent else {
@@ -229,7 +230,7 @@ final class ServerMembership: Sendable {
                 let assigned = try? AssignedNumber(row, since: start)
             else { return self.recordRenewal(at: start, false) }
             // The keys must be read after this server has joined: a server that changed its key
-            // before that did not know of this server.
+            // earlier did not know of this server.
             self.readKeys { agreement in
                 let mayStay = agreement.map { agreement in
                     self.keys.confirm(entry, as: assigned.number, agreement) {

@@ -8,8 +8,8 @@ extension PostgreSQLStore {
     /// Makes those pushes due at once whose devices now have a stream, at this server or another
     /// one. The other pushes wait until their devices connect.
     ///
-    /// This must be the first step of its transaction: it locks the counters of the devices'
-    /// users. So a stream that is opened meanwhile finds the waiting pushes.
+    /// This must be the first step of its transaction: it locks the counters of changes of the
+    /// devices' users. So a stream that is opened meanwhile finds the waiting pushes.
     func findStreams(
         of settlements: [PushSettlement],
         _ tx: WriteTransaction,
@@ -35,8 +35,8 @@ extension PostgreSQLStore {
     }
 
     /// Removes the due times of pushes to event streams if their devices now have no stream, so
-    /// that they wait until the devices connect. The caller must have locked the counters of the
-    /// devices' users.
+    /// that they wait until the devices connect. The caller must have locked the counters of
+    /// changes of the devices' users.
     static func park(_ tx: WriteTransaction, ofDevices devices: [Int64]) async throws {
         if devices.isEmpty { return }
         _ = try await tx.query(Self.parkPushes, devices, tx.streamLanes.sorted(), PushReason.away)

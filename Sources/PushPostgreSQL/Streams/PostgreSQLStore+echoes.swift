@@ -8,20 +8,21 @@ internal import PushStore
 extension PostgreSQLStore {
     /// The interval between two polls, which find the events whose announcement was lost.
     private static let interval = Duration.milliseconds(500)
-    /// The maximum number of devices in one transaction; meanwhile the posts to their users wait.
+    /// The maximum number of devices in one transaction. While it runs, posts to the devices'
+    /// users wait.
     private static let unmarkedAtOnce = 200
 
     /// Searches for events to repeat, and sends them, until the task is cancelled.
     func keepEchoes() async {
-        // If no lane belongs to event streams, there are no events.
+        // If this server has no lane (queue of pushes) for event streams, there are no events.
         if self.options.streamLanes.isEmpty { return }
         await withTaskCancellationHandler {
             await withDiscardingTaskGroup { group in
                 while !Task.isCancelled {
                     await self.echoes.signal.wait(atMost: Self.interval)
                     do {
-                        // Each event is sent in its own task, since it waits until its client has
-                        // read it, up to a limit.
+                        // Each event is sent in its own task, since the task waits until the
+                        // client has read the event, up to a limit.
                         for echo in try await self.findEchoes() { group.addTask { await self.send(echo) } }
                     } catch {
                         // This failure is not logged here: while the database fails, requests that
@@ -37,13 +38,13 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Sends once the events that are to be repeated now.
+    /// Searches once for events to repeat, and sends them.
     package func echoStreams() async throws {
         for echo in try await self.findEchoes() { await self.send(echo) }
     }
 
     /// Sets `is_shared` in the rows of streams whose devices have streams at several servers. The
-    /// caller must have locked the counters of the devices' users.
+    /// caller must have locked the counters of changes of the devices' users.
     static func markShared(_ tx: WriteTransaction, ofDevices devices: [Int64]) async throws {
         if !devices.isEmpty { _ = try await tx.query(Self.markStreamsShared, devices) }
     }

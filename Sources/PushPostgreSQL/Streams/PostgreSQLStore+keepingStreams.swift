@@ -8,13 +8,13 @@ extension PostgreSQLStore {
     private static let gathering = Duration.milliseconds(100)
     /// The interval between two checks whether this server has joined under another number.
     private static let interval = Duration.seconds(1)
-    /// The number of these intervals between two searches for rows of fenced servers, and between
-    /// two comparisons of all rows with the open streams.
+    /// In multiples of `interval`: the time between two searches for rows of fenced servers, and
+    /// between two comparisons of all rows with the open streams.
     private static let (fencedEvery, allEvery) = (5, 60)
 
     /// Keeps the rows of event streams up to date until the task is cancelled.
     func keepStreams() async {
-        // If no lane belongs to event streams, there are no such rows.
+        // If this server has no lane (queue of pushes) for event streams, there are no such rows.
         if self.options.streamLanes.isEmpty { return }
         var rounds = 0
         var number = self.membership.number

@@ -28,8 +28,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Makes pushes due: those to the devices of one user whose numbers the closure `devices`
-    /// returns.
+    /// Makes the pushes to some devices of one user due. The closure `devices` returns the numbers
+    /// of these devices.
     private func makeDue(
         ofUser user: Int64,
         after last: NotificationID?,
@@ -37,8 +37,9 @@ extension PostgreSQLStore {
         _ devices: @Sendable (WriteTransaction) async throws -> Rows
     ) async throws -> Int {
         try await self.write { tx in
-            // A post that has found no stream of the device still holds the user's counter. This
-            // lock waits for that post, and so its push becomes due, too.
+            // A post that has found no stream of the device still holds the lock on the user's
+            // counter of changes. This statement waits for that lock, so the post's push becomes
+            // due, too.
             try await StreamHolder.lockCounters(tx, of: [user])
             let numbers = try await devices(tx).map { try $0.integer(0) }
             if numbers.isEmpty { return 0 }
@@ -50,7 +51,7 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Makes all pushes that wait for these devices due at once, including those without a due
+    /// Makes all pushes that wait for these devices due immediately, including those without a due
     /// time; returns their number.
     static func wakePushes(_ tx: WriteTransaction, ofDevices devices: [Int64], now: Date) async throws -> Int {
         try await tx.query(Self.wake, devices, now.milliseconds).changed

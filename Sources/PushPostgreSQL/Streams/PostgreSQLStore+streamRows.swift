@@ -5,7 +5,8 @@ internal import PushStore
 
 /// Keeps the rows of the table `stream` up to date.
 extension PostgreSQLStore {
-    /// The maximum number of devices in one transaction; meanwhile the posts to their users wait.
+    /// The maximum number of devices in one transaction. While it runs, posts to the devices'
+    /// users wait.
     private static let page = 200
 
     /// A row of `stream`, with the device's handle, which identifies the device in the
@@ -80,8 +81,9 @@ extension PostgreSQLStore {
     /// Deletes rows, except those of a stream that is now open at this server, and those of other
     /// live servers.
     ///
-    /// A stream is added to the `StreamHub` first. Then it locks its user's counter, and writes
-    /// its row. So under this lock, the hub contains every stream whose row is already written.
+    /// A stream is added to the `StreamHub` first. Then its transaction locks the user's counter
+    /// of changes, and writes the stream's row. So under this lock, the hub contains every stream
+    /// whose row is already written.
     private func remove(_ rows: [StreamRow]) async throws {
         if rows.isEmpty { return }
         try await self.write { tx in

@@ -2,9 +2,9 @@ internal import PushCore
 internal import PushStore
 internal import Synchronization
 
-/// The pushes that this server's event streams have received, as far as their devices also have a
-/// stream at another server. The server that gets the push first sends it, and the other server
-/// repeats it. Any thread may use this object.
+/// The pushes that this server's event streams have recently received, so that the server does not
+/// send them to these streams again. If a device has streams at two servers, one server leases a
+/// push and sends it; the other server then repeats it. Any thread may use this object.
 final class StreamEchoes: Sendable {
     private struct State {
         /// The times in milliseconds at which pushes were sent to this server's streams.
@@ -17,8 +17,8 @@ final class StreamEchoes: Sendable {
     /// Each search begins this number of milliseconds before the last search. Clocks differ, and a
     /// push that was settled earlier may be committed later.
     static let overlap: Int64 = 10_000
-    /// The maximum number of entries. Beyond it all are dropped, and a push may then be sent
-    /// twice.
+    /// The maximum number of entries. Beyond it, all entries are dropped, and a push may then be
+    /// sent twice.
     private static let limit = 100_000
 
     private let state = Mutex(State())

@@ -4,9 +4,9 @@ internal import PushStore
 /// The server that has a device's event stream. This server sends the pushes that go to the
 /// stream.
 ///
-/// A transaction that changes rows of streams first locks the device's user's counter of changes.
-/// A transaction that finds no stream, and lets a push wait for one, locks the same counter before
-/// its search. So the second of two such transactions sees the changes of the first.
+/// A transaction that changes rows of streams first locks the counter of changes of the device's
+/// user. A transaction that finds no stream, and lets a push wait for one, locks the same counter
+/// before its search. So the second of two such transactions sees the changes of the first.
 enum StreamHolder {
     /// The SQL array of the servers that are not fenced (whose pushes no other server may take
     /// over); only their rows of `stream` count.
@@ -25,7 +25,8 @@ enum StreamHolder {
         """
     }
 
-    /// Locks the counters of users in ascending order, until the transaction ends.
+    /// Locks the users' counters of changes, in ascending order of the ids, until the transaction
+    /// ends.
     static func lockCounters(_ tx: WriteTransaction, of users: some Sequence<Int64>) async throws {
         let users = Set(users).sorted()
         if users.isEmpty { return }

@@ -39,8 +39,8 @@ struct KeyLookup {
     ///
     /// The join is a subquery with a limit, which the planner cannot merge into the statement. So
     /// the key is compared with values, and all its columns bound the search in the index. With a
-    /// plain join, only one column may bound it: each fetch of a broadcast then read all its
-    /// recipients.
+    /// plain join, perhaps only one column bounds the search: each fetch of a broadcast then reads
+    /// all recipients.
     func join(
         _ columns: String,
         of table: String,

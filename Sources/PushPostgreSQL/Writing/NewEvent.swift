@@ -10,7 +10,8 @@ struct NewEvent: Sendable {
     var notification: Int64?
     var device: Int64?
     var user: Int64?
-    /// The lane of the push; the stored event contains only the lane's platform.
+    /// The lane (a provider's queue) of the push; the stored event contains only the lane's
+    /// platform.
     var lane: String?
     var sender: Int64?
     var reason: String?

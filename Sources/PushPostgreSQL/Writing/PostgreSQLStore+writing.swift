@@ -4,8 +4,8 @@ internal import PushStore
 internal import Synchronization
 
 extension PostgreSQLStore {
-    /// The maximum number of times that a transaction runs because another server has extended its
-    /// hash chain of the audit.
+    /// The maximum number of runs of one transaction. It runs again if another server has taken
+    /// over its hash chain of the audit.
     private static let maximumRuns = 4
 
     /// Runs a transaction that writes; runs it again after a serialization failure. Throws
@@ -68,7 +68,7 @@ extension PostgreSQLStore {
                 loan.forgetHead()
                 runs += 1
             } catch let error as DatabaseError {
-                // Whether the audit's hash chain has a new end is now unknown.
+                // It is now unknown whether the audit's hash chain has a new end.
                 if case .unknownOutcome = error { loan.forgetHead() }
                 let failure = StoreError(error)
                 if case .full = failure { self.condition.shared.record(isFull: true) }

@@ -6,13 +6,13 @@ internal import Synchronization
 ///
 /// An index keeps the entries of deleted rows as long as any snapshot is older than the deletion.
 /// A search from the beginning of the index would scan all these entries each time. So after a
-/// lease that was full, the next search starts at the oldest push of that lease. Every two
-/// seconds, a search starts at the beginning again.
+/// lease that found as many pushes as requested, the next search starts at the oldest of these
+/// pushes. Every two seconds, a search starts at the beginning again.
 ///
 /// A slow search from the start of the index delays the next search from the start by twenty times
-/// its own duration, up to a limit. Rows inserted below the mark, or locked by another server
-/// before, wait until then. Pushes that a dead server had leased may be due below the mark; the
-/// marks are then dropped. Any thread may use it.
+/// its own duration, up to a limit. Until then, rows below the mark wait: rows that were inserted
+/// there, or that another server had locked. Pushes that a dead server had leased may be due below
+/// the mark; the marks are then dropped. Any thread may use this object.
 final class SearchMarks: Sendable {
     /// The kinds of rows that are searched by their time.
     enum Rows: Sendable, Hashable {
@@ -29,7 +29,7 @@ final class SearchMarks: Sendable {
         var mayContinueBelow = false
         fileprivate let rows: Rows
         fileprivate let began: ContinuousClock.Instant
-        /// The number of times that all marks had been dropped before the search began.
+        /// The number of calls of `forgetAll` before the search began.
         fileprivate let era: Int
     }
 
@@ -59,8 +59,8 @@ final class SearchMarks: Sendable {
 
     private let state = Mutex(State())
 
-    /// Makes the next search of all rows begin at the start; searches that are running now do not
-    /// change where the next search begins.
+    /// Makes the next search for each kind of rows begin at the index's start; searches that are
+    /// running now do not change where the next search begins.
     func forgetAll() {
         self.state.withLock { state in
             state.marks = [:]
@@ -90,7 +90,7 @@ final class SearchMarks: Sendable {
     /// Ends a search for pushes to lease.
     ///
     /// - Parameters:
-    ///   - first: The time of the oldest push if the lease was full, `nil` otherwise.
+    ///   - first: The time of the oldest push if as many were found as requested, otherwise `nil`.
     ///   - continuedBelow: Whether the search continued below its start.
     ///   - date: The time of the lease, in milliseconds.
     func endLease(
@@ -120,7 +120,7 @@ final class SearchMarks: Sendable {
         }
     }
 
-    /// Ends a search for expired rows, which has found `first`.
+    /// Ends a search for expired rows; `first` is the time of the first row that it has found.
     func end(_ search: Search, first: Int64?, at now: ContinuousClock.Instant) {
         self.change(search) { mark in
             if search.start > .min {

@@ -4,8 +4,8 @@ internal import PushCore
 internal import PushStore
 internal import Synchronization
 
-/// A transaction that writes. It collects tallies, events, ended credentials and audit records,
-/// and writes them once, at its end.
+/// A transaction that writes. It collects counts of pushes (tallies), events, ended credentials
+/// and audit records, and writes them once, at its end.
 ///
 /// All transactions lock rows in the same order, so that they do not deadlock. First come
 /// accounts, counters of changes (`numbers`), devices and pushes. At the end come the epoch, the
@@ -29,7 +29,7 @@ final class WriteTransaction: Sendable {
     private let kinds: Set<PushEvent.Kind>
     private let pending = Mutex(Pending())
     let sealing: Sealing
-    /// The lanes whose devices are reached only through event streams.
+    /// The lanes (queues of pushes) whose devices are reached only through event streams.
     let streamLanes: Set<String>
 
     init(_ transaction: Transaction, of store: PostgreSQLStore) {
@@ -57,7 +57,7 @@ final class WriteTransaction: Sendable {
     }
 
     /// Runs a statement at the end of the transaction, together with other last statements. Its
-    /// result is not read: if the statement is to refuse the transaction, it must fail.
+    /// result is not read: a statement that must prevent the commit has to fail.
     func queryLast(_ statement: Statement) {
         self.pending.withLock { $0.last.append(statement) }
     }
@@ -101,7 +101,7 @@ final class WriteTransaction: Sendable {
         self.pending.withLock { $0.ends.append(end) }
     }
 
-    /// Runs `body` once after the commit.
+    /// After the commit, runs `body` once.
     func afterCommit(_ body: @escaping @Sendable () -> Void) {
         self.pending.withLock { $0.calls.append(body) }
     }
@@ -172,7 +172,7 @@ struct FinishedWrite: Sendable {
     /// The number of the last credentials that this transaction has ended; `nil` if it has ended
     /// none.
     let epoch: Int64?
-    /// The lanes that have got new pushes in this transaction.
+    /// The lanes (providers' queues) that have got new pushes in this transaction.
     let filled: Set<String>
     /// The new end of the writer's hash chain of the audit; `nil` if the transaction has added no
     /// record.
@@ -185,7 +185,8 @@ struct FinishedWrite: Sendable {
 extension TallyCount {
     fileprivate var filled: Set<String> { Set(self.counts.keys.filter { $0.state == .enqueued }.map(\.lane)) }
 
-    /// Adds the counted pushes to one writer's rows of the tally; `nil` if nothing was counted.
+    /// Adds the counted pushes to the rows of `tally` that belong to one writer; `nil` if nothing
+    /// was counted.
     func addition(to writer: Int64) throws -> Statement? {
         let counts = self.counts.sorted { left, right in
             (left.key.lane, left.key.state.rawValue) < (right.key.lane, right.key.state.rawValue)

@@ -9,8 +9,8 @@ struct AuditHead: Sendable, Hashable {
     let link: AuditLink
 }
 
-/// A number for one transaction at a time. It selects the rows of the tally that the transaction
-/// changes, and the audit's hash chain that gets its records.
+/// A number that one transaction at a time uses. It selects the rows of the table `tally` that the
+/// transaction changes, and the audit's hash chain that gets the transaction's records.
 final class WriterSlot: Sendable {
     /// A few different numbers suffice: two servers that use the same rows of the tally only wait
     /// for each other.
@@ -36,7 +36,8 @@ final class WriterSlot: Sendable {
     }
 }
 
-/// The slots of this server. There are about as many as transactions run at the same time.
+/// The `WriterSlot` objects of this server. There are about as many as transactions run at the
+/// same time.
 final class WriterSlots: Sendable {
     private struct State {
         var free: [WriterSlot] = []
@@ -45,7 +46,7 @@ final class WriterSlots: Sendable {
 
     private let state = Mutex(State())
 
-    /// The free slot with the lowest number. So only few slots are in use.
+    /// Borrows the free slot with the lowest number, so that only few slots are in use.
     func take() -> WriterSlot {
         self.state.withLock { state in
             if let index = state.free.indices.min(by: { state.free[$0].number < state.free[$1].number }) {
@@ -61,7 +62,7 @@ final class WriterSlots: Sendable {
     }
 }
 
-/// The slot that one call of `write` borrows, for all runs of its transaction.
+/// The `WriterSlot` that one call of `write` borrows, for all runs of its transaction.
 final class SlotLoan: Sendable {
     private let slots: WriterSlots
     private let state = Mutex<WriterSlot?>(nil)

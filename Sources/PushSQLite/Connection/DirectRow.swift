@@ -4,14 +4,14 @@ internal import PushCore
 internal import PushStore
 internal import SQLite
 
-/// A query that many phones may run at the same time. Each reader finds its compiled statement by
-/// a number, without looking up the text.
+/// A query that many phones may run at the same time. Each reader finds the query's compiled
+/// statement by an index, without looking up the text.
 struct DirectQuery: Sendable {
     let name: Name
     /// The SQL text; its parameters are `?1`, `?2` and so on.
     let sql: String
 
-    /// The names of these queries. A raw value is an index in a reader's array of statements.
+    /// The names of the direct queries. A raw value is an index in a reader's array of statements.
     enum Name: Int, CaseIterable {
         case notification
         case token
@@ -43,8 +43,8 @@ extension DirectRow {
         return Date(milliseconds: self.integer(column))
     }
 
-    /// The value of a column for a move, if it is null or of the type `kind`; `nil` if it is of
-    /// another type.
+    /// Reads a value that is moved into another database. Returns `nil` if the value is neither
+    /// null nor of the type `kind`.
     func value(_ column: Int32, _ kind: MovedValue.Kind) -> MovedValue? {
         switch (sqlite3_column_type(self.statement, column), kind) {
         case (SQLITE_NULL, _): return .null

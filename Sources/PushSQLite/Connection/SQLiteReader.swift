@@ -72,7 +72,8 @@ package final class SQLiteReader: SharedReader, ImmediateReader {
                 }
             }
             guard let statement = self.direct[number]?.handle else { return nil }
-            // The lock is held, and only this reader uses the connection.
+            // This call needs no `exclusively`: the lock is held, and only this reader uses the
+            // connection.
             return try DirectRow(statement, key: key, parameters).map(decode)
         }
     }
@@ -124,8 +125,9 @@ package final class SQLiteReader: SharedReader, ImmediateReader {
 
     // MARK: - Private
 
-    /// The maximum time in seconds that `hold` waits for a running read. A fetch takes less. If a
-    /// report is running, the callers of the writer lose this time.
+    /// The maximum time in seconds that `hold` waits for a running read. A fetch takes less time.
+    /// A report (such as a list of failed pushes) may take longer: then `hold` gives up, and the
+    /// writer's callers have waited for nothing.
     private static let moment = 0.005
 
     private func statement(of query: DirectQuery) throws -> Statement {

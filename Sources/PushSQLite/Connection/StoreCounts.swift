@@ -8,7 +8,8 @@ final class StoreCounts: Sendable {
     let checkpointFailures = Atomic(0)
     /// The number of transactions that have erased data, which must then be wiped.
     let erasures = Atomic(0)
-    /// The number of pages in the file, and the number of free pages, at the last check.
+    /// The number of pages in the file, and the number of free pages, when the writer last read
+    /// them.
     private let pages = Atomic(0)
     private let free = Atomic(0)
 
@@ -17,7 +18,7 @@ final class StoreCounts: Sendable {
         self.free.store(space.free, ordering: .relaxed)
     }
 
-    /// The size of the file; `nil` before the first check.
+    /// The size of the file; `nil` until the writer has read the number of pages.
     var file: StoreReport.File? {
         let pages = self.pages.load(ordering: .relaxed)
         if pages == 0 { return nil }

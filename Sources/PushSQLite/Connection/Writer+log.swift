@@ -21,8 +21,8 @@ extension Writer {
         guard self.state.withLock({ $0.failure == nil && $0.checkpointsAt <= pages }) else { return }
         do {
             let isDone = try self.onConnection { db in
-                // Without the restart, the log would grow as long as readers follow each other
-                // without a pause.
+                // If the log were not restarted here, it would grow until there is a moment
+                // without any reader.
                 try self.checkpoint(db) != nil && self.resetLog(.restart, db)
             }
             self.state.withLock { state in
@@ -61,8 +61,8 @@ extension Writer {
     /// Checkpoints as much of the log as readers allow. Returns the number of pages in the log, or
     /// `nil` if some of them are not checkpointed yet.
     func checkpoint(_ db: Database) throws -> Int? {
-        // The checkpoint does not wait for a running report. The next checkpoint copies the pages
-        // that the report still reads from the log.
+        // The checkpoint does not wait for a running report, such as a list of failed pushes. The
+        // next checkpoint copies the pages that the report still reads from the log.
         for reader in self.state.withLock({ $0.readers }) where reader.hold() { reader.release() }
         let log = try db.checkpoint(.passive)
         guard log.walFrameCount == log.checkpointedFrameCount else { return nil }
@@ -77,7 +77,7 @@ extension Writer {
     func resetLog(_ mode: Database.CheckpointMode, _ db: Database) throws -> Bool {
         // Since the checkpoint there was no commit, so the reset has nothing to copy, and is
         // short. The reader of reports was opened last, and is held first: if a report is running,
-        // no other reader must wait.
+        // this function returns before any other reader has to wait.
         var held: [SQLiteReader] = []
         defer { for reader in held { reader.release() } }
         for reader in self.state.withLock({ $0.readers }).reversed() {

@@ -9,9 +9,10 @@ internal import Synchronization
 /// for.
 extension Writer {
     /// The pause after each group of receipts. In this time, the clients that are fetching get the
-    /// processor. Many fetches at once last only seconds.
+    /// processor. A burst of fetches usually lasts only seconds.
     private static let stepDelay = Duration.milliseconds(20)
-    /// If this number of receipts waits, there is no pause: so many fetches do not end soon.
+    /// If this number of receipts waits, there is no pause, because a burst of so many fetches
+    /// does not end soon.
     private static let backlog = 200_000
 
     /// Records that a user has fetched these notifications. The receipts are written soon.

@@ -9,8 +9,8 @@ extension Writer {
     /// is on the disk.
     ///
     /// The first attempt has no savepoints, which would cost as much as the work itself. If a job
-    /// throws, the transaction is rolled back, and runs again with a savepoint for each job. If
-    /// even that ends the whole transaction, each job gets a transaction of its own.
+    /// throws, the transaction is rolled back, and runs again with a savepoint for each job. If an
+    /// error ends even this whole transaction, each job gets a transaction of its own.
     func commit(_ jobs: [Job]) {
         do {
             return try self.attempt(jobs, apart: false)
@@ -119,7 +119,7 @@ extension Database {
 }
 
 extension DatabaseError {
-    /// Whether the whole transaction has ended, and not only one statement of it.
+    /// Whether this error has ended the whole transaction, and not only one statement of it.
     fileprivate var isFatal: Bool {
         switch self.resultCode {
         case .ioError, .full, .outOfMemory, .corrupt, .busy, .interrupt: true

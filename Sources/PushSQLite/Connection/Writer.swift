@@ -85,8 +85,8 @@ final class Writer: Sendable {
     /// transaction is on the disk.
     ///
     /// After a rollback, `body` may run again. If it throws, only its own work is rolled back.
-    /// `bytes` is the size of its values. Throws `StoreError` if the database has failed, or if
-    /// the work had to wait too long; then nothing of the work is stored.
+    /// `bytes` is the size of the values that it stores. Throws `StoreError` if the database has
+    /// failed, or if the work had to wait too long; then nothing of the work is stored.
     func write<Value: Sendable>(
         _ lane: WriterLane = .request,
         bytes: Int = 0,

@@ -2,11 +2,11 @@
 enum WriterLane: Sendable {
     /// A client waits for the answer. If the work has waited too long, the writer refuses it.
     case request
-    /// Leases and settlements of pushes. They are as urgent as `request`, but are never refused
-    /// because of a long wait.
+    /// Work that reserves pushes for sending, or stores their outcomes. It is as urgent as
+    /// `request`, but is never refused because of a long wait.
     case delivery
-    /// Work such as the pages of broadcasts, and cleanup. Its jobs run one at a time, between the
-    /// transactions of the other kinds.
+    /// Work such as cleanup, or the next page of a broadcast's pushes. Its jobs run one at a time,
+    /// between the transactions of the other kinds.
     case housekeeping
 }
 
@@ -27,8 +27,8 @@ struct WriterQueue<Job> {
         let refusedAfter: ContinuousClock.Instant?
     }
 
-    /// The maximum number of urgent jobs, and also of other jobs, that wait. `byteLimit` is the
-    /// maximum number of bytes in the values of all waiting jobs.
+    /// At most this number of urgent jobs, and at most the same number of other jobs, may wait.
+    /// `byteLimit` is the maximum number of bytes in the values of all waiting jobs.
     private let limit: Int
     private let byteLimit: Int
     /// The maximum number of urgent jobs in one transaction. Because of this limit, no job waits
@@ -37,8 +37,8 @@ struct WriterQueue<Job> {
     private var urgent: [Entry] = []
     private var housekeeping: [Entry] = []
     private(set) var bytes = 0
-    /// Whether the writer last ran urgent jobs, and whether it ran receipts when it last ran other
-    /// work. After urgent jobs, receipts and housekeeping take turns.
+    /// Whether the writer's last work was urgent jobs, and whether its last work of another kind
+    /// was receipts. After urgent jobs, receipts and housekeeping take turns.
     private var wasUrgent = false
     private var wereReceipts = false
 
@@ -55,8 +55,8 @@ struct WriterQueue<Job> {
         let isUrgent = lane != .housekeeping
         guard (isUrgent ? self.urgent.count : self.housekeeping.count) < self.limit else { return false }
         let (sum, isOver) = self.bytes.addingReportingOverflow(bytes)
-        // The bytes of settlements are not limited. They are few, and if a settlement were
-        // refused, the outcome of its push would be lost.
+        // The bytes of settlements (outcomes of pushes) are not limited. They are few, and if a
+        // settlement were refused, the outcome of its push would be lost.
         guard lane != .request || !isOver && sum <= self.byteLimit else { return false }
         self.bytes = sum
         let entry = Entry(job: job, bytes: bytes, refusedAfter: lane == .request ? now + timeout : nil)
@@ -67,8 +67,8 @@ struct WriterQueue<Job> {
     /// Decides what the writer does next; `nil` if there is nothing to do.
     mutating func next(hasReceipts: Bool, now: ContinuousClock.Instant) -> Turn? {
         let hasOthers = hasReceipts || !self.housekeeping.isEmpty
-        // Urgent jobs alternate with other work. So neither kind waits until no more work of the
-        // other kind comes.
+        // Urgent jobs alternate with other work. So neither kind has to wait until the other has
+        // no more work.
         if !self.urgent.isEmpty, !self.wasUrgent || !hasOthers {
             self.wasUrgent = true
             return self.take(\.urgent, min(self.batch, self.urgent.count), now)

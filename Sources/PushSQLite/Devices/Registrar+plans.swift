@@ -5,7 +5,7 @@ internal import SQLite
 
 extension Registrar {
     /// Writes the plan of a registration. Returns the number of pushes that have moved to the
-    /// device's new lane.
+    /// device's new lane (a provider's queue).
     func write(_ plan: RegistrationPlan, _ db: Database) throws -> Int {
         for old in plan.retired {
             try SQLiteStore.retire(db, device: old.device, reason: old.reason, moved: old.platform, now: self.now)
@@ -13,6 +13,7 @@ extension Registrar {
         if plan.isErasing { self.writer.recordErasure() }
         if let claim = plan.claim { try db.run(prepared: Self.deleteRow, claim) }
         try self.save(plan.values, as: plan.device, db)
+        try db.run(prepared: Self.makeLookDue, self.now.milliseconds, plan.device)
         try self.replaceTags(of: plan.device, by: plan.values.tags, db)
         try self.append(plan.records, db)
         if plan.forgetsPushes { try db.run("delete from device_push where device = \(plan.device)") }
@@ -24,8 +25,8 @@ extension Registrar {
         return try SQLiteStore.moveQueued(db, ofDevice: plan.device, page: self.page, now: self.now)
     }
 
-    /// Writes the plan of a claim to a handle. Returns `false`, and writes nothing, if the id of
-    /// the code's notification is in use.
+    /// Writes the plan of a user's claim to a handle, which the user must confirm with a pushed
+    /// code. Returns `false`, and writes nothing, if the id of the code's notification is in use.
     func write(_ plan: ClaimPlan, _ db: Database) throws -> Bool {
         if let push = plan.push, try !self.insert(push, db) { return false }
         if let claim = plan.ended { try db.run(prepared: Self.deleteRow, claim) }
@@ -39,6 +40,14 @@ extension Registrar {
     }
 
     // MARK: - Private
+
+    /// Makes a look due (a push that tells the device to sync) that waits for a retry: the device
+    /// may be reachable again.
+    private static let makeLookDue = """
+        update delivery set due_at = ?1
+        where device = ?2 and notification_id = (select look_id from device where number = ?2)
+            and state = 'queued' and attempts > 0 and due_at > ?1
+        """
 
     static let deleteRow = "delete from device where number = ?"
 
@@ -88,7 +97,7 @@ extension Registrar {
         ) == 1
     }
 
-    /// Enqueues the push of a code, and cancels the push of an earlier code.
+    /// Enqueues the push of a confirmation code, and cancels the push of an earlier code.
     private func enqueue(_ push: ClaimPlan.CodePush, to claim: Int64, _ values: HandleValues, _ db: Database) throws {
         let (reason, lane) = (PushReason.replacedConfirmation, values.registration.lane.description)
         try SQLiteStore.cancel(db, where: "device = \(claim) and due_at is not null", reason: reason, now: self.now)

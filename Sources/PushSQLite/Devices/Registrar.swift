@@ -10,7 +10,8 @@ struct Registrar: Sendable {
     let pusher: Pusher
     let audit: AuditTrail
     let decision: RegistrationDecision
-    /// The maximum number of pushes that this transaction moves to the device's new lane.
+    /// The maximum number of pushes that this transaction moves to the device's new lane (a
+    /// provider's queue).
     let page: Int
 
     var now: Date { self.decision.now }

@@ -4,8 +4,8 @@ internal import PushStore
 internal import SQLite
 
 extension SQLiteStore {
-    /// The `StreamHub` of the options already knows the open streams, so the store only changes
-    /// pushes here.
+    /// The server's `StreamHub`, which is in the store's options, already knows the open streams.
+    /// So the store only changes pushes here.
     package func streamOpened(
         for devices: [RegistrationID],
         ofUser user: Int64,
@@ -56,8 +56,8 @@ extension SQLiteStore {
         }
     }
 
-    /// Makes the pushes that wait for a device's connection due at once. From then on, searches by
-    /// device and by time find them. Returns their number.
+    /// Makes due the pushes that have waited for the device to connect. From then on, searches
+    /// by device and by time find these pushes. Returns their number.
     ///
     /// The cost grows with the number of notifications for the device's user since the device last
     /// connected.

@@ -78,8 +78,8 @@ struct EventTriggers {
             """
     }
 
-    /// The trigger for the retirement of a device. A claim to a handle has no event, since it is
-    /// no registration.
+    /// The trigger for the retirement of a device. A handle that the user has not confirmed yet (a
+    /// claim) has no event, since it is no registration.
     private var retirement: String? {
         guard self.kinds.contains(.retired) else { return nil }
         return """
@@ -93,8 +93,8 @@ struct EventTriggers {
             """
     }
 
-    /// The SQL expression for a lane without the part after the slash. That part may be a host
-    /// that only the device's owner may know.
+    /// The SQL expression for a push's platform: the name of its lane, without the part after the
+    /// slash. That part may be a host that only the device's owner may know.
     private static func platform(_ row: String) -> String {
         "substr(\(row).lane, 1, instr(\(row).lane || '/', '/') - 1)"
     }

@@ -68,8 +68,8 @@ extension SQLiteReader {
         """
     }
 
-    /// Selects the rows that processes have written at their starts, after a number. For each,
-    /// also selects the highest number before it.
+    /// Selects the rows with a number above `?1` that processes have written at their starts. For
+    /// each, also selects the highest number before it.
     static let gaps = """
         select s.number, coalesce((select max(p.number) from event p where p.number < s.number), 0)
         from event s where s.kind = 0 and s.number > ?1

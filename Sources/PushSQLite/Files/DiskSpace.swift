@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// The room on a file's disk.
+/// The free space on a file's disk.
 enum DiskSpace {
     /// Whether the disk has room for a mebibyte next to this file. A transaction with many posts
     /// may need that much in the log.

@@ -38,8 +38,8 @@ final class LockFile: Sendable {
         self.descriptor = Mutex(descriptor)
     }
 
-    /// The process that holds the lock of an open file; `nil` if /proc/locks does not tell, as for
-    /// a process in another container, or on a file system of several devices.
+    /// The process that holds the lock of an open file. `nil` if /proc/locks does not show it, for
+    /// example if the process is in another container, or if the file system has several devices.
     private static func holder(of descriptor: Int32) -> Int? {
         var status = stat()
         guard fstat(descriptor, &status) == 0,

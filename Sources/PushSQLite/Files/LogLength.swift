@@ -2,9 +2,10 @@ internal import CSQLite
 internal import SQLite
 internal import Synchronization
 
-/// The number of pages in the write-ahead log, which SQLite reports after each commit.
+/// The number of pages in the write-ahead log, which SQLite reports after each commit that has
+/// written something.
 ///
-/// SQLite's number of changed rows could not replace it, since that has only 32 bits.
+/// To count such commits, SQLite's counter of changed rows is not used, since it has only 32 bits.
 final class LogLength: Sendable {
     private let count = Atomic(0)
     private let commitCount = Atomic(0)

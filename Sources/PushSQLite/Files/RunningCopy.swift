@@ -12,8 +12,8 @@ package final class RunningCopy: Sendable {
 
     package init() {}
 
-    /// The number of bytes that the connection has read; if no connection is working, that the
-    /// last one has read.
+    /// The number of bytes that the connection has read. If no connection is working, the number
+    /// that the last connection has read.
     package var bytesRead: Int { self.pagesRead.load(ordering: .relaxed) * Writer.pageSize }
 
     /// Ends the copy soon: it throws an error, and leaves no file behind.
@@ -24,8 +24,8 @@ package final class RunningCopy: Sendable {
         self.connection.withLock { $0?.interrupt() }
     }
 
-    /// Runs `body` with a connection. If the copy is interrupted, its statements fail. Rethrows
-    /// the errors of `body`.
+    /// Runs `body` with a connection. If the copy is interrupted, the connection's statements
+    /// fail. Rethrows the errors of `body`.
     func during<Value>(_ connection: Connection, _ body: (Connection) throws -> Value) throws -> Value {
         self.connection.withLock { $0 = connection }
         defer { self.connection.withLock { $0 = nil } }
@@ -57,7 +57,8 @@ package final class RunningCopy: Sendable {
             let this = Unmanaged<Watch>.fromOpaque(context).takeUnretainedValue()
             var (pages, highest): (Int32, Int32) = (0, 0)
             // This is the number of pages that were read because the cache did not have them. The
-            // counts in /proc are missing if nobody may inspect the process.
+            // counts of read bytes in /proc are not used: they are missing if nobody may inspect
+            // the process.
             if sqlite3_db_status(this.connection, SQLITE_DBSTATUS_CACHE_MISS, &pages, &highest, 0) == SQLITE_OK {
                 this.copy.pagesRead.store(Int(pages), ordering: .relaxed)
             }

@@ -15,26 +15,27 @@ extension MovedTable {
         return "select \(columns.joined(separator: ", ")) from \(rows) order by \(key)"
     }
 
-    /// The SQL that gives a table's rows, if it is not the source's table of the same name.
+    /// For each of these tables, the SQL that gives its rows. The rows of any other table come
+    /// from the source's table of the same name.
     private static let rows = [
         "account": "user t",
         "user_change": "user t",
         "recipient": "recipient t left join notification n on n.id = t.notification_id",
         // A push that was being sent when the last process ended is moved as a waiting push, since
-        // no process has leased it any more.
+        // no process is sending it any more.
         "push": "delivery t where t.settled_at is null",
         "push_end": "delivery t where t.settled_at is not null",
     ]
 
-    /// A notification's place in the order of notifications. SQLite counts changes, and PostgreSQL
-    /// microseconds. The moved notifications keep their order, and come before all notifications
-    /// that are stored after the move.
+    /// The SQL for a notification's place in the order of notifications. In SQLite this is a
+    /// change number, in PostgreSQL a time in microseconds. The difference is negative, so moved
+    /// notifications keep their order, and come before all that are stored after the move.
     private static let sequence = "t.sequence - :reserved"
 
     /// The SQL of each value that is not simply the source's column of the same name.
     private static let values: [String: [String: String]] = [
-        // Each user's numbers continue after the newest change of any user. A client may already
-        // have any number that was assigned so far.
+        // Each user's change numbers continue after the newest change of any user: a client may
+        // already have any number that was assigned so far.
         "user_change": [
             "user_id": "t.id",
             "change": "max(:reserved, coalesce((select max(change) from recipient where user_id = t.id), 0))",

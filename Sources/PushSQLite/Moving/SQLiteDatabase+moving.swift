@@ -28,7 +28,7 @@ extension SQLiteDatabase {
     }
 }
 
-/// The mark of a database that was moved: the other database, and the time of the move.
+/// The new place of a moved database, and the time of the move.
 struct MovedTo: Sendable {
     let place: String
     let at: Date

@@ -114,8 +114,8 @@ package struct SQLiteMoveSource: MoveSource {
             let start = try AuditTrail.start(db)
             let end = try AuditTrail.last(db) ?? start
             return [
-                // No process has the number 0. So the first process that writes takes the chain
-                // over.
+                // The chain belongs to a process with the number 0, which does not exist. So the
+                // first process that writes takes the chain over.
                 .integer(0), .integer(0), .integer(end.number), .integer(start.number), .bytes(end.code),
                 .bytes(start.code), .bytes(self.audit.mac(ofStart: start)), .bytes(self.audit.mac(ofEnd: end)),
             ]

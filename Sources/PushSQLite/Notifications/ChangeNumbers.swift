@@ -12,9 +12,9 @@ internal import Synchronization
 final class ChangeNumbers: Sendable {
     /// How many numbers one process reserves at its start.
     private static let block: Int64 = 1 << 36
-    /// The binary logarithm of the number of change numbers for each second since 1970. No process
-    /// uses that many. So a database that was restored from a backup draws no number that was
-    /// already drawn after that backup.
+    /// The numbers of a process begin at its start time in seconds, shifted left by this number of
+    /// bits, or above. No process draws 2^30 numbers per second. So a database that was restored
+    /// from a backup draws no number that was already drawn after that backup.
     private static let perSecond = 30
 
     private let last: Atomic<Int64>

@@ -6,7 +6,8 @@ internal import SQLite
 /// Finds the facts that the decisions about posts need, each when it is needed.
 struct PostSearch: PostFacts {
     private let db: Database
-    /// The users that were read so far, since the posts of a batch often have the same recipients.
+    /// The users that were read so far. They are kept, since the posts of a batch often have the
+    /// same recipients.
     private var users: [Data: NamedUser] = [:]
     private let now: Date
 

@@ -17,8 +17,9 @@ extension SQLiteReader {
                 try builder.take($0, for: user, self.sealing.rows)
             }
             var page = builder.page
-            // The time of the last deletion is read after the rows: a deletion records its time
-            // before its commit.
+            // The time of the last deletion is read after the rows. A deletion records its time
+            // before its commit. So if the rows show the effect of a deletion, the deletion is not
+            // later than this time.
             page.removedAt = self.removals.latest
             if !page.isBeyondBudget, needsPayloads(page) { try Self.readPayloads(of: &page, reads) }
             return page

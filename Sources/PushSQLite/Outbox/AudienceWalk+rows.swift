@@ -119,7 +119,8 @@ extension AudienceBranch {
         ) { $0.integer(0) }
     }
 
-    /// The rows of a branch that an index lists, and the column that orders them.
+    /// The rows of a branch (a part of the audience), and the column that orders them. `nil` for a
+    /// branch that is a single user or empty.
     private var source: (rows: SQL, column: SQL)? {
         switch self {
         case .devices: ("device where true", "number")

@@ -3,7 +3,8 @@ internal import PushCore
 internal import PushStore
 internal import SQLite
 
-/// A due push, with the facts that decide about the interval between pushes to its device.
+/// A due push, with the facts that decide whether it must wait for the minimum interval between
+/// pushes to its device.
 struct DuePushRow {
     let delivery: DueDelivery
     /// The time when a provider last accepted a push to the device's present address.
@@ -94,7 +95,7 @@ extension DueDelivery {
         where lane = ? and is_bulk = ? and state = 'queued' and due_at <= ? order by due_at limit ?
         """
 
-    /// Selects a push with its facts. `?3` is `needsAcceptance`.
+    /// Selects a push with the facts that decide whether it is sent. `?3` is `needsAcceptance`.
     static let row = """
         select \(Column.list), \(DueColumn.list)
         from delivery c join device v on v.number = c.device join notification n on n.id = c.notification_id
@@ -140,7 +141,8 @@ private enum DueColumn: Int32, SelectedColumn {
 }
 
 /// The alert that a transaction has decrypted last. The pushes of a broadcast have the same alert,
-/// and are leased one after the other. Parsing its JSON takes longer than the rest of a lease.
+/// and are read one after the other. Parsing the alert's JSON takes longer than the rest of this
+/// work.
 final class OpenedAlerts {
     private var last: (notification: Int64, alert: Result<PushAlert, VaultError>)?
 

@@ -4,8 +4,9 @@ package import PushStore
 internal import SQLite
 
 extension SQLiteReader {
-    /// Searches on a reader, so that the writer is not blocked. The search steps over older pushes
-    /// that do not satisfy the choice, and a single user can have a million of these.
+    /// Searches for the push that tests whether the provider accepts pushes again. A reader
+    /// searches, so that the writer is not blocked: the search steps over older pushes that do not
+    /// meet the conditions, and a single user can have a million of them.
     package func probe(in lane: Lane, _ choice: ProbeChoice, now: Date) throws(StoreError) -> DuePush? {
         let (lane, now) = (lane.description, now.milliseconds)
         return try self.read { db in
@@ -32,10 +33,10 @@ extension Sequence<Int64> {
     var json: String { "[\(self.map(String.init).joined(separator: ","))]" }
 }
 
-/// The search for the due push that suits a probe best.
+/// The search for the due push that best shows whether a provider accepts pushes again (a probe).
 enum ProbeSearch {
-    /// Selects the first due push that satisfies the choice. Because of `cross join`, SQLite scans
-    /// the due pushes in their order, and stops at the first that satisfies it.
+    /// Selects the first due push that meets the conditions. Because of `cross join`, SQLite scans
+    /// the due pushes in their order, and stops at the first that meets them.
     static let search = """
         select d.notification_id, d.device from delivery d cross join device v on v.number = d.device
         where d.lane = ?1 and d.is_bulk = ?2 and d.state = 'queued' and d.due_at <= ?3

@@ -52,8 +52,8 @@ extension SQLiteStore {
         return nil
     }
 
-    /// Runs a statement that changes the state of pushes, and returns their lanes. Counts these
-    /// pushes in the tally, and returns their number.
+    /// Runs `statement`, which changes the state of pushes and returns their lanes. Adds these
+    /// pushes to the stored counts, and returns their number.
     @discardableResult
     static func count(_ state: TallyState, _ db: Database, _ statement: SQL) throws -> Int {
         let lanes = try db.all(statement) { $0.text(0) }

@@ -27,8 +27,8 @@ extension SQLiteStore {
             try pushes.insert(found, db)
             if isLast {
                 try Self.endFanout(db, id)
-                // All recipients may have collected the read-once payload before the broadcast
-                // ended.
+                // A payload is not erased while its broadcast runs, even if all recipients so far
+                // have collected it.
                 if target.isReadOnce { try Self.eraseIfTaken(db, id) }
                 writer.recordErasure()
             } else {
@@ -44,7 +44,7 @@ extension SQLiteStore {
     }
 
     /// Enqueues the pushes of a new notification. If there are many, enqueues only the first page,
-    /// and inserts a row of `fanout`, which continues later.
+    /// and inserts a row into `fanout`: the other pages follow later.
     ///
     /// `recipients` are the users who have become recipients in this transaction. Returns the
     /// number of users and pushes. Also returns whether the delivery has work now.
@@ -58,8 +58,8 @@ extension SQLiteStore {
     ) throws -> (reach: Reach, hasWork: Bool) {
         var walk = AudienceWalk()
         var (found, isLast) = try walk.take(page, of: target.audience, db)
-        // An audience that does not end with its first page is counted: a small audience may have
-        // several branches.
+        // An audience that does not end with its first page may still be small, because it may
+        // have several branches. So its devices and users are counted.
         let isBulk = try !isLast && target.audience.isLarger(than: page, db)
         var pushes = PushInsertion(target, by: pusher, isBulk: isBulk, newRecipients: recipients, now: now)
         try pushes.insert(found, db)

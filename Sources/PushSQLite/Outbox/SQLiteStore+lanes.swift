@@ -3,10 +3,10 @@ internal import PushCore
 internal import PushStore
 internal import SQLite
 
-/// Moves pushes to the present lanes of their devices, for `DeviceStore.move`.
+/// Moves pushes to the present lanes (providers' queues) of their devices, for `DeviceStore.move`.
 extension SQLiteStore {
-    /// Moves queued pushes of a device to the device's present lane, at most `page`. Returns the
-    /// number of moved pushes.
+    /// Moves at most `page` queued pushes of a device to the device's present lane (a provider's
+    /// queue). Returns the number of moved pushes.
     static func moveQueued(_ db: Database, ofDevice device: Int64, page: Int, now: Date) throws -> Int {
         let lane = try db.first(prepared: "select lane from device where number = ?", device) { $0.optionalText(0) }
         guard let lane = lane ?? nil else { return 0 }
@@ -36,9 +36,9 @@ extension SQLiteStore {
         return rows.count
     }
 
-    /// Moves a queued push to another lane of devices, and makes it due at once. A look (a push
-    /// that only tells a device to sync) moves to the lane of looks that belongs to the other
-    /// lane.
+    /// Moves a queued push to the lane (a provider's queue) `new`, and makes it due at once. Each
+    /// lane has a second lane for looks (pushes that only tell a device to sync): a look moves to
+    /// the second lane of `new`.
     static func move(
         _ db: Database,
         notification: Int64,

@@ -35,7 +35,7 @@ extension SQLiteStore {
         now: Date
     ) async throws -> LeasedDelivery? {
         try await self.writer.write(.delivery) { [writer, sealing] db in
-            // Since a reader found this push, it may have been cancelled.
+            // The push may have been cancelled since a reader found it.
             guard try ProbeSearch.isDue(push, in: lane, db, now: now) else { return nil }
             var tally = TallyCount()
             let leasing = Leasing(
@@ -85,7 +85,8 @@ extension SQLiteStore {
         """
 }
 
-/// Decides about due pushes of one lane, and leases those that are to be sent.
+/// Decides which due pushes of one lane (a provider's queue) are sent now, and leases them: marks
+/// them as being sent.
 private struct Leasing {
     let writer: Writer
     let sealing: Sealing
@@ -95,14 +96,14 @@ private struct Leasing {
     let now: Date
     let alerts = OpenedAlerts()
 
-    /// Leases a push; `nil` if it must not be sent, or not yet.
+    /// Marks a push as being sent (leases it); `nil` if the push must not be sent, or not yet.
     func lease(_ key: DuePush, _ db: Database, _ tally: inout TallyCount) throws -> LeasedDelivery? {
         do {
             let needsAcceptance = self.interval != nil || self.isProbe
             let due = try DuePushRow(db, key, needsAcceptance: needsAcceptance, self.sealing, self.alerts)
             return try due.flatMap { try self.lease($0, db, &tally) }
         } catch let error as DatabaseError where !error.concernsAll {
-            // A damaged row must not block the other rows, and must not fail the next lease again.
+            // A damaged row must neither block the other rows nor make the next lease fail again.
             try self.settle(key, as: .failed, reason: PushReason.damaged, db, &tally)
             self.writer.condition.record(.push(notification: key.notification, device: key.device))
             return nil
@@ -125,8 +126,9 @@ private struct Leasing {
                 )
                 return delivery.leased(push, isAddressKnown: self.isProbe && due.acceptedAt != nil)
             case .wait(let date):
-                // The stored reason marks a push that waits for the minimum interval. Once the
-                // device has fetched the notification, this push is cancelled.
+                // The stored reason says that the push waits for the minimum interval between
+                // pushes to its device. Once the device has fetched the notification, this push is
+                // cancelled.
                 try self.postpone(key, until: date, db)
             case .replace: try self.settle(key, as: .cancelled, reason: PushReason.replaced, db, &tally)
             }

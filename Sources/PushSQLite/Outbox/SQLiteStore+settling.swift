@@ -11,8 +11,8 @@ extension SQLiteStore {
                 do {
                     try batch.settle(db, delivery, as: settlement)
                 } catch let error as DatabaseError where !error.concernsAll {
-                    // The row is damaged. It stays leased until the next start, and the outcomes
-                    // of the other pushes are stored.
+                    // The row is damaged. The push counts as being sent until the next start, and
+                    // the outcomes of the other pushes are stored.
                     let id = delivery.push.notification.rawValue
                     writer.condition.record(.settlement(notification: id, device: delivery.device))
                 }
@@ -60,8 +60,8 @@ private struct Batch {
         case .retried(let due, let reason):
             try self.requeue(db, delivery, dueAt: due, reason: reason, attempts: delivery.state.attempts)
         case .away(let reason):
-            // If the device connects, its pushes become due. If it connects before this push is
-            // settled, `isAnythingWaiting` finds the push afterwards.
+            // When the device connects, its waiting pushes become due. If it connects before this
+            // push is stored as waiting, `isAnythingWaiting` finds the push afterwards.
             let end = delivery.state.expiresAt
             try self.requeue(db, delivery, dueAt: end, reason: reason, attempts: delivery.state.attempts)
         case .moved(let reason):
@@ -73,8 +73,8 @@ private struct Batch {
 
     // MARK: - Private
 
-    /// Whether the device now has another address than the push's address; `false` for a claim to
-    /// a handle.
+    /// Whether the device now has another address than the push's address; `false` for the push of
+    /// a confirmation code.
     private func hasMoved(_ db: Database, _ delivery: LeasedDelivery) throws -> Bool {
         guard let handle = DeviceHandle(delivery.push.handle) else { return false }
         let hasMoved = try db.first(

@@ -55,7 +55,7 @@ final class APNsProviderToken: Sendable {
         }
     }
 
-    /// Decides whether a new token replaces a token that Apple has called expired.
+    /// Decides whether a new token replaces a token that Apple has refused.
     func replacement(for refused: Token, now: Date) throws(SendFailure) -> Replacement {
         var isNew = false
         let token = try self.replace(now: now) { token in

@@ -7,7 +7,7 @@ internal import PushCore
 enum APNsResponse {
     /// The delay that Apple requests after an error of its servers. The first retry comes earlier:
     /// a user who waits for a confirmation code cannot wait so long, and one more call is no
-    /// burden for Apple. After the error `Shutdown`, no delay but only a new connection is needed.
+    /// burden for Apple. The error `Shutdown` needs no delay, only a new connection.
     private static let delayAfterServerError = Duration.seconds(15 * 60)
     private static let delayAfterTooMany = Duration.seconds(60)
 

@@ -60,8 +60,8 @@ package final class APNsSender: PushSender {
         return try APNsResponse.outcome(try await self.client.answer(to: request), now: self.now()).get()
     }
 
-    /// Sends the push. If Apple calls this second token expired, too, the server's clock or key is
-    /// at fault.
+    /// Sends the push once more. If Apple calls the token expired now, the server's clock or key
+    /// is at fault.
     private func lastAttempt(_ push: Push, _ token: APNsProviderToken.Token) async throws(SendFailure) -> Acceptance {
         do throws(SendFailure) {
             return try await self.attempt(push, token)

@@ -36,7 +36,8 @@ struct AccessToken: Sendable {
         self = token
     }
 
-    /// The failure of a push if an endpoint for credentials has refused a request.
+    /// The failure that a push gets if an endpoint for credentials has refused the server's
+    /// request.
     static func failure(_ response: OutboundResponse, now: Date) -> SendFailure {
         // Gateways answer in HTML, not in JSON; then only the status is known.
         let code = try? JSONDecoder().decode(Refusal.self, from: Data(response.body)).error
@@ -95,7 +96,7 @@ struct AccessToken: Sendable {
         init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: Key.self)
             self.text = try container.decode(String.self, forKey: .accessToken)
-            // Some of Microsoft's samples show the number as a string, and some leave it out.
+            // Some of Microsoft's samples show the lifetime as a string, and some leave it out.
             if let text = try? container.decode(String.self, forKey: .expiresIn) {
                 self.lifetime = TimeInterval(text) ?? 0
             } else {
@@ -106,9 +107,9 @@ struct AccessToken: Sendable {
 }
 
 extension SendFailure {
-    /// The failure of a push if the call for the server's credentials has failed with this
-    /// failure. A failure that says that a single push is at fault, such as `rejected`, becomes
-    /// `misconfigured`.
+    /// The failure of a push that could not be sent, because the call for the server's credentials
+    /// has failed with this failure. A failure that says that a single push is at fault, such as
+    /// `rejected`, becomes `misconfigured`.
     func ofCredentials(from source: String) -> SendFailure {
         let reason = source + ": " + self.reason
         switch self {

@@ -41,7 +41,7 @@ package struct ClockDifference: Sendable, Hashable {
         return "\(Int(value.rounded())) \(unit) \(self.ahead > 0 ? "ahead of" : "behind")"
     }
 
-    /// The reason of a refused token, followed by the difference between the clocks, if they
+    /// The reason why a token was refused, followed by the difference between the clocks, if they
     /// differ.
     static func explain(_ reason: String, _ response: OutboundResponse, now: Date) -> String {
         guard let difference = ClockDifference(response, now: now) else { return reason }

@@ -45,7 +45,8 @@ package struct ConnectionSettings: Sendable, Hashable {
             connectionsPerHost: self.connections,
             streamsPerConnection: self.streams,
             provesConnections: provesConnections,
-            // While all streams are in use, as many further calls may wait for a free stream.
+            // This is at least twice the number of streams: while all streams are in use, further
+            // calls may wait for a free one.
             maximumCalls: max(1024, 2 * self.connections * self.streams),
             caFile: self.caFile,
             allowedHosts: allowedHosts,

@@ -5,9 +5,9 @@ extension HTTPClient {
     /// Sends a request, and turns a call without an answer into a `SendFailure`.
     ///
     /// - Parameters:
-    ///   - host: The pattern by which a device may name the host; `nil` if the operator has named
-    ///     it.
-    ///   - named: Limits the calls to hosts under a wildcard.
+    ///   - host: The allowed pattern that the host matches, if a device has named the host; `nil`
+    ///     if the operator has named it.
+    ///   - named: Makes the call if `host` is a wildcard, within the limits of `HostTrials`.
     func answer(
         to request: OutboundRequest,
         at host: HostPattern? = nil,
@@ -49,10 +49,11 @@ extension SendFailure {
     /// The failure of a push if `host` has answered with this failure.
     ///
     /// If `host` matches only a wildcard, it may be any host of that domain, so its answer counts
-    /// only for the device that has named it. The answer can neither pause the provider's lane nor
-    /// count as a refusal of the server's credentials. If such hosts delay the devices of several
-    /// users in a row, `SenderHealth` pauses the lane anyway. `credentialExpired` is returned
-    /// unchanged, because the sender itself must react to it first.
+    /// only for the device that has named it. The answer can neither pause the provider's lane
+    /// (its queue of pushes) nor count as a refusal of the server's credentials. If such hosts
+    /// delay the devices of several users in a row, `SenderHealth` pauses the lane anyway.
+    /// `credentialExpired` is returned unchanged, because the sender itself must react to it
+    /// first.
     func counted(at host: HostPattern?) -> SendFailure {
         guard let host, host.isWildcard else { return self }
         return switch self {

@@ -7,7 +7,7 @@ package enum SenderSettingsError: Error, Sendable, Hashable, CustomStringConvert
     case missingField(String)
     /// The key cannot be read, or is of the wrong kind.
     case badKey(field: String, expected: String)
-    /// A field of the file that the configuration's key names.
+    /// An error about a field of a file. The configuration's key `key` names the file.
     indirect case inFile(key: String, SenderSettingsError)
 
     package var description: String { "\(self.field): \(self.fault)" }

@@ -7,10 +7,11 @@ internal import PushCore
 struct TokenSender: Sendable {
     let tokens: AccessTokenCache
     let client: HTTPClient
-    /// The patterns by which devices may name hosts; empty if the operator has named the only
+    /// The hosts that devices may name, as patterns; empty if the operator has named the only
     /// host.
     var hosts: [HostPattern] = []
-    /// Limits the calls to hosts that match only a wildcard; `nil` if devices name no hosts.
+    /// Calls the hosts that only a wildcard allows. Limits how many calls at once go to hosts that
+    /// have not answered yet. `nil` if devices name no hosts.
     var named: NamedHosts?
 
     func send(
@@ -40,8 +41,8 @@ struct TokenSender: Sendable {
         }
     }
 
-    /// The smallest age of a token, in seconds, at which the sender believes a host that matches
-    /// only a wildcard if the host calls the token invalid.
+    /// If a host that matches only a wildcard calls a token invalid, the sender believes the host
+    /// only if the token is at least this many seconds old.
     private static let youngestAtNamedHosts: TimeInterval = 60
 
     private func attempt(
@@ -53,7 +54,8 @@ struct TokenSender: Sendable {
         return try outcome(response).mapError { $0.counted(at: host) }.get()
     }
 
-    /// The pattern by which a device has named the host; `nil` if the operator has named it.
+    /// The pattern that the host matches, if a device has named the host; `nil` if the operator
+    /// has named it.
     private func host(of request: OutboundRequest) -> HostPattern? {
         self.hosts.first { $0.matches(request.url) }
     }

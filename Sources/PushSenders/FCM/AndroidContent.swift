@@ -12,8 +12,8 @@ package enum AndroidContent: Sendable, Hashable {
         switch (self, push.alert) {
         case (.data, nil): []
         case (.data, let alert?): [Self.data(push, alert)]
-        // An alert with only a badge is sent as data, for the app to handle. As a notification,
-        // Android would show a visible entry, because it shows no badge without one.
+        // An alert with only a badge is sent as data, for the app to handle. If it were sent as a
+        // notification, Android would show an entry, because it shows no badge without an entry.
         case (.notification, let alert?) where alert.isBadgeAlone: [Self.data(push, alert)]
         case (.notification(let placeholder), let alert):
             ["\"notification\":\(placeholder.notification(alert, tag: push.collapseID))"]

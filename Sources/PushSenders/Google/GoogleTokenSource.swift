@@ -48,8 +48,8 @@ struct GoogleTokenSource: Sendable {
         self.timeout = settings.connection.timeout
     }
 
-    /// Rethrows errors of the file's fields with the key that names the file. All fields are the
-    /// file's, except for keys of the configuration.
+    /// Adds the configuration's key `serviceAccount`, which names the file, to errors about fields
+    /// of the file. Errors about keys of the configuration stay as they are.
     private static func namingFile<Value>(
         _ read: () throws(SenderSettingsError) -> Value
     ) throws(SenderSettingsError) -> Value {

@@ -4,7 +4,7 @@ internal import Foundation
 internal import Glibc
 internal import PushCore
 
-/// The place of the token that another identity provider issues to this server: a file that the
+/// The source of the token that another identity provider issues to this server: a file that the
 /// platform renews, or a URL. The token is read again for each exchange.
 struct SubjectTokenSource: Sendable {
     /// The maximum number of bytes of the file; tokens have a few kilobytes.
@@ -84,7 +84,7 @@ struct SubjectTokenSource: Sendable {
         if case .url(let url, _) = self.place { MetadataServer.isAddress(url) } else { false }
     }
 
-    /// Reads the token. If the place is a URL, `client` calls it.
+    /// Reads the token. If the token is at a URL, `client` calls that URL.
     func token(by client: HTTPClient, timeout: Duration, now: Date) async throws(SendFailure) -> Secret<String> {
         let bytes: [UInt8]
         switch self.place {

@@ -12,7 +12,7 @@ package struct WNSSettings: Sendable {
     package var content: WNSContent
     /// Hosts that a device may name in its channel; see `HostPattern`.
     package var allowedHosts: [String]
-    /// The addresses that the names of these hosts may resolve to.
+    /// The addresses that the names of the allowed hosts may resolve to.
     package var addresses: AddressPolicy
     package var connection: ConnectionSettings
 

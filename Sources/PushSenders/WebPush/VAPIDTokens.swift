@@ -15,8 +15,8 @@ final class VAPIDTokens: Sendable {
     static let shortestRemaining: TimeInterval = 3600
     /// How far the clock may be set back before a token counts as issued in the future.
     private static let clockSlack: TimeInterval = 60
-    /// The maximum number of origins with a cached token. One more origin evicts all tokens, since
-    /// devices name the origins.
+    /// The maximum number of origins with a cached token, which is limited because devices name
+    /// the origins. One more origin evicts all tokens.
     static let maximumOrigins = 1000
 
     private struct Token {

@@ -11,8 +11,8 @@ internal import PushCore
 enum WebPushResponse {
     /// Mozilla's number for an error in the server's VAPID token, which concerns all devices.
     private static let badVAPID = "errno 109"
-    /// This module's code for Mozilla's error 109 if only this browser's subscription was made
-    /// with another key.
+    /// This module's code for Mozilla's error 109 if it concerns a single browser, whose
+    /// subscription was made with another key.
     private static let keyMismatch = "errno 109 mismatch"
     /// The words that Google and Apple use, alone or in words such as `BadJwtToken`, for a
     /// subscription with another key.

@@ -17,7 +17,7 @@ package struct WebPushSettings: Sendable {
     /// The hosts that a browser's endpoint may have; see `WebPushHandleRule`. The pushes to each
     /// host are in a queue (lane) of their own.
     package var allowedHosts: [String]
-    /// The addresses that the names of these hosts may resolve to.
+    /// The addresses that the names of the allowed hosts may resolve to.
     package var addresses: AddressPolicy
     /// The alerts that messages may carry: every message is padded to the length of a message with
     /// the longest alert.

@@ -28,8 +28,8 @@ package final class EventWebhook: EventSender {
         self.now = now
     }
 
-    /// Signs all later messages with the secrets in this text. If it throws, the old ones stay in
-    /// use.
+    /// Signs all later messages with the secrets in this text. If the text is invalid, the old
+    /// secrets stay in use.
     package func replaceSecret(with text: Secret<String>) throws(SenderSettingsError) {
         let new = try WebhookSecret(text)
         self.secret.withLock { $0 = new }
@@ -57,7 +57,7 @@ package final class EventWebhook: EventSender {
     }
 
     /// Events stay in the backlog if the receiver refuses them: an operator can repair the
-    /// receiver, and no answer makes the server give up an event.
+    /// receiver, and the server never gives up an event, whatever the answer is.
     static let table = OutcomeTable(
         accepted: 200...299,
         [

@@ -5,12 +5,12 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Gives tokens to devices of users without a password. A device sends a code that works once, and
+/// Gives tokens to devices without the user's password: a device sends a code that works once, and
 /// gets a token in exchange.
 struct EnrolmentHandler: Handler {
     let store: any TokenStore
     let authenticator: Authenticator
-    /// How long a token is valid that was exchanged for a code.
+    /// The lifetime of a token that a device gets for a code.
     let lifetime: Duration
 
     var routes: [Route] {
@@ -29,9 +29,9 @@ struct EnrolmentHandler: Handler {
 
     /// Makes a code for a user; only the answer to this request shows the code.
     ///
-    /// An administrator may make a code for any user. A publisher, as an app's own backend, may
-    /// make a code only for a user of its apps who has the role `device` and no password. Whoever
-    /// has the code can act as the user.
+    /// An administrator may make a code for any user. A publisher (an app's own backend) may make
+    /// a code only for a user of its apps who has the role `device` and no password. Whoever has
+    /// the code can act as the user.
     private func makeCode(_ context: RequestContext) async throws -> Response {
         let caller = try context.user
         let body = try await context.optionalBody()

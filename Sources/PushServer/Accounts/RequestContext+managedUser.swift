@@ -3,7 +3,7 @@ internal import PushCore
 internal import PushStore
 
 extension RequestContext {
-    /// The user whom the path names, if the caller may manage it.
+    /// The user whom the path names, if the caller may manage this user.
     ///
     /// Throws a `not-found` problem for an unknown name, and also for a user outside of the
     /// caller's apps. Throws a `forbidden` problem for a user of the caller's apps whom the caller

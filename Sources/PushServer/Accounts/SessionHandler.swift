@@ -32,8 +32,8 @@ struct SessionHandler: Handler {
     /// A request with a token of this server cannot begin a session, or sessions could be extended
     /// for ever. A token of the configured issuer can begin a session if the configuration allows
     /// such sessions; the session then has no more scopes than that token. If a certificate or a
-    /// proxy has identified the caller, the new token is valid only in requests whose caller is
-    /// identified in that way, too.
+    /// proxy has identified the caller, the new token is valid only together with a certificate or
+    /// a proxy that names the same user.
     private func beginSession(_ context: RequestContext) async throws -> Response {
         guard try context.token == nil else {
             throw Problem(.forbidden, "a session starts with the password; a token cannot start one")

@@ -46,7 +46,7 @@ package final class SetupCode: Sendable {
     }
 }
 
-/// Makes the first administrator for the holder of the code that the server showed at its start.
+/// Lets the holder of the code that the server showed at its start make the first administrator.
 struct SetupHandler: Handler {
     let store: any AccountStore
     let reports: ReportReader

@@ -36,6 +36,7 @@ struct TokenHandler: Handler {
             let name = Username(try body.requiredString("User")),
             let user = try await context.reader.user(named: name)
         else { throw unknown }
+        guard !user.isDisabled else { throw Problem(.forbidden, "the user is disabled") }
         let order = try TokenOrder(
             body,
             role: user.role,

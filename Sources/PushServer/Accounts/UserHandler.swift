@@ -89,7 +89,7 @@ struct UserHandler: Handler {
         let last = try query.start(
             { self.scope.text(ofCursor: $0, within: apps).flatMap { Username($0) } },
             older: "after",
-            "a user name"
+            AppScope.rule(ofCursor: "a user name", within: apps)
         )
         let size = try query.limit
         var scan = ListScan<UserEntry, Username>(
@@ -195,6 +195,7 @@ struct UserHandler: Handler {
     /// The member `Apps`: the apps that the user belongs to from now on.
     private func apps(_ body: JSONBody) throws(Problem) -> Set<AppName>? {
         guard let names = try body.strings("Apps") else { return nil }
+        guard !names.isEmpty else { throw Problem(.invalidMember, "Apps must have at least one app") }
         let known = self.settings.apps
         var apps: Set<AppName> = []
         for name in names {
@@ -229,8 +230,8 @@ struct UserHandler: Handler {
         }
     }
 
-    /// Runs `body`, and turns an error about a password into a problem that names the body's
-    /// member.
+    /// Runs `body`, and turns an error about a password into a problem that names `member`, the
+    /// member of the request that contains the password.
     private func naming<Value>(_ member: String, _ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()

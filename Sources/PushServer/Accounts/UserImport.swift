@@ -19,7 +19,7 @@ package struct UserImport: Sendable {
     private let parameters: PasswordParameters
     private let takesHashes: Bool
     private let isDry: Bool
-    /// Who imports the users, for the audit; `nil` for the operator at the command line.
+    /// The actor who imports the users, for the audit; `nil` for the operator at the command line.
     private let actor: AuditRecord.Actor?
     private let now: @Sendable () -> Date
     /// The names of the users on earlier lines.
@@ -66,8 +66,8 @@ package struct UserImport: Sendable {
             line.name,
             role: role,
             apps: line.apps ?? [.usual],
-            // A new user whose line says `Disabled` is disabled only after this call, and must not
-            // be able to sign in until then. Therefore the user gets no password yet.
+            // The user gets no password yet. If the line says `Disabled`, the user is disabled
+            // only after this call, and must not be able to sign in before that.
             password: .none(self.parameters),
             by: self.record(.addUser, line, role.rawValue),
             now: self.now()

@@ -70,6 +70,7 @@ package struct UserLine: Sendable, Hashable {
             }
             return app
         }
+        guard self.apps?.isEmpty != true else { throw UserLineError("Apps must have at least one app") }
         self.tags = try Self.texts("Tags", of: values)?.map { (text) throws(UserLineError) in
             guard let tag = Tag(text) else { throw UserLineError("Tags: \(text.prefix(64)) is not \(Tag.rule)") }
             guard !tag.isReserved else { throw UserLineError("Tags: only the server may assign \(tag)") }

@@ -37,8 +37,9 @@ struct UserTagHandler: Handler {
         let isSet = try await self.store.setTags(
             tags,
             ofUser: user.name,
-            // An administrator may manage every user, so the change needs no condition on the
-            // user's rights. For other callers, the rights must still be those that were checked.
+            // An administrator may manage every user, so the change needs no condition. For other
+            // callers, the change fails if the user's rights are no longer those that
+            // `managedUser` has checked.
             ifStill: context.user.role == .admin ? nil : user.rights,
             by: context.record(.setTags, of: user.name.description)
         )

@@ -44,8 +44,8 @@ struct OriginPolicy: Sendable {
     }
 
     /// Throws a `cross-origin` problem for a request of a foreign page if the request may change
-    /// something or needs an authenticated caller. Even a `GET` with a caller may leave a receipt
-    /// of a fetch, take the events of a stream, or use up a quota.
+    /// something or needs an authenticated caller. Even an authenticated `GET` may record a fetch,
+    /// receive the events of a stream, or use up a quota.
     func check(_ request: Request, for found: RouteTable.Match) throws(Problem) {
         let method = request.head.method
         guard !Self.isSafe(method) || found.needsCaller && method != .options else { return }
@@ -93,9 +93,9 @@ struct OriginPolicy: Sendable {
         head[.origin].map { self.readable[$0] != nil } ?? false
     }
 
-    /// Whether an origin is the server's own, as the client sees the server: with the received
-    /// `Host`, and with the scheme, if the scheme is known. `checkHost` has compared `Host` with
-    /// the server's names.
+    /// Whether an origin is the server's own: its host and port are those of the received `Host`,
+    /// and its scheme is the request's, if that is known. `checkHost` has compared `Host` with the
+    /// server's names.
     private static func isOwn(_ text: String, _ request: Request) -> Bool {
         guard
             let origin = WebOrigin(text), let scheme = HTTPScheme(origin.scheme),

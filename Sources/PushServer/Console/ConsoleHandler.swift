@@ -7,13 +7,13 @@ internal import SocketHTTP
 /// Serves the console, the page with which administrators operate the server. Its files are part
 /// of the executable.
 ///
-/// The page itself is not secret: it requests all data that it shows from the API, with the
-/// session of its user.
+/// The page itself is not secret: it requests from the API, with the session of its user, all data
+/// that it shows.
 struct ConsoleHandler: Handler {
     private static let folder = "/console/"
 
     var routes: [Route] {
-        // A person who opens the server's address in a browser looks for its page.
+        // A person who opens the server's address in a browser looks for the console.
         ["/", "/console"].map { path in
             Route(.get, path, .anybody) { _ in
                 Response(status: .permanentRedirect, fields: [.location: Self.folder, .cacheControl: "no-cache"])

@@ -1,8 +1,8 @@
 package import Foundation
 package import PushCore
 
-/// The parts of the daemon that the server does not own, but shows to operators or controls for
-/// them.
+/// The parts of the daemon outside of `PushServer` that operators can see or control through the
+/// server.
 package struct Daemon: Sendable {
     /// The program's version.
     package let version: String
@@ -17,11 +17,12 @@ package struct Daemon: Sendable {
     /// Reads the keyring's file again, and encrypts with the file's first key from now on. The
     /// argument is the actor for the audit. If the old keyring stays in use, returns the reason.
     package let reloadKeys: @Sendable (AuditRecord.Actor) async throws -> String?
-    /// Starts to encrypt again, in the background, all values that are not encrypted with the
+    /// Starts a background task that encrypts again all values that are not encrypted with the
     /// keyring's first key.
     package let rewrap: @Sendable () -> Void
-    /// Accepts the machine's clock. The argument is the actor for the audit. Returns the clock's
-    /// time, or `nil` if the server accepts the clock already.
+    /// Makes the server trust the machine's clock, which it does not trust while the clock is too
+    /// far ahead. The argument is the actor for the audit. Returns the clock's time, or `nil` if
+    /// the server trusts the clock already.
     package let acceptClock: @Sendable (AuditRecord.Actor) async throws -> Date?
     package let files: LocalFiles
 
@@ -47,13 +48,14 @@ package struct Daemon: Sendable {
 }
 
 extension [Lane: Pause?] {
-    /// Whether a sender of this server serves the lane. This dictionary must have all lanes of the
-    /// server, and `platforms` must have all platforms with a sender.
+    /// Whether a sender of this server serves the lane (the queue of pushes to one provider). This
+    /// dictionary must have all lanes of the server, and `platforms` must have all platforms with
+    /// a sender.
     ///
-    /// If the configuration no longer names a host or an environment, the dictionary lacks its
-    /// lane, and no sender serves it. If the dictionary has no lane at all of a platform, each
-    /// lane of the platform counts as served: a command without a server knows no lanes, nor does
-    /// a server whose delivery has not begun.
+    /// The configuration may no longer name a lane's host or environment. The dictionary then
+    /// lacks the lane, and no sender serves it. If the dictionary has no lane at all of a
+    /// platform, each lane of the platform counts as served: a command that runs without a daemon
+    /// knows no lanes, nor does a server whose delivery has not begun.
     func hasSender(for lane: Lane, among platforms: Set<String>) -> Bool {
         guard platforms.contains(lane.platform) else { return false }
         return self.keys.contains(lane) || !self.keys.contains { $0.platform == lane.platform }

@@ -16,7 +16,7 @@ struct StatusHandler: Handler {
     let troubles: @Sendable () -> [String]
     let startedAt: Date
     let scope: AppScope
-    /// The largest number of servers of the same database that the status shows.
+    /// The status shows at most this number of the servers that share the database.
     private static let maximumServers = 100
 
     var routes: [Route] {
@@ -102,8 +102,8 @@ extension StoreReader {
         try await self.greatestAge(now: now) { queue in try await self.nextDue(in: lane, queue) }
     }
 
-    /// The age, in seconds, of the oldest notification that has a push in this lane; the push is
-    /// due now or is scheduled for a retry. 0 if there is no such notification.
+    /// The age, in seconds, of the oldest notification that still has a push in this lane, whether
+    /// the push is due or waits for a retry. 0 if no push waits.
     func oldestAge(in lane: Lane, now: Date) async throws -> TimeInterval {
         try await self.greatestAge(now: now) { queue in try await self.oldestWaiting(in: lane, queue) }
     }

@@ -28,8 +28,8 @@ package final class StatusHistory: Sendable {
     }
 
     private struct State {
-        /// The sums since the server's start, as they were last read; `nil` before they are read
-        /// for the first time.
+        /// The counts of posts, pushes and fetches, as they were last read; `nil` before they are
+        /// read for the first time.
         var sums: Step?
         /// The number of the last step; steps are numbered from 1970 on. `steps` has the steps by
         /// their numbers.
@@ -49,11 +49,13 @@ package final class StatusHistory: Sendable {
         self.fetched.wrappingAdd(1, ordering: .relaxed)
     }
 
-    /// Reads the sums at the end of each step, until the task is cancelled.
+    /// Reads the counts of posts, pushes and fetches at the end of each step, until the task is
+    /// cancelled.
     package func run(_ reader: any OutboxReader, now: @Sendable () -> Date) async {
         while !Task.isCancelled {
-            // If the tallies cannot be read now, the next step includes the changes of this step.
-            // Looks do not count: a look is a silent push that only makes a device fetch changes.
+            // If the tallies (the counts of pushes) cannot be read now, the next step includes the
+            // changes of this step. Looks do not count: a look is a silent push that only makes a
+            // device fetch changes.
             let tallies = try? await reader.tallies().filter { !Lane(stored: $0.key).isOfLooks }
             if let tallies { self.record(tallies.values, at: now()) }
             let rest = Self.seconds - now().timeIntervalSince1970.truncatingRemainder(dividingBy: Self.seconds)
@@ -63,7 +65,7 @@ package final class StatusHistory: Sendable {
         }
     }
 
-    /// Records, as the step that ends now, the changes since the sums were last read.
+    /// Records the step that ends now: what has changed since the counts were last read.
     func record(_ tallies: some Sequence<Tally>, at now: Date) {
         var sums = Step(
             posted: self.posted.load(ordering: .relaxed),

@@ -31,10 +31,7 @@ struct DeviceAdministrationHandler: Handler {
         let apps = self.scope.limit(of: try context.user)
         let last = try query.start { self.scope.text(ofCursor: $0, within: apps).flatMap(DevicePlace.init(cursor:)) }
         let size = try query.limit
-        if let user {
-            guard let found = try await context.reader.user(named: user), AppScope.sees(found.apps, within: apps)
-            else { throw Problem(.notFound, "you see no user \(user)") }
-        }
+        try await self.scope.check(user: user, within: apps, context.reader)
         var scan = ListScan<DeviceEntry, DevicePlace>(
             after: last,
             limit: size,

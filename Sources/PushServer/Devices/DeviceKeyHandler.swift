@@ -22,9 +22,9 @@ struct DeviceKeyHandler: Handler {
         ]
     }
 
-    /// Sets the keys of one of the account's devices. Any device of the account may do so: a
-    /// device that approves the key of a second device sends the text of that key with the
-    /// approval.
+    /// Sets the keys of one of the account's devices. Any device of the account may do so: to
+    /// approve another device's key, a device adds its signature to the text of that key, and
+    /// sends the text.
     private func setKey(_ context: RequestContext) async throws -> Response {
         guard let id = RegistrationID(context.parameter) else {
             throw Problem(.invalidParameter, "the registration id must be 1 to 128 letters, digits, -, _ or .")

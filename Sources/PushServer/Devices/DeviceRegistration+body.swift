@@ -5,7 +5,7 @@ internal import PushStore
 extension DeviceRegistration {
     /// Reads the body of a registration. If others can guess handles of the platform, the
     /// registration needs a confirmation: `confirmation` is the id of the notification whose push
-    /// carries the code.
+    /// carries the confirmation code.
     ///
     /// Throws problems that name the faulty member.
     init(
@@ -36,9 +36,9 @@ extension DeviceRegistration {
 
     /// The member `Shared`; false if absent.
     ///
-    /// The registration id is the key of the account hints, so nobody must be able to guess it: it
-    /// must be random. Earlier versions accepted ids that clients had made up: for such an id, a
-    /// shared registration gets a problem.
+    /// The registration id is the secret key of the pushes' account hints (`AccountHint`), so it
+    /// must be random: nobody must be able to guess it. Earlier versions accepted ids that clients
+    /// had made up: for such an id, a shared registration gets a problem.
     private static func isShared(_ body: JSONBody, _ id: RegistrationID) throws(Problem) -> Bool {
         guard try body.bool("Shared") == true else { return false }
         guard id.isRandom else {

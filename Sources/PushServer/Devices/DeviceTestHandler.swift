@@ -21,7 +21,7 @@ struct DeviceTestHandler: Handler {
 
     /// How long a test waits for the provider's answer; shorter than the deadline of handlers.
     private static let testDeadline = Duration.seconds(20)
-    /// The interval at which a test reads the push's state without a signal. Some changes of the
+    /// A test reads the push's state at this interval even without a signal. Some changes of the
     /// state send no signal; for example, a push may expire before it is sent.
     static let testPause = Duration.seconds(5)
 
@@ -71,8 +71,8 @@ struct DeviceTestHandler: Handler {
     }
 
     /// The reason why the lane (the queue of pushes to the device's provider) sends nothing now.
-    /// `nil` if the lane may send the push, even if the lane is paused and sends this push only as
-    /// a probe.
+    /// `nil` if the lane may send the push, even if the lane is paused and sends this push only to
+    /// test the provider.
     ///
     /// Only administrators and viewers see the reason of a pause, which may be about other users'
     /// devices.
@@ -84,8 +84,8 @@ struct DeviceTestHandler: Handler {
         return cause == .paused && !user.role.seesAll ? "the provider accepts no pushes now" : text
     }
 
-    /// The state of the test's push for the answer, and the reason; `nil` as long as the provider
-    /// may still answer.
+    /// The push's state and the reason for it, which the handler returns to the client; `nil` as
+    /// long as the provider may still answer.
     private static func answer(to entry: DeliveryEntry?, isLate: Bool) -> (state: String, reason: String?)? {
         switch entry?.state {
         case .accepted, .fetched, .read: ("accepted", nil)

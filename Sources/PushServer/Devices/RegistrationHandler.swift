@@ -10,7 +10,7 @@ struct RegistrationHandler: Handler {
     let store: any DeviceStore
     let settings: ServerSettings
     let ids: NotificationIDs
-    /// Wakes the delivery.
+    /// Wakes the service that sends pushes.
     let workIsWaiting: @Sendable () -> Void
 
     /// How long the list of a user's devices shows a device whose handle another account has
@@ -58,7 +58,8 @@ struct RegistrationHandler: Handler {
         let id = try self.registrationID(context)
         let body = try JSONBody(try await context.request.body.collect())
         // A random notification id of 31 bits may be in use already; then the loop draws another
-        // one. The number of attempts is limited only so that a full table causes an error.
+        // one. The number of attempts is limited, so that the client gets an error if no id is
+        // free.
         for _ in 0..<100 {
             guard let confirmation = self.ids.draw(at: context.now) else { continue }
             let registration = try DeviceRegistration(

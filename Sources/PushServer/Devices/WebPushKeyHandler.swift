@@ -11,8 +11,8 @@ struct WebPushKeyHandler: Handler {
         [Route(.get, Paths.webPushKey, .atLeast(.device, .register), query: ["app"], always: self.showKey)]
     }
 
-    /// Returns the key for a page to pass to `subscribe`. Caches may not store it: a page with an
-    /// old key would make subscriptions to which pushes fail.
+    /// Returns the key for a page to pass to `subscribe`. Caches may not store it: a browser that
+    /// subscribes with an old key would get no pushes.
     private func showKey(_ context: RequestContext) throws -> Response {
         let app = try self.settings.app(named: try Query(context.request.head.query)["app"], for: context.user)
         guard let key = self.settings.applicationServerKey(of: app) else {

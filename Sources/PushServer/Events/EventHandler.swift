@@ -32,7 +32,7 @@ struct EventHandler: Handler {
         let start: Int64? = try query.start(
             { self.scope.text(ofCursor: $0, within: apps).flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil } },
             older: "since",
-            "the number of an event"
+            AppScope.rule(ofCursor: "the number of an event", within: apps)
         )
         guard self.isOn else { throw Problem(.notFound, "events are not configured; set events.keep") }
         let now = context.now
@@ -51,8 +51,8 @@ struct EventHandler: Handler {
         )
     }
 
-    /// The events that are about these apps: about their pushes, about their devices, and about
-    /// fetches of their notifications.
+    /// Selects the events about `apps`: about their pushes, their devices, and fetches of their
+    /// notifications.
     private static func events(
         _ events: [PushEvent],
         of apps: Set<AppName>,

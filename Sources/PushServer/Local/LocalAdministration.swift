@@ -44,7 +44,7 @@ package final class LocalAdministration: Responder {
 
     // MARK: - Private
 
-    /// Returns the administrator as whom the sending process acts.
+    /// Returns an administrator with the name of the machine's user who runs the sending process.
     ///
     /// Throws a `forbidden` problem for processes of users who are not admitted, and for requests
     /// of browsers and proxies.

@@ -8,16 +8,16 @@ internal import SocketHTTP
 /// Shows the counts of a notification's pushes by state.
 struct LocalDeliveryHandler: Handler {
     let reports: ReportReader
-    /// The maximum number of pushes that one step counts.
+    /// The maximum number of pushes that one step, a single read of the store, counts.
     private let limit: Int
-    /// The cached counts of notifications whose devices the server was still finding. They are
-    /// kept apart from `settled`: after the last device was found, such a count could report a
-    /// notification as finished although it lacks the last pushes.
+    /// The cached counts that were made while the server was still finding the notification's
+    /// devices. They are kept apart from `settled`: otherwise such a count, which lacks the last
+    /// pushes, could be reported as final after the last device was found.
     private let growing = DeliveryCounts(keptForStep: Self.keptForStep)
     private let settled = DeliveryCounts(keptForStep: Self.keptForStep)
-    /// How long a count is cached, for each step that the count took: about ten times the duration
-    /// of a step. Therefore counting takes only a tenth of the time while a command waits, and the
-    /// command's progress bar still moves.
+    /// How long a count is cached, for each step (a single read of the store) that the count took:
+    /// about ten times the duration of a step. So, while a command waits, counting takes only a
+    /// tenth of the time, and the command's progress bar still moves.
     private static let keptForStep: TimeInterval = 0.2
 
     init(reports: ReportReader, limit: Int = DeliveryCounts.countedAtOnce) {

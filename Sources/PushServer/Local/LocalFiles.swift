@@ -1,7 +1,7 @@
 package import PushAPI
 package import PushCore
 
-/// The work on the daemon's files that commands request. It consists of closures, because only the
+/// The work that commands request on the daemon's files. It consists of closures, because only the
 /// executable that assembles the daemon knows these files.
 ///
 /// Each closure returns the JSON for the command to print, or JSON with the members `Problem`, an
@@ -10,12 +10,12 @@ package import PushCore
 package struct LocalFiles: Sendable {
     /// Lists the keys of the keyring, with the use of each key.
     package let listKeys: @Sendable () async -> JSONValue
-    /// Adds a key to the keyring's file, for the actor, whom the audit names.
+    /// Adds a key to the keyring's file. The audit names the actor.
     package let rotateKeys: @Sendable (AuditRecord.Actor) async -> JSONValue
-    /// Removes a key that is not in use from the keyring's file, for the actor.
+    /// Removes from the keyring's file a key that is not in use. The audit names the actor.
     package let removeKey: @Sendable (UInt32, AuditRecord.Actor) async -> JSONValue
 
-    /// Prepares a copy of the database to a file, for the actor.
+    /// Prepares a copy of the database to a file. The audit names the actor.
     package let backUp: @Sendable (String, AuditRecord.Actor) -> LocalBackup
 
     package init(

@@ -17,13 +17,14 @@ struct LocalKeyHandler: Handler {
     }
 
     /// Answers with lines of JSON. The last line has these members: `Seals`, the number of the key
-    /// with which the server encrypts; `Renewed` and `Unreadable`, numbers of values; and
-    /// `Unused`, the keys that no value needs any more. If the server does not encrypt with the
-    /// keyring's first key yet, the line also has `Waits`: the number of the first key, and the
-    /// servers that lack that key.
+    /// that the server encrypts with; `Renewed`, how many values were encrypted again;
+    /// `Unreadable`, how many values cannot be decrypted; and `Unused`, the keys that no value
+    /// needs any more. If the server does not encrypt with the keyring's first key yet, the line
+    /// also has `Waits`: an object with the number of that key, and the servers that lack it.
     ///
-    /// The earlier lines report progress: the number of values that have been `Passed` and, with
-    /// `counts=true`, their `Total`. A failure has its reason in `Refused` or `Failed`.
+    /// The earlier lines report progress: `Passed` is the number of values that the server has
+    /// checked. With `counts=true`, `Total` is the number of all values. A failure has its reason
+    /// in `Refused` or `Failed`.
     private func reload(_ context: RequestContext) async throws -> Response {
         let isCounting = try Query(context.request.head.query)["counts"] == "true"
         let reason = try await self.daemon.reloadKeys(try context.actor)

@@ -3,8 +3,8 @@ internal import PushAPI
 internal import PushCore
 internal import SocketHTTP
 
-/// Sends notifications for operators at the server's machine. An operator is not a user of the
-/// server, so the request must name the notification's recipients.
+/// Sends notifications in the name of operators at the server's machine. An operator is not a user
+/// of the server, so the request must name the notification's recipients.
 struct LocalSendHandler: Handler {
     let poster: NotificationPoster
     let settings: ServerSettings

@@ -12,7 +12,7 @@ struct UserData: Sendable {
     /// The ids of the user's registrations.
     let devices: Set<String>
 
-    /// Notes that the document contains about the data that it leaves out.
+    /// The document's notes about the data that it leaves out.
     private static let notes = [
         "Payload is null for a notification that was recalled or dismissed, and for one that may be read once: the export does not use it up.",
         "The server stores no password and no token, only hashes of them, which are left out.",
@@ -116,8 +116,9 @@ struct UserData: Sendable {
         ]).bytes
     }
 
-    /// Whether the subject is the user or one of its devices. The audit entry about a moved device
-    /// has as its detail the name of the user who had the device before, not of the actor.
+    /// Whether the entry's subject is the user or one of the user's devices. If another account
+    /// has registered the handle of one of these devices, the entry's detail names this user, not
+    /// the other account.
     private func isSubject(of entry: AuditEntry) -> Bool {
         switch entry.kind {
         case "device": self.devices.contains(entry.subject)

@@ -65,8 +65,8 @@ struct UserDataDocument: Sendable {
             guard place.app < apps.count else { return ([], nil) }
             let app = apps[place.app]
             let page = try await reader.notifications(
-                // A list of the changes after a number also has the notifications that the user no
-                // longer sees.
+                // The list of changes is used here, because it also has the notifications that the
+                // user no longer sees.
                 ChangeRange(after: place.change, limit: Self.notifications, isUnreadOnly: false, app: app),
                 for: self.user.id,
                 now: self.now,

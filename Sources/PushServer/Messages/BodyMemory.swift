@@ -25,7 +25,7 @@ final class BodyMemory: Sendable {
     /// Reserves memory for a body. Throws the refusal if too much is reserved; otherwise the
     /// caller must call `release`.
     ///
-    /// All strangers, whose `user` is `nil`, count as one user.
+    /// All callers who are not authenticated, whose `user` is `nil`, count as one user.
     func reserve(_ bytes: Int, for user: Int64? = nil) throws(Problem) {
         let isReserved = self.state.withLock { state in
             let own = state.bytesOfUsers[user ?? 0, default: 0]

@@ -8,8 +8,8 @@ internal import PushStore
 struct EntityTag: Hashable, Sendable, CustomStringConvertible {
     let description: String
 
-    /// The entity tag of the state that this tag names, in another content coding; each coding
-    /// needs a tag of its own (RFC 9110 section 8.8.3.3).
+    /// The entity tag of the same state in another content coding: each coding needs a tag of its
+    /// own (RFC 9110 section 8.8.3.3).
     func suffixed(_ suffix: String) -> EntityTag {
         EntityTag(description: "\(self.description.dropLast())\(suffix)\"")
     }

@@ -9,9 +9,9 @@ extension HTTPDate {
 
     /// The `Last-Modified` of a state that changed at `date`: the start of the next second.
     ///
-    /// The state may change again within the same second, and a client must not take the earlier
-    /// state for the newest one then. The server therefore ignores this time as a validator until
-    /// the time has passed.
+    /// The state may change again within the same second, and then a client must not take the
+    /// earlier state for the newest one. The server therefore ignores this time as a validator
+    /// until the time has passed.
     init(lastModified date: Date) {
         self.init(seconds: Int(date.timeIntervalSince1970.rounded(.down)) + 1)
     }

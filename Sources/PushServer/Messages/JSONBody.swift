@@ -75,7 +75,11 @@ struct JSONBody {
     }
 
     private func wrongType(_ name: String, _ value: JSONValue, _ wanted: String) -> Problem {
-        Problem(.invalidMember, "\(name) must be \(wanted), not \(value.kind)")
+        guard case .number(let digits) = value, wanted.contains("integer") else {
+            return Problem(.invalidMember, "\(name) must be \(wanted), not \(value.kind)")
+        }
+        // An integer is a number, so the kind would not say what is wrong.
+        return Problem(.invalidMember, "\(name) must be \(wanted), not \(digits.prefix(24))")
     }
 }
 

@@ -48,8 +48,8 @@ struct Preconditions: Sendable {
             return self.isReading ? .unchanged(tag) : .failed
         }
         guard self.isReading, let modifiedSince, let lastModified = validators.lastModified else { return .proceed }
-        // `lastModified` is rounded up. So a state that changed within the current second is not
-        // called unchanged here, since it may change again before the second ends.
+        // `lastModified` is rounded up. So the answer is not 304 for a state that changed within
+        // the current second: the state may change again before the second ends.
         return lastModified <= min(modifiedSince, HTTPDate(now)) ? .unchanged(first) : .proceed
     }
 

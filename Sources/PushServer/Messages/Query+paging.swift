@@ -25,9 +25,9 @@ extension Query {
         return place
     }
 
-    /// The place at which a page begins, for a route that once had another parameter, which
-    /// `older` names, in place of `cursor`. `rule` describes the valid values of that parameter
-    /// for the problem.
+    /// The place at which a page begins, for a route that also accepts an earlier version's
+    /// parameter in place of `cursor`. `older` is this parameter's name; `rule` describes its
+    /// valid values in the text of the problem.
     func start<Place>(
         _ read: (String) -> Place?,
         older: String,
@@ -40,8 +40,8 @@ extension Query {
         return place
     }
 
-    /// The text of the parameter `cursor`, or of the parameter that `older` names, which the route
-    /// once had in place of `cursor`.
+    /// The text of the parameter `cursor`, or of the earlier version's parameter that `older`
+    /// names.
     func cursor(older: String) throws(Problem) -> String? {
         guard let text = try self[older] else { return try self["cursor"] }
         guard try self["cursor"] == nil else {

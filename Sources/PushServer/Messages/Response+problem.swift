@@ -72,7 +72,7 @@ extension Response {
 }
 
 extension Problem {
-    /// The status with its reason phrase, which a status that is made from a number lacks.
+    /// The status with its reason phrase: a status that is made from a number would have none.
     fileprivate var httpStatus: HTTPResponse.Status {
         switch self.status {
         case 400: .badRequest

@@ -18,8 +18,7 @@ extension PayloadSource<Never> {
 
 /// Writes notifications as JSON, without intermediate values.
 extension [UInt8] {
-    /// Appends a notification. If the payload is shown, it is JSON text, and is written as it is
-    /// stored.
+    /// Appends a notification. If the payload is shown, it is JSON text, and is written unchanged.
     mutating func append<Failure>(
         item id: NotificationID,
         payload: PayloadSource<Failure>?,

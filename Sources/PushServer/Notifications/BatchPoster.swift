@@ -19,8 +19,8 @@ struct BatchPoster: Sendable {
     let failures: FailureReport
     let reports: ReportReader
 
-    /// The parts of the batch's request for the worker, which processes the batch apart from the
-    /// event loop.
+    /// The parts of the request that the worker needs; the worker processes the batch apart from
+    /// the event loop.
     struct Origin: Sendable {
         let user: User
         let quota: CallerQuota?
@@ -30,8 +30,9 @@ struct BatchPoster: Sendable {
         let key: IdempotencyGuard.KeyedRequest?
         let isStrict: Bool
         let now: Date
-        /// The moment that is used to draw the batch's ids. It is random and not the current time,
-        /// so that it differs from the moment of any other batch.
+        /// The batch's ids are derived from this time: ids from the same time are close to each
+        /// other. The time is random and not the current one, so that it differs from the time of
+        /// any other batch.
         let moment = Date(timeIntervalSince1970: .random(in: 0..<1e9))
     }
 
@@ -110,8 +111,9 @@ struct BatchPoster: Sendable {
     ) -> Portion {
         var portion = Portion(end: start)
         var bytes = 0
-        // The ids that this portion has used. Among hundreds of ids of one moment, two are often
-        // equal; an element with an id that is used already would have to wait for another commit.
+        // The ids that this portion has used. All its ids are drawn from a small range, so that
+        // two of hundreds are often equal. An element with a used id would have to wait for
+        // another commit.
         var ids: Set<NotificationID> = []
         let end = start == 0 ? Self.firstChunk : start + Self.chunk
         for number in start..<min(end, elements.count) where bytes < Self.chunkBytes {
@@ -136,8 +138,8 @@ struct BatchPoster: Sendable {
         besides ids: Set<NotificationID>
     ) throws -> Draft {
         if let most = [origin.quota, origin.changes].compactMap({ $0?.most }).min(), number >= most {
-            // A repeated batch pays for all its elements again, so the quota would never reach
-            // this element.
+            // Even a full quota does not suffice for this element, and a repeated batch would pay
+            // for all its elements again.
             throw Problem(
                 .invalidMember,
                 "Notifications has more elements than the \(most) that the quota admits at once; send this one in another request"
@@ -168,9 +170,9 @@ struct BatchPoster: Sendable {
         return Draft(number: number, order: order.withoutPayload, post: post)
     }
 
-    /// Makes the post of an element. The ids in one transaction are close to each other, and far
-    /// from the ids in other transactions: batches store so many notifications that some of their
-    /// ids would often be equal if all belonged to the same moment.
+    /// Makes the post of an element. The ids in one transaction are derived from the same time, so
+    /// they are close to each other; each transaction has a time of its own. Batches store so many
+    /// notifications that ids from a single time would often be equal.
     private func newPost(
         _ order: NotificationOrder,
         _ payload: [UInt8],

@@ -27,8 +27,9 @@ struct CursorMaker: Sendable {
 
         private var appBits: UInt64 {
             if self.app == .usual { return 0 }
-            // The hash is FNV-1a, which suffices: if two apps have the same bits, a client can
-            // only use a cursor of its list for one app in its own list for the other app.
+            // The hash is FNV-1a, which suffices. If two apps have the same bits, the only effect
+            // is that a client can use a cursor of its list for one app in its own list for the
+            // other app.
             let hash = self.app.description.utf8.reduce(UInt64(0xcbf2_9ce4_8422_2325)) {
                 ($0 ^ UInt64($1)) &* 0x100_0000_01b3
             }

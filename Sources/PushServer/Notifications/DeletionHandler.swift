@@ -29,8 +29,8 @@ struct DeletionHandler: Handler {
     /// the notification.
     enum Deletion: Hashable {
         case recallAsSender
-        /// Cancels only the pushes that are not sent yet. Every sender of a notification may
-        /// cancel these pushes.
+        /// Recalls the notification only as long as it is scheduled. A sender of any role may do
+        /// that.
         case cancelAsSender
         case dismiss
         case recallAsAdministrator
@@ -68,11 +68,12 @@ struct DeletionHandler: Handler {
         throw Problem(.notFound)
     }
 
-    /// The notification's present read mark, if the user is a recipient and the request's
-    /// preconditions hold for this mark. `nil` for users who are no recipients.
+    /// Whether the user has read the notification (`ReadMark`), if the user is a recipient;
+    /// otherwise `nil`.
     ///
-    /// Throws a `precondition-failed` problem if the preconditions do not hold. If the user cannot
-    /// delete the notification, the caller of this function reports it as not found.
+    /// Throws a `precondition-failed` problem if the request's preconditions do not hold for the
+    /// notification's present state. If the user cannot delete the notification, the caller of
+    /// this function reports it as not found.
     private func expectation(
         _ id: NotificationID,
         of user: User,
@@ -83,8 +84,8 @@ struct DeletionHandler: Handler {
         let maySeeOwn = user.role.includes(.publisher)
         let found = try await reader.notification(id, for: user.id, alsoAsSender: maySeeOwn, now: context.now)
         guard let found else {
-            // A user who cannot fetch the notification may still recall it, but has no
-            // representation with which a precondition could hold.
+            // A user who cannot fetch the notification may still recall it. For this user the
+            // notification has no entity tag, so `If-Match` never holds.
             let sender = user.role == .admin ? nil : user.id
             if maySeeOwn, preconditions.outcome(for: nil, now: context.now) == .failed,
                 try await reader.isThere(id, from: sender, now: context.now)
@@ -107,7 +108,7 @@ struct DeletionHandler: Handler {
     ) async throws -> Bool {
         let record = try context.record(.dismiss, of: "\(id)")
         if try await self.store.dismiss(id, by: user.id, ifStill: mark, recording: record, now: context.now) {
-            self.looks.record(try LookOrder(context))
+            if let order = try await LookOrder(context, changing: id) { self.looks.record(order) }
             return true
         }
         // Either the read mark changed after `expectation` read it, or the notification is gone.

@@ -32,9 +32,9 @@ final class DeliveryCounts: Sendable {
         self.keptForStep = keptForStep
     }
 
-    /// Counts a notification's pushes by calls of `countSome`. Each call counts up to
-    /// `countedAtOnce` pushes to devices after a number, and returns the number of the last
-    /// device, or `nil` if it has counted the last push.
+    /// Counts a notification's pushes by calls of `countSome`. Each call gets the number of a
+    /// device, counts up to `countedAtOnce` pushes to the devices after this one, and returns the
+    /// number of the last counted device, or `nil` if it has counted the last push.
     ///
     /// Counting stops after `steps` calls of `countSome`, and the next request for the same
     /// notification continues after the last counted device.

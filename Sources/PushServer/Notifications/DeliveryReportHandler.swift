@@ -5,7 +5,7 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Reports the states of a notification's pushes to its sender.
+/// Reports to the sender of a notification the states of its pushes.
 struct DeliveryReportHandler: Handler {
     let reports: ReportReader
     let visible: VisibleNotifications

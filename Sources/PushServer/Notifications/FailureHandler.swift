@@ -5,7 +5,7 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Lists the failed pushes of all notifications for administrators.
+/// Shows administrators the failed pushes of all notifications.
 struct FailureHandler: Handler {
     let reports: ReportReader
     private let scope: AppScope
@@ -29,7 +29,8 @@ struct FailureHandler: Handler {
         ]
     }
 
-    /// Lists failed pushes, the newest first, a page at a time.
+    /// Lists failed pushes, the newest first, a page at a time. Throws a `not-found` problem for a
+    /// user or an app that the caller does not see.
     private func listFailures(_ context: RequestContext) async throws -> Response {
         let query = try Query(context.request.head.query)
         guard ["failed", nil].contains(try query["state"]) else {
@@ -40,6 +41,7 @@ struct FailureHandler: Handler {
         let apps = self.scope.limit(of: try context.user)
         let filter = try FailureFilter(query, within: apps)
         let start = try query.start { self.scope.text(ofCursor: $0, within: apps).flatMap(FailurePlace.init(cursor:)) }
+        try await self.scope.check(user: filter.user, app: filter.app, within: apps, context.reader)
         var scan = ListScan<FailedPush, FailurePlace>(
             after: start,
             limit: limit,
@@ -63,8 +65,8 @@ struct FailureHandler: Handler {
 
 /// Decides which failed pushes a list shows.
 private struct FailureFilter: Sendable {
-    private let app: AppName?
-    private let user: Username?
+    let app: AppName?
+    let user: Username?
     /// The apps whose pushes the list may show; `nil` for all apps.
     private let apps: Set<AppName>?
 

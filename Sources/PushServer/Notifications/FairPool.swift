@@ -16,12 +16,12 @@ final class FairPool: Sendable {
 
     private let workers: [PoolWorker]
     private let queue: Mutex<FairQueue<Waiter>>
-    /// How long work may wait. A client would hardly wait longer. The refusal asks the client to
-    /// retry.
+    /// How long work may wait before it is refused. A client would hardly wait longer. The refusal
+    /// asks the client to retry.
     private let timeout: Duration
     private let refusal: Problem
 
-    /// Throws `refusal` for work that has waited too long, or that finds the queue full.
+    /// `run` throws `refusal` if the work has waited for `timeout`, or if the queue is full.
     init(workers: Int, timeout: Duration, refusal: Problem) {
         precondition(workers > 0, "a pool needs a worker")
         self.workers = (0..<workers).map { _ in PoolWorker() }

@@ -30,8 +30,8 @@ final class FetchHandler: Handler {
         [Route(.get, "\(Paths.notifications)/{id}", .atLeast(.device, .fetch), query: ["key"], step: self.fetch)]
     }
 
-    /// Reads the notification in the cheapest way that the store offers: at once, together with
-    /// other fetches, or in a task that waits.
+    /// Reads the notification in the cheapest way that the store offers: immediately, in a batch
+    /// with other fetches, or in a task that waits.
     private func fetch(_ context: RequestContext) throws -> Step {
         let id = try self.visible.id(in: context)
         let caller = try context.known

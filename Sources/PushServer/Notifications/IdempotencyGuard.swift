@@ -7,8 +7,8 @@ internal import PushStore
 internal import SocketHTTP
 internal import Synchronization
 
-/// Lets only one request with the same `Idempotency-Key` run at a time, and identifies requests
-/// for the store.
+/// Lets only one request with the same `Idempotency-Key` run at a time, and computes the
+/// identities that the store keeps of requests.
 ///
 /// The store has the outcomes of requests; this type has only the requests that are running in
 /// this process.
@@ -22,7 +22,7 @@ struct IdempotencyGuard: Sendable {
         self.requests = KeyedHash(key: requests)
     }
 
-    /// A request with a key, apart from its body.
+    /// A request with a key. The request's body is not part of this value.
     struct KeyedRequest: Sendable {
         /// The user, the method, the path and the key, separated by spaces. None of these parts
         /// contains a space.
@@ -30,7 +30,7 @@ struct IdempotencyGuard: Sendable {
         fileprivate let query: String
     }
 
-    /// The identity of a request for the store; `nil` if the request has no key.
+    /// The identity that the store keeps of a request; `nil` if the request has no key.
     func request(of context: RequestContext, body: [UInt8]) throws(Problem) -> IdempotentRequest? {
         try self.keyed(context).map { self.request($0, body: body) }
     }

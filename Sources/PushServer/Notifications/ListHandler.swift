@@ -5,7 +5,7 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Lists notifications, so that a device gets all that it has missed in one round trip.
+/// Lists notifications, so that a device gets in one round trip all that it has missed.
 struct ListHandler: Handler {
     let store: any NotificationStore & KeyStore
     let looks: LookBook
@@ -128,7 +128,7 @@ struct ListHandler: Handler {
     private func recordSync(_ page: NotificationPage, _ request: ListRequest) {
         guard let session = request.session, !page.hasMore, !page.entries.isEmpty else { return }
         guard case .changes(_, _, isUnreadOnly: false) = request.query else { return }
-        self.looks.record(LookSync(user: request.user.id, session: session, change: page.end))
+        self.looks.record(LookSync(user: request.user.id, app: request.app, session: session, change: page.end))
     }
 
     private func payloads(of page: NotificationPage, _ key: [UInt8]?) throws -> [Data] {
@@ -174,8 +174,7 @@ struct ListHandler: Handler {
         }
     }
 
-    /// Throws an `invalid-cursor` problem if the cursor was not issued for this user's list of
-    /// these notifications.
+    /// Throws an `invalid-cursor` problem if the cursor was not issued for `list`.
     private func change(
         at cursor: String,
         of list: CursorMaker.List,
@@ -189,7 +188,8 @@ struct ListHandler: Handler {
     }
 
     /// Whether to compress the body. If the client requests a signature, the body is not
-    /// compressed, since the signature covers the bytes as sent.
+    /// compressed: the signature covers the bytes as sent, and many HTTP libraries show only
+    /// decompressed ones.
     private func prefersGzip(_ head: RequestHead) -> Bool {
         guard head.count(of: .acceptEncoding) > 0, head.count(of: .acceptSignature) == 0 else { return false }
         return AcceptedCodings(head[.acceptEncoding]).prefersGzip
@@ -202,8 +202,8 @@ struct ListHandler: Handler {
             let list = CursorMaker.List(user: user, app: request.app, isUnreadOnly: isUnreadOnly)
             (cursor, start) = (self.cursors.cursor(at: page.end, of: list), since)
         }
-        // If nothing has changed since the cursor, the cursor itself is the entity tag, since
-        // every client that has fetched up to this cursor knows it.
+        // If nothing has changed since the cursor, the cursor itself is the entity tag: every
+        // client that has fetched everything up to the cursor knows the cursor.
         let isEmpty = page.entries.isEmpty && !page.hasMore && cursor != nil && cursor == start
         return NotificationListView(
             page: page,
@@ -211,8 +211,9 @@ struct ListHandler: Handler {
             tag: isEmpty
                 ? EntityTag(description: "\"\(cursor ?? "")\"")
                 : self.tags.tag(of: page, cursor: cursor, for: user, deviceKey: request.key),
-            // If further pages follow, the time is unknown: an entry of a later page may have been
-            // on this page before, and the server does not know when the entry left this page.
+            // If further pages follow, the time of the last change is unknown: an entry of a later
+            // page may have been on this page before, and the server does not know when the entry
+            // left this page.
             changedAt: page.hasMore ? nil : max(page.changedAt, page.removedAt ?? self.startedAt, self.startedAt),
             prefersGzip: request.prefersGzip,
             now: request.now

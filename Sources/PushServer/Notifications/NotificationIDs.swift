@@ -32,7 +32,8 @@ package struct NotificationIDs: Sendable {
         }
         // `Hasher` is SipHash with a random key for each process.
         var hasher = Hasher()
-        // A clock that is wrong by an extreme amount makes all times one moment.
+        // If the clock is so wrong that the number does not fit into `Int64`, every time counts as
+        // moment 0.
         hasher.combine(Int64(exactly: (now.timeIntervalSince1970 / Self.moment).rounded(.down)) ?? 0)
         let upper = UInt64(bitPattern: Int64(hasher.finalize())) >> UInt64(64 - self.bits + Self.lowerBits)
         let lower = UInt64.random(in: 0..<1 << UInt64(Self.lowerBits))

@@ -6,8 +6,8 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// A page of notifications as one user sees it. Makes the answers with it, their validators and
-/// their `Cache-Control`.
+/// A page of notifications as one user sees it. Makes the answers about the page, with their
+/// validators and `Cache-Control`.
 struct NotificationListView {
     let page: NotificationPage
     /// The cursor at which the next page begins; `nil` in a list that was requested by ids.
@@ -23,7 +23,7 @@ struct NotificationListView {
     static let longBody = 1024
 
     /// The whole answer. `payloads` has the JSON text of the payload of each entry that shows its
-    /// payload. The texts are sent as they are stored.
+    /// payload. The texts are sent unchanged.
     ///
     /// `padding` returns the number of meaningless bytes for a compressed body. Because of these
     /// bytes, the length of the body does not reveal how much of one text occurs in another text

@@ -28,8 +28,8 @@ struct NotificationOrder {
     /// configuration.
     let alert: AlertOrder?
 
-    /// The order of a request in one of the short forms: a text to one user, on one platform or on
-    /// all platforms.
+    /// Creates the order for a request in one of the short forms: a text to one user, on one
+    /// platform or on all platforms.
     init(
         payload: String,
         to username: Username,
@@ -48,8 +48,8 @@ struct NotificationOrder {
         self.alert = nil
     }
 
-    /// The order of a text that tests whether pushes reach one device of a user. The text expires
-    /// soon.
+    /// Creates the order for a text that tests whether pushes reach one device of a user. The text
+    /// expires soon.
     init(testing device: RegisteredDevice, of user: Int64) {
         self.payload = .string("Test.")
         self.audience = Audience(device: device.id, ofUser: user, of: device.platform.app)
@@ -91,11 +91,11 @@ struct NotificationOrder {
         }
     }
 
-    /// The payload as JSON text. Throws a problem if the user may not send to these recipients, or
+    /// The payload as JSON text. Throws a problem if the user may not send to the recipients, or
     /// the payload is too large.
     func payload(from user: User, _ settings: ServerSettings) throws(Problem) -> [UInt8] {
         guard user.role.includes(.publisher) || self.isOnly(for: user.name) else {
-            throw Problem(.forbidden, "the role device may send only to its own user")
+            throw Problem(.forbidden, "the role \(user.role.rawValue) may send only to its own user")
         }
         let payload = self.payload.bytes
         guard try self.lengthForOneDevice(payload, settings) <= settings.maximumPayload else {

@@ -10,18 +10,18 @@ struct NotificationPoster: Sendable {
     let ids: NotificationIDs
     /// The limits of what a user may store, by the user's role.
     let bounds: [Role: StorageBounds]
-    /// Wakes the delivery.
+    /// Wakes the service that sends pushes.
     let workIsWaiting: @Sendable () -> Void
     /// Informs the delivery of the time at which the next scheduled notification is due.
     let schedule: ReleaseSchedule
     /// Counts stored notifications, for operators.
     let history: StatusHistory
-    /// Connects pushes with the traces of their requests, for the delivery.
+    /// Tells the delivery which trace a push belongs to: the trace of the sender's request.
     let traces: RequestTraces
 
     /// The largest number of ids that are drawn for one notification. A random id of 31 bits may
-    /// be in use already; the server then draws another one. The limit exists only so that a full
-    /// table causes an error.
+    /// be in use already; the server then draws another one. Because of the limit, the sender gets
+    /// an error if no id is free.
     static let maximumAttempts = 100
     static let noFreeID = Problem(.busy, "no free notification id was found; try again")
 

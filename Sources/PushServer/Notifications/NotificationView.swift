@@ -7,9 +7,9 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// A notification as one caller sees it. Makes the answers with it, their validators and their
-/// `Cache-Control`. The type is not copyable, because copies would retain all members at each
-/// fetch.
+/// A notification as one caller sees it. Makes the answers about the notification, with their
+/// validators and `Cache-Control`. The type is not copyable, because copies would retain all
+/// members at each fetch.
 struct NotificationView: ~Copyable {
     let id: NotificationID
     let notification: StoredNotification
@@ -39,7 +39,7 @@ struct NotificationView: ~Copyable {
         EndToEndPayload.isReadable(body, from: [UInt8].payloadStart(ofItem: self.id), by: self.deviceKey)
     }
 
-    /// The body of the whole answer. The payload is JSON text, and is written as it is stored.
+    /// The body of the whole answer. The decrypted payload is JSON text, and is written unchanged.
     func body(openedBy vault: Vault) throws(VaultError) -> [UInt8] {
         let sealed = self.notification.sealedPayload
         let place = SealedPlace.payload(self.id, sender: self.notification.sender)
@@ -51,8 +51,8 @@ struct NotificationView: ~Copyable {
         return try self.body(payload)
     }
 
-    /// The answer about a read-once notification to a request that does not fetch the payload now:
-    /// without the payload.
+    /// The answer without the payload: for a read-once notification, if the request does not fetch
+    /// the payload now.
     var withoutPayload: Response {
         Response(status: .ok, fields: Self.uncached, body: self.body(PayloadSource<Never>?.none))
     }

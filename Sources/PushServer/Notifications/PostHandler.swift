@@ -42,7 +42,8 @@ struct PostHandler: Handler {
             try context.record(.send, of: "\(id)", detail: order.auditDetail)
         }
         guard isFullForm else {
-            // The tutorial's clients read a notification in the form that its recipient fetches.
+            // Clients that send a short form, such as those of Microsoft's tutorial, expect the
+            // answer to be the notification as its recipient fetches it.
             let item = NotificationItem(
                 id: sent.id.rawValue,
                 payload: order.payload,

@@ -4,8 +4,8 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Lists the recipients of a notification for its sender, with the times at which each has
-/// fetched, read and dismissed it.
+/// Shows the sender of a notification its recipients, with the times at which each has fetched,
+/// read and dismissed it.
 struct RecipientHandler: Handler {
     let reports: ReportReader
     let visible: VisibleNotifications

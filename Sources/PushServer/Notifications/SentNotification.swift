@@ -3,8 +3,8 @@ internal import PushAPI
 internal import PushCore
 internal import PushStore
 
-/// The answer to a notification in its full form: the options that apply to the notification, and
-/// how many users and devices it reaches.
+/// The full form of the answer to a post: the options that apply to the notification, and how many
+/// users and devices it reaches.
 ///
 /// The options come from the request. For a request with an `Idempotency-Key`, the store keeps the
 /// id and the reach. So a repeated request gets the same answer, byte for byte.

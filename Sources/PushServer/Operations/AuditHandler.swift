@@ -31,7 +31,7 @@ struct AuditHandler: Handler {
         let before = try query.start(
             { self.scope.text(ofCursor: $0, within: apps).flatMap { Int64($0) }.flatMap { $0 > 0 ? $0 : nil } },
             older: "before",
-            "the number of an audit entry"
+            AppScope.rule(ofCursor: "the number of an audit entry", within: apps)
         )
         if let filter = try AuditFilter(query) {
             return try await self.searchAudit(filter.scan(before: before, limit: limit), within: apps)
@@ -84,9 +84,9 @@ struct AuditHandler: Handler {
         )
     }
 
-    /// The entries about users who belong to these apps only. The action of a user who also
-    /// belongs to other apps may concern one of the other apps; an administrator's action that
-    /// names no user may concern any app.
+    /// The entries about users whose apps are all in `apps`. All other entries may concern another
+    /// app: actions of a user who also belongs to another app, and an administrator's actions that
+    /// name no user.
     private static func entries(
         _ entries: [AuditEntry],
         of apps: Set<AppName>,

@@ -35,7 +35,7 @@ extension Diagnosis {
     }
 
     /// The reason why a device has not confirmed a handle, which is the device's first handle or a
-    /// new one. `push` carries the code.
+    /// new one. `push` carries the confirmation code.
     func explain(code push: DeliveryEntry, of device: DeviceEntry) -> Sentence {
         let subject = device.state == .requested ? "device \(device.id)" : "new handle of the device \(device.id)"
         let receiver = self.receivers[push.lane.platform] ?? push.lane.platform
@@ -87,7 +87,8 @@ extension Diagnosis {
         case .queued: return self.wait(of: push)
         case .sending: return (.sending, "is being sent")
         case .accepted:
-            let rest = recipient?.dismissedAt == nil ? ", and the user has not fetched the payload" : ""
+            let isShown = recipient?.dismissedAt == nil && !push.lane.isOfLooks
+            let rest = isShown ? ", and the user has not fetched the payload" : ""
             return (.accepted, "was accepted by the provider\(at)\(rest)")
         case .fetched: return (.fetched, "was accepted by the provider, and the user fetched the payload\(at)")
         case .read: return (.read, "was accepted by the provider, and the user read the notification\(at)")
@@ -113,8 +114,8 @@ extension Diagnosis {
         return (.retrying, "waits for its next attempt\(next), because \(cause)")
     }
 
-    /// The time in words. It may be in the past: a pause may have passed its end while no push was
-    /// due, because a lane looks at its pause only when a push is due.
+    /// The time in words. It may be in the past: the server checks only when a push is due whether
+    /// a pause has ended.
     private func time(_ date: Date) -> String { date > self.now ? "at \(date.rfc3339)" : "due now" }
 
     private static func predicate(of cause: Cause, _ isOne: Bool, _ reason: String) -> String {

@@ -54,17 +54,20 @@ struct Diagnosis: Sendable {
         var pushes: [DeliveryEntry] = []
 
         var isClear: Bool { self.summary?.isEndToEnd == false }
+
+        /// Whether the notification is a look: its pushes only tell devices to sync, and it has no
+        /// recipients.
+        var isLook: Bool { !self.pushes.isEmpty && self.pushes.allSatisfy(\.lane.isOfLooks) }
     }
 
     let now: Date
     let pauses: [Lane: Pause?]
     /// The names of the platforms that have a sender.
     let platforms: Set<String>
-    /// The hosts of the platforms whose pushes all go to one URL that the operator has configured,
-    /// by the platform's name.
+    /// For each platform whose pushes all go to one URL: the URL's host, by the platform's name.
     let receivers: [String: String]
-    /// Whether the caller sees only some apps: a text for this caller must be true whatever the
-    /// other apps have.
+    /// Whether the caller sees only some apps. The texts for this caller must not depend on the
+    /// users and notifications of other apps.
     var isLimited = false
     /// Whether the explained user gets end-to-end payloads only.
     var requiresEncryption = false
@@ -77,8 +80,8 @@ struct Diagnosis: Sendable {
     /// last.
     static let maximumRetired = 3
 
-    /// Explains a user, or one device of the user. `sent` is `nil` if no notification is for the
-    /// user, or none that the caller sees.
+    /// Explains the state of a user, or of one device of the user. `sent` is `nil` if the caller
+    /// may see no notification for the user.
     func explain(_ user: User, _ allDevices: [DeviceEntry], _ sent: Sent?) -> [Sentence] {
         let name = user.name.description
         let devices = Self.relevant(allDevices)
@@ -114,6 +117,7 @@ struct Diagnosis: Sendable {
         if states.contains(where: { $0.cause != .findingDevices }) {
             return sentences + devices.flatMap(self.explain)
         }
+        if sent.isLook { return sentences + devices.flatMap(self.explain) + self.explain(look: sent, to: devices) }
         guard let recipient = sent.recipient else {
             let isRefused = self.requiresEncryption && sent.isClear
             let reason =
@@ -139,6 +143,7 @@ struct Diagnosis: Sendable {
     func explain(_ sent: Sent, isWhole: Bool) -> [Sentence] {
         let states = self.explain(sent)
         if states.contains(where: { $0.cause != .findingDevices }) { return states }
+        if sent.isLook { return states + self.explain(look: sent, to: nil) }
         guard sent.recipient != nil else {
             return states + [
                 Sentence(
@@ -223,7 +228,8 @@ struct Diagnosis: Sendable {
         }
     }
 
-    /// The reason why a registered device has no push of a notification that its user received.
+    /// The reason why a registered device has no push of a notification that the device's user
+    /// received.
     private func missingPush(to device: DeviceEntry, of sent: Sent) -> Sentence? {
         guard case .registered(let platform, _, _, let tags) = device.state, let summary = sent.summary else {
             return nil
@@ -238,6 +244,16 @@ struct Diagnosis: Sendable {
         let text =
             "Notification \(sent.id) has no push to the device \(device.id): its tags or platforms do not match those of the device (platform \(platform), \(list))."
         return Sentence(cause: .tagsDiffer, device: device.id, text: text)
+    }
+
+    /// Explains a look (a push that tells a device to sync): what it is, and the state of its
+    /// pushes to these devices. `nil` means all devices.
+    private func explain(look: Sent, to devices: [DeviceEntry]?) -> [Sentence] {
+        let text =
+            "\(look.id) is a look: a silent push that tells devices to fetch the changes of other devices. It has no recipients."
+        let numbers = devices.map { Set($0.map(\.place.number)) }
+        let pushes = look.pushes.filter { numbers?.contains($0.number) ?? true }.prefix(Self.maximumExplained)
+        return [Sentence(cause: .noRecipient, text: text)] + pushes.map { self.explain($0, of: look.id, nil) }
     }
 
     /// Whether and when the user has fetched, read or dismissed the notification; empty if the

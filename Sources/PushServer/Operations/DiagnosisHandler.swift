@@ -5,14 +5,14 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Explains a user, a device or a notification: reads its state, and has `Diagnosis` decide.
+/// Explains the state of a user, a device or a notification: reads the stored data, and lets
+/// `Diagnosis` find the reasons.
 struct DiagnosisHandler: Handler {
     let reports: ReportReader
     let daemon: Daemon
     /// The names of the platforms that have a sender.
     let platforms: Set<String>
-    /// The hosts of the platforms whose pushes all go to one URL that the operator has configured,
-    /// by the platform's name.
+    /// For each platform whose pushes all go to one URL: the URL's host, by the platform's name.
     let receivers: [String: String]
     let scope: AppScope
     /// The largest number of a user's devices that are read.
@@ -131,7 +131,8 @@ struct DiagnosisHandler: Handler {
         return sent
     }
 
-    /// The state without a summary if the caller does not see the notification.
+    /// The stored state of a notification; it has no summary if the caller does not see the
+    /// notification.
     private static func sent(_ id: NotificationID, _ seen: Seen) async throws -> Diagnosis.Sent {
         guard let summary = try await seen.reader.summary(of: id), seen.admits(summary) else {
             return Diagnosis.Sent(id: id, summary: nil)

@@ -48,7 +48,7 @@ struct ListScan<Entry: Sendable, Place: Sendable>: Sendable {
     }
 
     /// How many entries after `last` must be read now; `nil` at the end of the search. The last
-    /// entry of a read only shows that further entries exist.
+    /// entry of a read is not compared: it only shows that further entries exist.
     private var next: Int? {
         guard
             self.hasMore, self.found.count < self.limit, self.searched < self.maximumSearched,
@@ -77,7 +77,7 @@ struct ListScan<Entry: Sendable, Place: Sendable>: Sendable {
 enum ListScanLimits {
     static let maximumSearched = 5000
     static let step = 500
-    /// The number of bytes of entries after which a request stops. The limit is needed, because
-    /// one audit entry about a batch names up to 500 notifications.
+    /// A request stops when it has read entries with this number of bytes. The limit is needed,
+    /// because one audit entry about a batch names up to 500 notifications.
     static let size = 2 << 20
 }

@@ -16,8 +16,9 @@ final class Allowance: Sendable {
             let taken = used + policy.interval
             guard taken <= policy.tolerance else {
                 if now + used != seen {
-                    // Stores the value that `used` has limited: otherwise the wait that the answer
-                    // names might never end, for example after the clock was set back.
+                    // Stores the limited `used`. Otherwise, if the old value is far in the future,
+                    // for example after the clock was set back, all requests until then would be
+                    // refused.
                     let (isDone, current) = self.exchange(seen, for: now + used)
                     seen = current
                     if !isDone { continue }
@@ -80,7 +81,8 @@ final class Allowance: Sendable {
         )
     }
 
-    /// Compares and exchanges the number; `current` is the number after the call.
+    /// Sets `fullAt` to `new` if it still is `seen`; `current` is the value of `fullAt` after the
+    /// call.
     private func exchange(_ seen: Int64, for new: Int64) -> (isDone: Bool, current: Int64) {
         let (isDone, original) = self.fullAt.weakCompareExchange(expected: seen, desired: new, ordering: .relaxed)
         return (isDone, isDone ? new : original)

@@ -75,7 +75,7 @@ struct QuotaPolicy: Sendable {
     let requests: Int
     /// The window of each server in seconds: the quota's window times the number of servers.
     let window: Int
-    /// The quota of the role; this policy was made from it. It also counts refused requests.
+    /// The role's quota, which this policy was made from, and which counts refused requests.
     let source: RoleQuota
 
     init(_ quota: Quota, of source: RoleQuota, servers: Int) {

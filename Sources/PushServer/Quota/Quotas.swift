@@ -16,7 +16,8 @@ struct CallerQuota: Sendable {
         self.source.policy.map { self.allowance.take($0, now: now) }
     }
 
-    /// Charges more requests for one request that was admitted.
+    /// Charges the quota as for `requests` further requests, for example because the answer is a
+    /// long list.
     func charge(_ requests: Int, now: Date) {
         guard requests > 0, let policy = self.source.policy else { return }
         self.allowance.charge(requests, policy, now: now)

@@ -1,6 +1,7 @@
 internal import Bytes
 internal import Cryptography
 internal import Foundation
+internal import PushAPI
 internal import PushCore
 internal import PushStore
 
@@ -31,6 +32,21 @@ struct AppScope: Sendable {
     static func sees(_ apps: Set<AppName>, within limit: Set<AppName>?) -> Bool {
         limit.map { !$0.isDisjoint(with: apps) } ?? true
     }
+
+    /// Throws a `not-found` problem for a user or an app that does not exist, or that a caller
+    /// with this limit does not see: a misspelt filter must not look like an empty list.
+    func check(
+        user: Username?,
+        app: AppName? = nil,
+        within limit: Set<AppName>?,
+        _ reader: any StoreReader
+    ) async throws {
+        if let app, !(limit ?? self.apps).contains(app) { throw Problem(.notFound, "you see no app \(app)") }
+        guard let user else { return }
+        guard let found = try await reader.user(named: user), Self.sees(found.apps, within: limit) else {
+            throw Problem(.notFound, "you see no user \(user)")
+        }
+    }
 }
 
 /// The cursors of lists. A page may end at an entry of an app that the caller does not see, so a
@@ -39,6 +55,11 @@ extension AppScope {
     /// The length to which each cursor is padded before its encryption, so that no encrypted
     /// cursor reveals the length of a name.
     private static let cursorLength = 112
+
+    /// The rule for cursors of a caller with this limit: `rule`, unless the cursors are encrypted.
+    static func rule(ofCursor rule: String, within limit: Set<AppName>?) -> String {
+        limit == nil ? rule : "the Cursor of another page"
+    }
 
     func cursor(_ text: String?, within limit: Set<AppName>?) throws -> String? {
         guard let text, limit != nil else { return text }

@@ -4,8 +4,8 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// A request and its context, for the handler that answers it. It is a class, because many
-/// functions pass it on.
+/// A request and its context, for the handler that answers it. It is a class, so that functions
+/// which pass it on copy only a reference.
 final class RequestContext {
     let request: Request
     /// The request's id, which is also in the answer, in the log and in the audit.

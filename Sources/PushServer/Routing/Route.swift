@@ -9,8 +9,8 @@ internal import SocketHTTP
 enum Access: Sendable, Hashable {
     case anybody
     /// Callers whose role includes the given role; their token must have the given scopes. If
-    /// `seeing` is not empty, callers who may see all users may use the route, too, with the
-    /// scopes `seeing`.
+    /// `seeing` is not empty, callers who may see all users may use the route, too; their token
+    /// must have the scopes `seeing`.
     case atLeast(Role, Scopes, seeing: Scopes = [])
 }
 
@@ -116,8 +116,8 @@ final class Route: Sendable {
         Paths.register, Paths.registration("{id}"), Paths.notifications, Paths.notifications + "/{id}",
     ]
 
-    /// A route that may wait for anything. If callers need not be authenticated, `bodyBytes`
-    /// limits the length of the body.
+    /// Creates a route with an async handler, which may wait. If callers need not be
+    /// authenticated, `bodyBytes` limits the length of the body.
     convenience init(
         _ method: HTTPRequest.Method,
         _ path: String,
@@ -144,7 +144,7 @@ final class Route: Sendable {
         )
     }
 
-    /// A route that never needs to wait.
+    /// Creates a route whose handler returns the answer without a wait.
     convenience init(
         _ method: HTTPRequest.Method,
         _ path: String,

@@ -34,9 +34,9 @@ struct StrictHandling: Sendable {
     /// Throws an `unknown-member` problem that names the first unknown member of the body.
     ///
     /// The check compares only the members of the body itself, not those of nested objects: the
-    /// sender determines the content of `Payload`, and the provider that of a handle. Text that is
-    /// not JSON and values of the wrong type are not checked here; the route's handler refuses
-    /// them.
+    /// sender determines the content of `Payload`, and the provider determines the content of a
+    /// handle. Text that is not JSON and values of the wrong type are not checked here; the
+    /// route's handler refuses them.
     func check(body: [UInt8]) throws(Problem) {
         // Invalid JSON has no members to check; the handler refuses it.
         guard !body.isEmpty, let json = try? JSONValue(reading: body) else { return }

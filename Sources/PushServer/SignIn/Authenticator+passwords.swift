@@ -10,9 +10,9 @@ extension Authenticator {
     /// user.
     ///
     /// An unknown name is assigned to an existing user, whose hash sets how long the check takes.
-    /// So the share of unknown names with the time of an old, weaker hash equals the share of
-    /// users with such a hash. The time of an unknown name changes only when its user gets a new
-    /// hash. Therefore neither the time nor a change of the time reveals which names exist.
+    /// If some users have an old, weaker hash, the check is as short for the same share of unknown
+    /// names. The time for an unknown name changes only when the assigned user gets a new hash.
+    /// Therefore neither the time nor a change of the time reveals which names exist.
     func decoy(for name: Username, reader: any AccountReader) async throws -> PasswordHash {
         let number = Fingerprint(of: name.key[...], code: self.nameCode).withUnsafeBytes {
             $0.loadUnaligned(as: UInt64.self)
@@ -20,7 +20,7 @@ extension Authenticator {
         return .decoy(try await reader.password(chosenBy: number)?.parameters ?? self.parameters)
     }
 
-    /// Replaces the hash of a password, which was right, if it is weaker than new hashes are.
+    /// Replaces the hash of a password that was right, if the hash is weaker than new hashes are.
     func strengthen(
         _ hash: PasswordHash,
         of password: Secret<String>,
@@ -34,8 +34,8 @@ extension Authenticator {
         // sign-ins would be refused.
         guard self.strengthening.withLock({ $0.insert(user.id).inserted }) else { return }
         defer { self.strengthening.withLock { _ = $0.remove(user.id) } }
-        // If the new hash fails, the user is not refused, because the password was right; the next
-        // sign-in tries again.
+        // If the new hash cannot be computed or stored, the user is not refused, because the
+        // password was right; the next sign-in tries again.
         let requester = self.gate.requester(user.name, from: origin)
         let new = try? await self.pool.run(for: requester) {
             try? PasswordHash(of: password.exposed, parameters: parameters)
@@ -44,8 +44,8 @@ extension Authenticator {
         try? await self.store.rehashPassword(of: user, from: hash, to: new)
     }
 
-    /// Hashes a password that a caller has chosen for a user, off the event loop. The hash waits
-    /// in the queue as a sign-in of the caller would.
+    /// Hashes a password that a caller has chosen for a user, off the event loop. In the queue,
+    /// the hash counts for the caller, not for the user.
     ///
     /// Throws `PasswordError` for an unacceptable password, and a `busy` problem if the queue is
     /// full.

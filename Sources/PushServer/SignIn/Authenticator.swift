@@ -9,8 +9,7 @@ internal import Synchronization
 
 /// Identifies the caller of a request: the only place where credentials are checked.
 package final class Authenticator: Sendable {
-    /// The smallest number of seconds between two times at which the use of the same token is
-    /// stored.
+    /// The use of a token is stored at most once in this number of seconds.
     private static let useInterval: TimeInterval = 300
 
     let store: any AccountStore & TokenStore & KeyStore
@@ -35,11 +34,12 @@ package final class Authenticator: Sendable {
     let strengthening = Mutex<Set<Int64>>([])
     /// Hashes the identifiers that issuers have for the owners of accounts.
     let owners: IssuedOwners
-    /// Assigns an unknown name to an existing user, whose hash sets how long the check of the name
-    /// takes.
+    /// Picks an existing user for each unknown name, so that checking an unknown name takes as
+    /// long as checking that user's password hash.
     let nameCode: KeyedHash
 
-    /// Creates an authenticator. The quotas and the limiter of sign-ins are divided by `servers`.
+    /// Creates an authenticator. `servers` is the number of servers that share the quotas and the
+    /// limits of sign-ins.
     package init(
         store: any AccountStore & TokenStore & KeyStore,
         parameters: PasswordParameters,
@@ -59,8 +59,8 @@ package final class Authenticator: Sendable {
         self.accounts = AccountIDs(secret: store.indexSecret)
         self.gate = SignInGuard(pool: self.pool, limiter: SignInLimiter(servers: servers), logger: logger)
         self.parameters = parameters
-        // The key is the same after a restart. With another key, the time of a refusal could
-        // change, and the change would show that the name is unknown.
+        // The key is the same after a restart. With another key, a refusal could take longer or
+        // shorter than before, which would show that the name is unknown.
         self.nameCode = KeyedHash(key: store.indexSecret.derive("unknown names"))
         self.lease?.onEnd { [cache] in cache.forget($0) }
     }
@@ -71,9 +71,9 @@ package final class Authenticator: Sendable {
     /// caller of this function must call `signIn`.
     ///
     /// `reader` is the reader of the connection's event loop, or `nil` if that reader may wait.
-    /// Wrong credentials count against the address `origin`. `term` is the term of the credential
-    /// lease at the beginning of the request; if there is a lease but no term, the cache is not
-    /// used.
+    /// Wrong credentials count against the address `origin`. `term` is the term (period without an
+    /// expiry of the credential lease) that was running when the request began. If there is a
+    /// lease but no term, the cache is not used.
     ///
     /// Throws an `unauthorized` or `invalid-token` problem, which does not tell what is wrong, and
     /// `TryLater` after too many such problems.
@@ -182,8 +182,9 @@ package final class Authenticator: Sendable {
     /// Whether the credentials of a caller who was admitted earlier are still valid. Event streams
     /// need this check, because a stream may last longer than its caller's credentials.
     ///
-    /// The check reads the database and ignores the cache. It hashes no password: the number of
-    /// the user's password tells whether the password has changed.
+    /// The check reads the database and ignores the cache. It hashes no password: each new
+    /// password of a user gets another `passwordNumber`, so equal numbers show that the password
+    /// has not changed.
     func isStillGood(
         _ caller: Caller,
         by credentials: Credentials,
@@ -253,7 +254,8 @@ package final class Authenticator: Sendable {
         )
     }
 
-    /// The moment at which a caller was read from the database, or a moment shortly before.
+    /// The cache's number of evictions and the lease's term at the time when a caller was read
+    /// from the database, or shortly before.
     struct Moment {
         let epoch: Int
         let term: CredentialLease.Term?

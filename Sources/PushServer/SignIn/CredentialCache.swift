@@ -50,14 +50,15 @@ final class CredentialCache: Sendable {
         }
     }
 
-    /// The epoch that `remember` needs. It must be read before the caller is read from the
-    /// database.
+    /// The number of evictions so far in the key's shard, which `remember` needs. It must be read
+    /// before the caller is read from the database.
     func epoch(of key: Key) -> Int {
         self.shard(of: key.credentials).state.withLock { $0.epoch }
     }
 
-    /// Caches a caller, unless the user or the token was evicted since `epoch`: in that case, the
-    /// caller may have been read before the change that caused the eviction.
+    /// Caches a caller, unless the user or the token was evicted after the eviction number
+    /// `epoch`. In that case, the caller may have been read before the change that caused the
+    /// eviction.
     func remember(_ caller: Caller, for key: Key, since epoch: Int, now: Date) {
         self.shard(of: key.credentials).state.withLock { state in
             guard !state.isForgotten(caller, key, since: epoch) else { return }
@@ -99,7 +100,7 @@ private final class Shard: Sendable {
 }
 
 /// The entries of a shard, and the tokens and users that were evicted. An evicted token or user is
-/// remembered until no caller that was read from the database before the eviction can still be
+/// remembered as long as a caller that was read from the database before the eviction may still be
 /// put into the cache.
 private struct ShardState {
     enum Forgotten: Hashable {
@@ -111,7 +112,7 @@ private struct ShardState {
 
     struct Entry {
         let caller: Caller
-        /// The epoch in which the caller was read from the database.
+        /// The shard's number of evictions when the caller was read from the database.
         let epoch: Int
     }
 
@@ -122,13 +123,13 @@ private struct ShardState {
     private static let maximumForgotten = 4096
 
     var entries = BoundedTable<CredentialCache.Key, Entry>(limit: Self.maximumEntries)
-    /// The epoch that began with the eviction of each token or user. It stays at least as long as
-    /// entries that are older than the eviction.
+    /// For each evicted token or user, the number of its last eviction. This number is kept at
+    /// least as long as cached entries that are older than the eviction.
     private var forgotten = BoundedTable<Forgotten, Int>(limit: Self.maximumForgotten * 2)
     private var turnsAt = Date.distantPast
-    /// Callers that were read before this epoch are not cached.
+    /// Callers that were read before the eviction with this number are not cached.
     private var floor = 0
-    /// The number of evictions.
+    /// The number of evictions so far.
     private(set) var epoch = 0
 
     mutating func turn(now: Date, halfLife: TimeInterval) {

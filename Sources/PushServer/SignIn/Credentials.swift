@@ -24,8 +24,9 @@ enum Credentials: Sendable {
     /// takes precedence over the session of the console's page, and the session over a
     /// certificate.
     ///
-    /// For `isRestored`, see `PageSessions.token`, whose problems this throws, too. Throws an
-    /// `unauthorized` problem if there are no credentials, or more than one `Authorization` field.
+    /// `isRestored` has the same meaning as in `PageSessions.token`. Throws the problems of that
+    /// method, and an `unauthorized` problem if there are no credentials, or more than one
+    /// `Authorization` field.
     init(
         of request: Request,
         identityField: IdentityField?,

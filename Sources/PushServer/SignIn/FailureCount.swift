@@ -52,7 +52,8 @@ struct FailureCount: Sendable {
         self.wait = rule.wait(after: self.count(at: now, rule))
     }
 
-    /// Removes a failure that was counted before its attempt ended.
+    /// Removes the failure that was counted when an attempt began, because the attempt has not
+    /// failed.
     mutating func takeBack(at now: Date, _ rule: Rule) {
         self.failures = max(0, self.failures - 1)
         self.wait = rule.wait(after: self.count(at: now, rule))
@@ -69,7 +70,7 @@ extension FailureCount.Rule {
     /// guesses a day.
     static let pair = Self(free: 5, waits: 1...900, forgiveness: 1800)
     /// The rule for the failures, on an account under attack, of one address that has never signed
-    /// in to the account: one guess is free, and the waits are long.
+    /// in to the account: the first guess needs no wait, and all later waits are long.
     static let stranger = Self(free: 0, waits: 60...900, forgiveness: 1800)
     /// The rule for the failures on an account if the addresses of clients are unknown. The
     /// account's owner then waits with everybody else, so the waits are short.
@@ -84,16 +85,16 @@ extension FailureCount.Rule {
     /// to the account before. As long as there are no more than `free` such attempts, the right
     /// password is still accepted.
     static let refused = Self(free: 100, waits: 900...900, forgiveness: 864)
-    /// The rule for one address. Its failures are the accounts on which it has failed and to which
-    /// it has never signed in.
+    /// The rule for one address. Each account that the address has tried without success, and has
+    /// never signed in to, counts as one failure.
     static let address = Self(free: 20, waits: 1...900, forgiveness: 300)
     /// The rule for all addresses of a site (/56) together, as `address` is for one address.
     static let site = Self(free: 60, waits: 1...900, forgiveness: 100)
     /// The rule for all addresses of an organisation (/48) together, as `address` is for one
-    /// address. Thousands of a carrier's phones may share a /48: more phones than may wait for a
-    /// hash at the same time.
+    /// address. Thousands of a carrier's phones may share a /48, so `free` is greater than the
+    /// number of sign-ins that may wait for a hash.
     static let organisation = Self(free: 300, waits: 1...900, forgiveness: 20)
-    /// The rule for invalid credentials from an address that name no account: unknown tokens,
+    /// The rule for one address's invalid credentials that name no account: unknown tokens,
     /// certificates of unknown users. Such credentials cannot be guessed, and the credentials of a
     /// whole office may expire on the same day, so many failures are free.
     static let credentials = Self(free: 50, waits: 1...60, forgiveness: 10)

@@ -42,8 +42,8 @@ struct HashingQueue<Job: Sendable>: Sendable {
 
     var count: Int { self.waiting.count }
 
-    /// Adds a job. If a limit is reached, the job that goes last is dropped among the new job and
-    /// all jobs that count for this limit.
+    /// Adds a job. If a limit is reached, drops the new job or one of the jobs that count for this
+    /// limit: the one that would run last.
     mutating func add(_ job: Job, _ requester: HashingRequester) -> Admission {
         if self.running < self.workers {
             self.running += 1
@@ -70,8 +70,8 @@ struct HashingQueue<Job: Sendable>: Sendable {
     }
 
     /// The waiting job that a new job competes with for a place; `nil` if there is room. If the
-    /// limit of the requester's account is reached, it is the last job of this account. Otherwise
-    /// the limit of the address, and then the limit of all jobs, decide in the same way.
+    /// limit of the requester's account is reached, this rival is the last job of the account.
+    /// Otherwise the limit of the address, and then the limit of all jobs, decide in the same way.
     private func rival(of requester: HashingRequester) -> Int? {
         if requester.account != nil,
             let rival = self.lastIfFull(of: Self.limitPerAccount, { $0.account == requester.account })

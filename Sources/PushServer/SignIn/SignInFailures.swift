@@ -4,8 +4,8 @@ internal import Foundation
 /// and computes the hashes.
 ///
 /// A pair is an account and an address. An account is a name that was tried, whether a user of
-/// this name exists or not. An attempt counts as failed from its beginning, so that a thousand
-/// concurrent attempts do not count as a thousand free attempts.
+/// this name exists or not. An attempt counts as failed from its beginning: otherwise a thousand
+/// concurrent attempts could begin before the first one has failed.
 struct SignInFailures: Sendable {
     /// The hash of a name, an address, a password or several of them.
     typealias Key = UInt64
@@ -26,9 +26,9 @@ struct SignInFailures: Sendable {
     private var pairs = BoundedTable<Key, FailureCount>(limit: Self.limit)
     private var accounts = BoundedTable<Key, FailureCount>(limit: Self.limit / 2)
     private var addresses = BoundedTable<Key, FailureCount>(limit: Self.limit / 2)
-    /// The failures of the networks that contain IPv6 addresses: for each network and account, and
-    /// for each network. They have tables of their own, so that an attacker with many addresses
-    /// does not evict the failures of other clients.
+    /// The failures of IPv6 networks: `widePairs` has a count for each pair of an account and a
+    /// network, and `wideAddresses` for each network. They have tables of their own, so that an
+    /// attacker with many addresses cannot evict the failures of other clients.
     private var widePairs = BoundedTable<Key, FailureCount>(limit: Self.limit / 2)
     private var wideAddresses = BoundedTable<Key, FailureCount>(limit: Self.limit / 2)
     /// For each address, its failures with invalid credentials that name no account. They have a
@@ -61,12 +61,12 @@ struct SignInFailures: Sendable {
     ///
     /// - A known address (which has signed in to the account before) with the right password has
     ///   no wait, except as described below.
-    /// - A known address with another password waits for failures of the pair. An attempt of a
-    ///   known address has rank 0, and its failure counts for the pair.
+    /// - A known address with another password waits if the pair has failures. An attempt of a
+    ///   known address has rank 0 in the queue of hashes, and its failure counts for the pair.
     /// - A stranger (an address that has not signed in to the account) that tries the account for
-    ///   the first time waits for failures of the pair, of the address and of both networks around
-    ///   the address. The rank of the attempt is 1 plus the failures of pair and address. A
-    ///   failure counts for the pair, the account, the address and both networks.
+    ///   the first time waits if the pair, the address or one of the two networks around the
+    ///   address has failures. The rank of the attempt is 1 plus the failures of pair and address.
+    ///   A failure counts for the pair, the account, the address and both networks.
     /// - A stranger that tries again has the same waits and the same rank. A failure counts for
     ///   the pair, the account, and the pairs of the account and each network.
     ///
@@ -74,7 +74,7 @@ struct SignInFailures: Sendable {
     /// trying many accounts.
     ///
     /// The owner of an account may share an address with other people, in an office or behind a
-    /// provider's NAT. Wrong attempts of these people make the pair wait, but not with the
+    /// provider's NAT. After wrong attempts of these people, the pair must wait, except with the
     /// password that was right at this address before. So a refused attempt reveals to its sender
     /// that the password is wrong. Only a few hundred such attempts a day are free; after that,
     /// the right password waits, too.
@@ -96,7 +96,7 @@ struct SignInFailures: Sendable {
         return .mayTry(attempt)
     }
 
-    /// Counts an attempt as failed, for all that it concerns.
+    /// Counts an attempt as failed, as `begin` describes.
     private mutating func count(_ attempt: SignInAttempt, now: Date) {
         if !attempt.isKnown {
             self.accounts.add(attempt.account, now, .account)
@@ -159,14 +159,15 @@ struct SignInFailures: Sendable {
         self.takeBackNetworks(of: attempt, now)
     }
 
-    /// Ends an attempt whose password was not checked for lack of time. The attempt still counts
+    /// Ends an attempt whose password the server had no time to check. The attempt still counts
     /// for the address: so repeated attempts go behind those of newcomers in the queue of hashes.
     mutating func cancel(_ attempt: SignInAttempt, now: Date) {
         self.pairs.takeBack(attempt.pair, now, attempt.rule)
         guard !attempt.isKnown else { return }
         self.accounts.takeBack(attempt.account, now, .account)
-        // The attempt does not count for the networks: after a restart all phones of a carrier
-        // sign in at once, and the server has no time for most of these attempts.
+        // An attempt that the server had no time to check does not count against its networks.
+        // Otherwise all phones of a carrier, which sign in together after a restart, would have to
+        // wait.
         self.takeBackNetworks(of: attempt, now)
     }
 

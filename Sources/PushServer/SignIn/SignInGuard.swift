@@ -51,13 +51,14 @@ final class SignInGuard: Sendable {
         return try outcome.get()
     }
 
-    /// Counts wrong credentials that name no account whose password somebody could guess. Returns
-    /// the error for them: a problem with that code, or `TryLater` after too many.
+    /// Counts wrong credentials that contain no password of a named account, such as an unknown
+    /// token. Returns the error for the answer: a problem with that code, or `TryLater` after too
+    /// many wrong credentials.
     func refusal(_ code: ProblemCode, from origin: PeerAddress?, now: Date) -> any Error {
         self.refusal(Problem(code), from: origin, now: now)
     }
 
-    /// Does the same as the method above for a problem that has a detail or members.
+    /// Does the same as the method above, but for a problem that has a detail or members.
     func refusal(_ problem: Problem, from origin: PeerAddress?, now: Date) -> any Error {
         do {
             try self.limiter.countInvalidCredentials(from: origin, now: now)

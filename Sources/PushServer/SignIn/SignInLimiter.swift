@@ -10,9 +10,9 @@ internal import Synchronization
 /// the cache are not throttled.
 ///
 /// The limiter's state is in memory only, and takes 20 MB when it is full. If several servers
-/// share a database, each has its own limiter; the more servers there are, the more slowly the
-/// limiters' time passes. A limiter contains keyed hashes instead of names, passwords and
-/// addresses. It treats existing and unknown names alike.
+/// share a database, each has its own limiter; the more servers there are, the longer the limiters
+/// make clients wait. A limiter contains keyed hashes instead of names, passwords and addresses.
+/// It treats existing and unknown names alike.
 final class SignInLimiter: Sendable {
     private struct State {
         var failures = SignInFailures()
@@ -75,7 +75,7 @@ final class SignInLimiter: Sendable {
         }
     }
 
-    /// Ends an attempt whose password was not checked for lack of time.
+    /// Ends an attempt whose password the server had no time to check.
     func cancel(_ attempt: SignInAttempt, now: Date) {
         self.state.withLock { state in
             state.failures.cancel(attempt, now: state.clock.time(now, self.servers))

@@ -5,8 +5,8 @@ internal import Synchronization
 /// Counts requests in which a peer that is not a trusted proxy names the address of a client (as
 /// in `X-Forwarded-For`), and logs the first of these requests.
 ///
-/// The peer is mostly a reverse proxy whose address differs from the configured one, such as
-/// `::1`. All clients behind this proxy then share one address in limits and in the audit. Anybody
+/// The peer is mostly a reverse proxy whose address, such as `::1`, differs from the configured
+/// one. All clients behind this proxy then share one address in limits and in the audit. Anybody
 /// may send such a field, so only one line is logged.
 final class UntrustedForwarding: Sendable {
     private let ignored = Atomic<Int>(0)
@@ -16,7 +16,8 @@ final class UntrustedForwarding: Sendable {
         self.logger = logger
     }
 
-    /// Counts the request if it has such a field. Call this method once for each request.
+    /// Counts the request if it has a field with a client's address that the server ignores. Call
+    /// this method once for each request.
     func check(_ request: Request) {
         guard let field = request.ignoredForwardedField else { return }
         guard self.ignored.wrappingAdd(1, ordering: .relaxed).oldValue == 0 else { return }

@@ -3,8 +3,8 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// The name of the user whom a third party has identified for a request: a trusted proxy, or the
-/// authority that has issued the client's certificate.
+/// The name of a request's user, whom a third party has identified. The third party is a trusted
+/// proxy, or the authority that has issued the client's certificate.
 ///
 /// RFC 8705 binds tokens to the bytes of a certificate. A voucher binds tokens to the name in the
 /// certificate instead, so that a session continues after the certificate was renewed.

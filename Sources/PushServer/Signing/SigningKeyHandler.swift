@@ -11,7 +11,8 @@ struct SigningKeyHandler: Handler {
     }
 
     private func showKeys(_ context: RequestContext) -> Response {
-        // No cache may keep the answer, because it would contain the `MyToken` of another request.
+        // No cache may keep the answer, because a cached answer would contain the `MyToken` of
+        // another request.
         Response(
             status: .ok,
             fields: [.contentType: "application/json; charset=utf-8", .cacheControl: "no-store"],

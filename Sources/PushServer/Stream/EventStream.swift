@@ -111,9 +111,9 @@ struct EventStream: Sendable {
         return devices.map(\.id) == self.devices
     }
 
-    /// Tells the store that this stream is open. The store then makes two kinds of pushes to the
-    /// devices due: those that have waited for a stream, and once more those that the previous
-    /// stream may have lost. Returns `false` if the store fails.
+    /// Tells the store that this stream is open. Two kinds of pushes to the devices then become
+    /// due: those that waited for a stream, and those that the previous stream may have lost.
+    /// Returns `false` if the store fails.
     private func open() async -> Bool {
         await self.makeDue { store, devices, user, now in
             try await store.streamOpened(for: devices, ofUser: user, after: self.last, now: now)

@@ -146,8 +146,8 @@ package final class APNsSimulator: PushSimulator {
             return .accepted(response)
         } catch {
             var response = SimulatedResponse(status: error.status, headers: [id], body: Array(error.json.utf8))
-            // APNs checks the provider token before it refuses with any other status. So a request
-            // that is refused with another status than 403, 404 or 405 authenticates the client.
+            // A refusal with a status other than 403, 404 or 405 authenticates the client, because
+            // APNs has then found the provider token valid.
             response.provesClient = ![403, 404, 405].contains(error.status)
             return .refused(response, reason: error.reason.rawValue)
         }

@@ -60,7 +60,7 @@ package struct WorkloadIdentityPool: Sendable {
         return nil
     }
 
-    /// Checks a request for an exchange by RFC 8693. If it is valid, the answer is that of
+    /// Checks a request for an exchange by RFC 8693. If it is valid, the answer comes from
     /// `issue`, which gets the requested scope.
     func judge(_ request: SimulatedRequest, now: Date, issue: (Substring) -> SimulatedResponse) -> Judgement {
         guard request.method == "POST", let form = FormFields(request) else {

@@ -24,8 +24,8 @@ package struct SimulatedRequest: Sendable, Hashable {
     package var headers: [HeaderField]
     /// The whole body.
     package var body: [UInt8]
-    /// The number of the connection on which the simulator has received the request, counted from
-    /// 1. 0 if a test has constructed the request.
+    /// The number of the connection on which the simulator has received the request. The first
+    /// connection is number 1; a request that a test has constructed has the number 0.
     package internal(set) var connection = 0
 
     /// Creates a request with these parts.

@@ -8,8 +8,8 @@ final class SimulatorServer: Sendable {
     typealias Handler = @Sendable (SimulatedRequest) async -> SimulatedResponse
 
     struct Limits: Sendable {
-        /// The largest number of concurrent requests of a client that no request has authenticated
-        /// yet.
+        /// The largest number of concurrent requests of a client before a request has
+        /// authenticated it.
         var streamsBeforeProof: Int
         /// The largest number of concurrent requests of an authenticated client.
         var streams: Int
@@ -108,7 +108,8 @@ final class SimulatorServer: Sendable {
                     await serveHTTP1(stream, as: connection, limits: self.limits, handler: handler)
                 }
             } catch {
-                // The TLS alert gives the client the reason, and the simulator continues.
+                // If the handshake has failed, the TLS alert gives the client the reason. The
+                // simulator continues in any case.
             }
         }
     }

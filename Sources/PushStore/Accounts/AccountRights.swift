@@ -13,8 +13,8 @@ extension AccountRights {
         self.init(role: role, apps: Set(storedApps: storedApps))
     }
 
-    /// Whether a change gives the account the right of another role, or another app. `nil` means
-    /// that the role, or the apps, do not change.
+    /// Whether a change gives the account rights that it lacks: those of a higher role, or another
+    /// app. `nil` means that the role, or the apps, do not change.
     ///
     /// Such a change ends the user's sessions and enrolment codes. Otherwise a token on an old
     /// phone would gain rights that it did not have when it was issued. Administrators already

@@ -10,16 +10,17 @@ package protocol AccountReader: Sendable {
     /// deleted, since `user` was read.
     func password(of user: User) async throws(StoreError) -> PasswordHash?
 
-    /// The user at a token issuer who owns the account, with the newest token's rights. `nil` if
-    /// nobody has signed in to the account with an issuer's token yet.
+    /// The token issuer's user who owns the account, and the rights of this user's newest token.
+    /// `nil` if nobody has signed in to the account with an issuer's token yet.
     func issuedAccount(of user: User) async throws(StoreError) -> IssuedAccount?
 
     /// The password hash of the user that `number` selects; `nil` if there are no users. The same
     /// number selects the same user until that user is changed or deleted.
     ///
-    /// Among the hashes that different numbers select, each cost is as frequent as among the
-    /// users. If a user is added, some numbers now select this user; all other numbers select the
-    /// same user as before.
+    /// For a sign-in with an unknown name, the server does as much work as for this hash. So
+    /// the duration does not reveal which names exist. Among the selected hashes, each work factor
+    /// is as frequent as among all users. If a user is added, some numbers select this user; all
+    /// others select the same user as before.
     func password(chosenBy number: UInt64) async throws(StoreError) -> PasswordHash?
 
     /// Whether any user exists, including users whose rows cannot be read.
@@ -67,13 +68,13 @@ package protocol AccountStore: Sendable {
     /// the user require end-to-end encryption from the next post on.
     ///
     /// A new password ends the user's sessions, and retires the devices that were last registered
-    /// with a session. In each app that the user leaves, the user's devices are retired, and the
-    /// user's claims to handles are deleted. A higher role or another app also ends the sessions,
-    /// but the devices stay registered.
+    /// with a session. In each app that the user leaves, the user's devices are retired, and
+    /// handles that the user has claimed but not confirmed are released. A higher role or another
+    /// app also ends the sessions, but the devices stay registered.
     ///
-    /// If the change contains the token of another owner, nothing changes and the result is
-    /// `.missing`. The result is also `.missing` if the account has meanwhile accepted a newer
-    /// token.
+    /// If the change contains an issuer's token, but another of the issuer's users owns the
+    /// account, nothing changes and the result is `.missing`. The result is also `.missing` if the
+    /// account has meanwhile accepted a newer token.
     func changeUser(
         _ name: Username,
         _ change: AccountChange,
@@ -84,8 +85,8 @@ package protocol AccountStore: Sendable {
     /// Replaces the tags that were given to a user. Returns `false` if there is no such user, or
     /// if `rights` is not `nil` and the user now has other rights.
     ///
-    /// A tag counts for notifications that are stored afterwards. The record's detail gets a text
-    /// about the added and removed tags.
+    /// A tag counts for notifications that are stored afterwards. The store adds the names of the
+    /// added and removed tags to `record`.
     func setTags(
         _ tags: Set<Tag>,
         ofUser name: Username,
@@ -97,8 +98,8 @@ package protocol AccountStore: Sendable {
     /// notification.
     func deleteUser(_ name: Username, by record: AuditRecord?) async throws -> UserChange
 
-    /// Replaces the password's hash by another hash of the same password, which ends no session.
-    /// Does nothing if the stored hash is no longer `old`.
+    /// Replaces the password's hash by another hash of the same password. No session ends. Does
+    /// nothing if the stored hash is no longer `old`.
     func rehashPassword(of user: User, from old: PasswordHash, to new: PasswordHash) async throws
 }
 

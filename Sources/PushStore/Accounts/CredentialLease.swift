@@ -31,8 +31,9 @@ package final class CredentialLease: Sendable {
         var listeners: [@Sendable ([End]) -> Void] = []
     }
 
-    /// The term in which the running request began. `nil` if no request is running. Also `nil` if
-    /// no term was running, so that the server read the request's credentials from the database.
+    /// The term (period without an expiry of the lease) in which the running request began. `nil`
+    /// if no request is running. Also `nil` if the request began outside a term: the server then
+    /// read its credentials from the database.
     @TaskLocal package static var admission: Term?
 
     private let now: @Sendable () -> ContinuousClock.Instant

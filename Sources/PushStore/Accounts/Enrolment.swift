@@ -4,8 +4,9 @@ package import PushCore
 package struct Enrolment: Sendable {
     /// The maximum number of codes of a user. If there are more, the oldest codes end.
     package static let maximumCount = 10
-    /// The word at the beginning of a code's column `scopes`. A code is stored as a row of `token`
-    /// whose hash belongs to no token. Versions that do not know codes ignore this word.
+    /// An enrolment code is stored as a row of `token`, with the code's hash in place of a
+    /// token's. The row's column `scopes` begins with this word, which server versions without
+    /// codes ignore.
     static let mark = "enrol "
     /// The SQL condition that a row of `token` is a code.
     package static let isCode = "scopes like '\(Self.mark)%'"

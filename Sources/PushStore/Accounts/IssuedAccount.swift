@@ -26,8 +26,7 @@ package struct IssuedRights: Sendable, Hashable {
     }
 }
 
-/// The user at an issuer who owns an account, and the newest token that has given the account
-/// rights.
+/// The issuer's user who owns an account, and the newest token that has given the account rights.
 package struct IssuedAccount: Sendable, Hashable {
     /// A keyed hash of the issuer and the subject, 16 bytes long.
     package let owner: Data
@@ -56,13 +55,14 @@ package struct IssuedAccount: Sendable, Hashable {
     }
 
     /// The value of the column with the token's apps. Unlike the column for the account's own
-    /// apps, it also names the default app: null means that the token does not set the apps.
+    /// apps, it also names the default app, because null here means that the token does not set
+    /// the apps.
     package var storedApps: String? {
         self.rights.apps?.sorted().map(\.description).joined(separator: " ")
     }
 }
 
-/// A verified token of an issuer that signs in to an account.
+/// A verified token of an issuer, with which a user signs in to an account.
 package struct IssuedToken: Sendable, Hashable {
     /// The owner, time and rights that the account has once it has accepted this token.
     package let account: IssuedAccount

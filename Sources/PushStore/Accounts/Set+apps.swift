@@ -5,7 +5,7 @@ package import PushCore
 extension Set<AppName> {
     package init(storedApps text: String?) {
         guard let text else {
-            // This constant is shared, because the server reads the column at each sign-in.
+            // The shared constant avoids a new set for most users at each sign-in.
             self = AppName.usualOnly
             return
         }
@@ -18,7 +18,7 @@ extension Set<AppName> {
 }
 
 extension AppName {
-    /// The column `app` of a notification; null for the default app.
+    /// The value for the column `app` of a notification; `nil` for the default app.
     package var stored: String? { self == .usual ? nil : self.description }
 
     package init(stored text: String?) {

@@ -1,7 +1,7 @@
 package import Foundation
 package import PushCore
 
-/// The columns of a user's row that decide about changes of the user.
+/// The columns of a user's row that a store reads before it changes the user.
 package struct StoredAccount: Sendable, Hashable {
     package let id: Int64
     /// The user's rights; `nil` if only a later version knows the stored role.

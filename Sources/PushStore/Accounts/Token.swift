@@ -29,7 +29,7 @@ package struct NewSession: Sendable {
     package static let maximumCount = 100
 
     package let token: BearerToken
-    /// The user's oldest sessions that have ended, because the user had more than the maximum.
+    /// The user's oldest sessions, which have ended because the user had more than the maximum.
     package let ended: [Fingerprint]
 
     package init(token: BearerToken, ended: [Fingerprint]) {

@@ -14,7 +14,7 @@ package enum TokenColumn: Int32, SelectedColumn {
 
 extension TokenGrant {
     /// The user and the permissions of a token that a request presents. Throws
-    /// `StoreError.damaged` if the row's code shows that the store has not written this row.
+    /// `StoreError.damaged` if the row's MAC shows that the store has not written this row.
     package static func used<Row: StoredRow & ~Copyable>(
         _ row: borrowing Row,
         _ token: Fingerprint,

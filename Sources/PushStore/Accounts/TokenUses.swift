@@ -3,13 +3,13 @@ package import PushCore
 internal import Synchronization
 
 /// The times at which tokens were last used. They stay in memory until a store writes them. A
-/// crash may lose them, since nobody relies on the exact minute.
+/// crash can lose them, which is harmless, since nobody relies on exact times.
 ///
-/// A lock protects the times, since every event loop adds some. Each token is added only once in
-/// some minutes.
+/// One lock suffices for all event loops, because each of them adds a token only once in some
+/// minutes.
 package final class TokenUses: Sendable {
-    /// The maximum number of tokens whose use waits to be stored. Beyond it, the use of a further
-    /// token is not recorded, but perhaps its next use some minutes later.
+    /// The maximum number of tokens whose use waits to be stored. A use of a further token is not
+    /// recorded. That token's next use, some minutes later, may be recorded.
     private static let limit = 100_000
 
     package typealias Use = (token: TokenPrefix, at: Date)

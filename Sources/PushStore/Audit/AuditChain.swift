@@ -62,8 +62,9 @@ package struct AuditChain: Sendable {
         )
     }
 
-    /// The first entry that was changed since it was appended, among entries that follow `link`;
-    /// moves `link` past the genuine entries. An entry is `nil` if its row cannot be decoded.
+    /// The first of these entries that was changed since it was appended. The entries follow
+    /// `link`; an entry is `nil` if its row cannot be decoded. Moves `link` past the unchanged
+    /// entries before the changed one.
     package func fault(in entries: [SealedAuditEntry?], after link: inout AuditLink) -> AuditFault? {
         for entry in entries {
             guard let entry, self.isGenuine(entry, after: link) else {
@@ -87,8 +88,8 @@ package struct AuditChain: Sendable {
         }
     }
 
-    /// A keyed hash over the link of the last deleted entry. The link of the first remaining entry
-    /// is computed from that link.
+    /// A keyed hash over the start of the audit: the link of the last deleted entry, which the
+    /// first remaining entry follows.
     package func mac(ofStart link: AuditLink) -> Data {
         self.code(link.code, number: link.number, at: 0, text: Data("start".utf8))
     }
@@ -146,8 +147,8 @@ package struct SealedAuditEntry: Sendable, Hashable {
     package let entry: Data
     package let link: AuditLink
 
-    /// The columns, in the order that queries select. In SQLite, the last one has the name
-    /// `chain`.
+    /// The columns of an entry, in the order that queries use. In SQLite, the column `link` has
+    /// the name `chain`.
     package enum Column: Int32, SelectedColumn {
         case number, at, entry, link
     }
@@ -164,7 +165,7 @@ extension SealedAuditEntry {
 }
 
 extension AuditRecord {
-    /// This record; its detail begins with the name that the audit uses for the token.
+    /// A copy of this record whose detail begins with the name that the audit uses for the token.
     package func about(_ token: TokenPrefix, in audit: AuditChain) -> AuditRecord {
         var record = self
         let details = ["token \(audit.name(of: token))", record.detail]

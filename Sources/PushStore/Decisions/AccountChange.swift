@@ -40,7 +40,8 @@ package struct AccountChange: Sendable, Hashable {
                 change: self,
                 isNews: isNews,
                 endsSessions: self.password != nil || isNews && isGaining,
-                // A user who only gains rights is still the same person with the same devices.
+                // Only a new password retires devices: a user who gains rights is still the same
+                // person with the same devices.
                 retiresDevices: self.password != nil
             )
         )
@@ -68,7 +69,7 @@ package struct AccountPlan: Sendable, Hashable {
     /// must evict the user's cached credentials.
     package let isNews: Bool
     package let endsSessions: Bool
-    /// Whether the devices must be retired that were last registered with one of the ended
-    /// sessions.
+    /// Whether the devices that were last registered with one of the ended sessions must be
+    /// retired.
     package let retiresDevices: Bool
 }

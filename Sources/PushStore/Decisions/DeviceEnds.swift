@@ -1,7 +1,8 @@
 internal import Foundation
 package import PushCore
 
-/// The devices of a user, and the user's claims to handles, that end in one transaction.
+/// The devices of a user that are retired, and the user's unconfirmed claims to handles that are
+/// deleted, in one transaction.
 package struct DeviceEnds: Sendable, Hashable {
     /// Devices that are retired for the same reason.
     package struct Group: Sendable, Hashable {
@@ -10,15 +11,16 @@ package struct DeviceEnds: Sendable, Hashable {
     }
 
     package let retired: [Group]
-    /// Unconfirmed claims to handles, which are deleted. Unlike a retired device, a deleted claim
-    /// leaves no row, because no client registers with the id of a claim.
+    /// Unconfirmed claims to handles, which are deleted. A retired device leaves a row, so that
+    /// nobody registers under its id. A deleted claim leaves none, because no client registers
+    /// with the id of a claim.
     package let claims: [Int64]
     package let records: [AuditRecord]
 
     package var isEmpty: Bool { self.retired.isEmpty && self.claims.isEmpty }
 
-    /// The retirement of devices whose sessions somebody has ended. The audit names each device,
-    /// with the actor of `record`.
+    /// The retirement of devices whose sessions somebody has ended. The audit gets a record about
+    /// each device, with the actor of `record`.
     package init(ofSessions devices: [EndingDevice], by record: AuditRecord?) {
         let group = Group(reason: RegisteredDevice.sessionEnded, devices: devices.map(\.number))
         self.retired = devices.isEmpty ? [] : [group]
@@ -39,7 +41,8 @@ package struct DeviceEnds: Sendable, Hashable {
     }
 }
 
-/// A device, or a claim to a handle, that may end with a session or with an app.
+/// A device, or an unconfirmed claim to a handle, that may end because a session ends or because
+/// the user leaves an app.
 package struct EndingDevice: Sendable, Hashable {
     let number: Int64
     let id: String

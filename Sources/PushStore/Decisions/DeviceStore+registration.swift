@@ -4,7 +4,8 @@ package import PushCore
 /// The result of the first transaction of a registration.
 package enum RegistrationEnd<Outcome: HandleOutcome>: Sendable {
     case end(Outcome)
-    /// The device with this number is registered, and the first page of its pushes has moved.
+    /// The device with this number is registered, and the first page of its queued pushes has
+    /// moved to its new address.
     case registered(Int64, moved: Int)
 }
 
@@ -17,10 +18,11 @@ extension DeviceStore {
     /// `page` is the number of pushes that one transaction moves; if it is `nil`, the store
     /// decides.
     ///
-    /// With a `confirmation`, only a code is pushed to the handle now. All of the above happens
-    /// when the user returns the code. `record` names the user and the id. The store adds to the
-    /// record whether the device has registered or only claimed the handle. If another user had
-    /// the handle, the store also records that the handle has moved.
+    /// If `registration.confirmation` is not `nil`, and the user does not have the handle yet,
+    /// only a code is pushed to the handle now. All of the above happens when the user returns the
+    /// code. `record` names the user and the id. The store adds to the record whether the device
+    /// has registered or only claimed the handle. If another user had the handle, the store also
+    /// records that the handle has moved.
     ///
     /// `token` is the token that the user has presented. If it belongs to a session, the device
     /// belongs to this session from now on, and is retired if somebody ends the session. Otherwise
@@ -57,8 +59,8 @@ extension DeviceStore {
         return try await self.finish(decision, nil) { try decision.confirm(code, for: id, $0) }
     }
 
-    /// Moves a device, with its queued pushes, to the lane of its platform's other environment;
-    /// returns whether the device was moved.
+    /// Moves a device, with its queued pushes, to the lane (a provider's queue) of its platform's
+    /// other environment; returns whether the device was moved.
     ///
     /// The device stays if it has another handle or lane by now. It also stays if it was already
     /// moved there and back since it registered. `page` is the number of pushes that one
@@ -83,8 +85,8 @@ extension DeviceStore {
 
     /// Moves the pushes that remain after the first page. Returns the number of all moved pushes.
     ///
-    /// Each further page is moved in its own transaction. If a push is leased before that, the
-    /// lease moves it.
+    /// Each further page is moved in its own transaction. A server that meanwhile takes a push
+    /// from the old queue moves the push instead of sending it.
     private func moveRemaining(ofDevice device: Int64, after first: Int, page: Int, now: Date) async throws -> Int {
         var (moved, last) = (first, first)
         while last == page {

@@ -9,8 +9,8 @@ package struct DueDelivery: Sendable {
         /// The push is encrypted with this key, which this server lacks. Another server has the
         /// key, or an operator will add it here.
         case waitForKey(UInt32)
-        /// The push moves to the device's present lane: a provider must never see an address at
-        /// another provider.
+        /// The push moves to the device's present lane (a provider's queue): a provider must never
+        /// see an address at another provider.
         case move(to: String)
     }
 
@@ -23,7 +23,7 @@ package struct DueDelivery: Sendable {
     let cancelReason: String?
     let handle: Result<String, VaultError>?
     let isRetired: Bool
-    /// The lane of the device's address; `nil` if the device has no address.
+    /// The lane (a provider's queue) of the device's address; `nil` if the device has no address.
     let lane: String?
     /// The confirmation code, if the row belongs to an unconfirmed claim to a handle. The push
     /// then contains only this code.
@@ -31,7 +31,7 @@ package struct DueDelivery: Sendable {
     /// The registration that gets the push, if several accounts may share the handle.
     let shared: RegistrationID?
 
-    /// The columns, for queries that name the outbox `c`, and the table `device` `v`.
+    /// The columns, for queries that name the outbox `c` and the table of devices `v`.
     package enum Column: Int32, SelectedColumn {
         case notificationID, device, userID, attempts, isCancelled, reason, dueAt, handle, isRetired, lane, claim
         case shared
@@ -60,8 +60,9 @@ package struct DueDelivery: Sendable {
     /// that this server lacks.
     package var isDamaged: Bool { self.failures.contains(.unreadable) }
 
-    /// Decides what happens to the push in a lane. The minimum interval between two pushes to a
-    /// device is not considered here; `Pace` decides about it.
+    /// Decides what happens to the push, which is due in the lane (a provider's queue) `lane`. The
+    /// minimum interval between two pushes to a device is not considered here; `Pace` decides
+    /// about it.
     ///
     /// `othersHaveKeys`: other servers share the store, and may have a key that this server lacks.
     package func decision(in lane: String, othersHaveKeys: Bool, now: Date) -> Decision {
@@ -83,7 +84,7 @@ package struct DueDelivery: Sendable {
         return .send(push)
     }
 
-    /// The lease of the push as it is sent now.
+    /// The leased delivery for a push that is sent now.
     package func leased(_ push: Push, isAddressKnown: Bool, isPaced: Bool = false) -> LeasedDelivery {
         LeasedDelivery(
             device: self.key.device,
@@ -151,8 +152,8 @@ extension DueDelivery {
     }
 }
 
-/// The facts about a notification that decide what happens to its pushes. A lease often contains
-/// hundreds of pushes of one notification, so a store decrypts the alert once for all of them.
+/// The facts about a notification that decide what happens to its pushes. A store often leases
+/// hundreds of pushes of one notification at once, so it decrypts the alert once for all of them.
 package struct DueNotification: Sendable {
     package let isRecalled: Bool
     package let seed: Int64
@@ -162,7 +163,7 @@ package struct DueNotification: Sendable {
     package let priority: String
     package let collapseID: String?
     /// The text that its pushes show; `nil`: they show the fixed text that is configured for the
-    /// lane's sender.
+    /// provider.
     package let alert: Result<PushAlert, VaultError>?
 
     package init(

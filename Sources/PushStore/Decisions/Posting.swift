@@ -63,8 +63,8 @@ package struct Posting: Sendable {
         _ facts: inout some PostFacts,
         _ recipients: inout Set<Int64>
     ) throws -> PostOutcome? {
-        // If a post's id was taken, none of the later posts is stored. So the caller can store all
-        // of these posts again in their order.
+        // If a post's id was taken, none of the later posts is stored. So the caller can repeat
+        // that post and the later ones in their order.
         if self.outcomes.last == .idTaken { return .idTaken }
         if let request = post.request, let earlier = try facts.earlier(request) {
             return try earlier.outcome(of: request)

@@ -7,8 +7,8 @@ package struct RecipientState: Sendable, Hashable {
     let isDismissed: Bool
     let isRead: Bool
     let isFetched: Bool
-    /// The end of the lease of a read-once payload, which may be past. `nil` before the first
-    /// fetch, and after the recipient has confirmed that it has the payload.
+    /// When the recipient's lease of a read-once payload ends, or has ended. `nil` before the
+    /// first fetch, and after the recipient has confirmed that it has the payload.
     let leasedUntil: Date?
 
     /// The columns, for queries that name the table of notifications `n`, that of recipients `r`,
@@ -52,7 +52,7 @@ package struct RecipientState: Sendable, Hashable {
         return self.leasedUntil == nil ? .notFetched : .taken
     }
 
-    /// The outcome of `lease` if the store could begin no lease.
+    /// The result of `NotificationStore.lease` if the store could not begin a lease.
     package func leased(_ now: Date) -> PayloadLease {
         self.hasPayload && self.leasedUntil.map { $0 > now } ?? false ? .held : .refused
     }

@@ -130,7 +130,8 @@ package struct RegistrationDecision: Sendable {
                 // Pushes that were accepted at another address do not show that this address
                 // works.
                 forgetsPushes: isNewLane || device.lane != nil && device.handleKey != search.key,
-                // A device registers often, but its lane rarely changes.
+                // Queued pushes move only to a new lane (a provider's queue). A device registers
+                // often, but its lane rarely changes.
                 movesPushes: isNewLane,
                 usedCode: usedCode,
                 isErasing: !holders.isEmpty || device.lane != nil || device.claim != nil
@@ -163,8 +164,8 @@ package struct RegistrationDecision: Sendable {
             return .read(.holders(HandleSearch(platform: platform, key: key, user: self.user.id)))
         }
         let earlier = claims.first?.number
-        // If the earlier claim to the handle no longer exists, the push of its code was cancelled.
-        // So that code may not have arrived.
+        // If the earlier claim to the handle no longer exists, the push of its code was cancelled,
+        // and the code may not have arrived.
         let isPushed = earlier != nil && last?.isJustPushed(self.now) == true && last?.isGood(self.now) == true
         let due = isPushed ? nil : last?.nextPush(self.now) ?? self.now
         let plan = ClaimPlan(
@@ -221,9 +222,10 @@ package struct RegistrationDecision: Sendable {
         last.code(key, self.sealing)?.matches(code) == true
     }
 
-    /// The device's lane, if the device was moved there since it first registered this handle;
-    /// otherwise `nil`. A registration must not return it to the registered lane: the provider
-    /// would refuse the next push, and the device would be moved again.
+    /// The device's lane (a provider's queue), if the device was moved there since it first
+    /// registered this handle; otherwise `nil`. A registration must not return it to the
+    /// registered lane: the provider would refuse the next push, and the device would be moved
+    /// again.
     private func keptLane(of device: StoredDevice, _ key: Data, _ registration: DeviceRegistration) -> Lane? {
         guard let other = registration.otherLane, device.lane == other.description else { return nil }
         return device.environmentMoves == 1 && device.handleKey == key ? other : nil

@@ -9,18 +9,18 @@ package enum RegistrationQuestion: Sendable, Hashable {
     case isSignedIn(TokenPrefix)
     /// The device with this id, if the id was issued to the user and belongs to no claim to a
     /// handle. If `holders` is not `nil`, the decision will also ask for the rows that this search
-    /// finds; the store may read all at once.
+    /// finds; the store may read them at the same time.
     case device(RegistrationID, holders: HandleSearch?)
     /// Whether the user has a device with this handle. The store must read no row of another user:
     /// otherwise the duration could reveal whether such a row exists.
     case isHeld(HandleSearch)
-    /// The devices or claims that have this handle.
+    /// The devices, and the unconfirmed claims, that have this handle.
     case holders(HandleSearch)
-    /// The claim to a handle with this number, if the claim belongs to the device.
+    /// The claim with this number (a claim to a handle), if it belongs to the device.
     case claim(Int64, device: Int64)
     case confirmation(claimKey: Data)
-    /// Of the confirmation codes that were pushed for the user after `since`, the time of the
-    /// newest one, after the `skipping` most recent codes are left out.
+    /// The times at which the user's confirmation codes were pushed after `since`, the newest
+    /// first. The store skips the first `skipping` of them, and reads the next one.
     case pushAtLimit(since: Date, skipping: Int)
     /// The number of devices that the user has registered; counting stops at `limit`.
     case deviceCount(butFor: Int64?, limit: Int)

@@ -41,8 +41,8 @@ package struct HandleValues: Sendable, Hashable {
     package let isMovable: Bool
 }
 
-/// A plan that registers a handle for a device. The store writes the changes in the order of these
-/// properties.
+/// A plan that registers a handle for a device. The store writes the changes in the order of the
+/// plan's properties.
 package struct RegistrationPlan: Sendable, Hashable {
     /// The retirement of a device that had the handle before.
     package struct Retirement: Sendable, Hashable {
@@ -55,14 +55,14 @@ package struct RegistrationPlan: Sendable, Hashable {
 
     package let device: Int64
     package let retired: [Retirement]
-    /// The device's claim to a handle, which is deleted; `nil` if it has no claim.
+    /// The device's claim to a handle; the store deletes the claim. `nil` if there is no claim.
     package let claim: Int64?
     package let values: HandleValues
     package let records: [AuditRecord]
     /// Whether the times of earlier accepted pushes are deleted, since those pushes do not show
     /// that the device's new address works.
     package let forgetsPushes: Bool
-    /// Whether the waiting pushes to the device move to a new lane.
+    /// Whether the waiting pushes to the device move to a new lane (a provider's queue).
     package let movesPushes: Bool
     /// The key of the claim to the handle, if its code was used; `nil` if no code was used.
     package let usedCode: Data?
@@ -84,10 +84,11 @@ package struct ClaimPlan: Sendable, Hashable {
     /// inserts the push's notification first: if its id is in use, nothing has changed yet.
     package let push: CodePush?
     package let device: Int64
-    /// The device's claim to another handle, which is deleted; `nil` if there is no such claim.
+    /// The device's claim to another handle; the store deletes the claim. `nil` if there is no
+    /// such claim.
     package let ended: Int64?
-    /// The user's earlier claim to the same handle, which now belongs to this device; `nil` if
-    /// there is no such claim.
+    /// The user's earlier claim to the same handle; this claim now belongs to this device. `nil`
+    /// if there is no such claim.
     package let earlier: Int64?
     package let values: HandleValues
     package let record: AuditRecord?

@@ -20,8 +20,8 @@ package struct Confirmation: Sendable {
 
     func isJustPushed(_ now: Date) -> Bool { now < self.pushedAt + HandleClaim.interval.timeInterval }
 
-    /// The earliest time for the push of the next code. If the last push was due at a time in the
-    /// future, it was cancelled, and the next code is pushed at that time.
+    /// The earliest time for the push of the next code. If the last push was cancelled before it
+    /// was due, the next code is pushed at the time at which that push was due.
     func nextPush(_ now: Date) -> Date {
         self.pushedAt > now ? self.pushedAt : max(now, self.pushedAt + HandleClaim.interval.timeInterval)
     }

@@ -53,8 +53,9 @@ package struct DeviceKeyEntry: Sendable, Hashable {
 package struct DeviceRegistration: Sendable, Hashable {
     package let platform: Platform
     package var lane: Lane
-    /// The lane of the platform's other environment; `nil` if the platform has only one
-    /// environment. If a device was moved to this lane, a registration does not move it back.
+    /// The lane (a provider's queue) of the platform's other environment; `nil` if the platform
+    /// has only one environment. If a device was moved to this lane, a registration does not move
+    /// it back.
     package let otherLane: Lane?
     package let handle: DeviceHandle
     /// The tags that the device has chosen. The server adds a tag with the user's name.
@@ -130,7 +131,7 @@ extension MovedDevice: StoredEntity {
 /// The outcome of a registration.
 package enum RegisterOutcome: Sendable, Hashable {
     /// The device is registered. `moved` is the number of waiting pushes that have moved to the
-    /// lane of the device's new address.
+    /// queue for the device's new address.
     case registered(moved: Int)
     /// Other users could guess the handle, so a code was pushed to it. The device is registered
     /// once the user returns the code. `hasWork`: this request has enqueued a push; otherwise an

@@ -6,8 +6,8 @@ package protocol DeviceReader: Sendable {
     /// The registered devices of a user, the oldest first.
     func devices(ofUser user: Int64) async throws(StoreError) -> [RegisteredDevice]
 
-    /// The registered device with this id, whoever owns it, with its owner; `nil` if there is no
-    /// such device.
+    /// The registered device with this id, which may belong to any user, and its owner. `nil` if
+    /// there is no such device.
     func device(_ id: RegistrationID) async throws(StoreError) -> (owner: DeviceOwner, device: RegisteredDevice)?
 
     /// The registrations of one user or of all users, in any state and in a fixed order: at most
@@ -18,9 +18,9 @@ package protocol DeviceReader: Sendable {
         limit: Int
     ) async throws(StoreError) -> [DeviceEntry]
 
-    /// The registration with this id in any state. If the id belongs to a claim to a handle,
-    /// returns the registration that has the claim. `nil` if the id was not issued, or was
-    /// deleted.
+    /// The registration with this id in any state. If the id belongs to a device's unconfirmed
+    /// claim to a handle, returns the device's registration. `nil` if the id was not issued, or
+    /// was deleted.
     func deviceEntry(_ id: RegistrationID) async throws(StoreError) -> DeviceEntry?
 
     /// For each handle that the user's devices have claimed but not confirmed, the last push of a
@@ -47,7 +47,8 @@ package protocol DeviceStore: Sendable {
     ) async throws -> RegistrationID
 
     var sealing: Sealing { get }
-    /// The number of pushes that one transaction moves to a device's new lane.
+    /// The number of pushes that one transaction moves to a device's new lane (a provider's
+    /// queue).
     static var movingPage: Int { get }
 
     /// In one transaction, reads the facts that the decision asks for, and writes its plan.
@@ -57,8 +58,8 @@ package protocol DeviceStore: Sendable {
         _ decide: @escaping @Sendable (RegistrationFacts) throws -> RegistrationStep<Outcome>
     ) async throws -> RegistrationEnd<Outcome>
 
-    /// Moves queued pushes of a device to the device's present lane, at most `page`, in one
-    /// transaction. Returns the number of moved pushes.
+    /// Moves queued pushes of a device to the device's present lane (a provider's queue), at most
+    /// `page`, in one transaction. Returns the number of moved pushes.
     func moveQueued(ofDevice device: Int64, page: Int, now: Date) async throws -> Int
 
     /// Adds a tag to the tags that a device has chosen, or removes one. The device's address stays
@@ -82,8 +83,9 @@ package protocol DeviceStore: Sendable {
     /// devices.
     func deviceKeys(of audience: HashedAudience, atMost limit: Int) async throws -> [DeviceKeyEntry]?
 
-    /// Deletes expired claims to handles, and expired confirmations of codes: at most `limit` of
-    /// each kind. Returns the larger of the two numbers of deleted rows.
+    /// Deletes expired claims to handles, and expired rows of `confirmation`, which represent the
+    /// pushed codes: at most `limit` of each kind. Returns the larger of the two numbers of
+    /// deleted rows.
     func deleteExpiredClaims(now: Date, limit: Int) async throws -> Int
 
     /// Deletes the user's registration with this id; `false` if there is no such registration.
@@ -93,8 +95,8 @@ package protocol DeviceStore: Sendable {
     /// `false` if there is no such registration. The store adds the owner's name to the record.
     func deleteDevice(_ id: RegistrationID, by record: AuditRecord?) async throws -> Bool
 
-    /// Retires a device, and returns its id. Returns `nil` if the device stays: it has registered
-    /// after `since`, or has another handle or lane by now.
+    /// Retires a device, and returns its id. If the device has registered after `since`, or by now
+    /// has another handle or lane (a provider's queue), it stays, and the result is `nil`.
     func retire(
         device: Int64,
         handle: String,
@@ -104,8 +106,9 @@ package protocol DeviceStore: Sendable {
         now: Date
     ) async throws -> RegistrationID?
 
-    /// Moves a device, with a page of its queued pushes, to another lane, in one transaction.
-    /// Returns how many pushes have moved, or `nil` if the device stays: see the other `move`.
+    /// Moves a device, with a page of its queued pushes, to another lane (a provider's queue), in
+    /// one transaction. Returns how many pushes have moved, or `nil` if the device stays: see the
+    /// other `move`.
     func move(
         device: Int64,
         handleKey: Data,
@@ -133,9 +136,9 @@ package protocol DeviceStore: Sendable {
     /// pushes.
     ///
     /// `last` is the last notification that the devices have seen. Pushes that a stream accepted
-    /// at the same time or later may have been lost in transit. Such pushes become due, too,
-    /// unless their notifications have been fetched. Each of these pushes counts as enqueued
-    /// again.
+    /// at the same time as the push of `last`, or later, may have been lost in transit. They
+    /// become due again, unless their notifications have been fetched. Each of them counts as
+    /// enqueued again.
     func makeDue(
         for devices: [RegistrationID],
         ofUser user: Int64,

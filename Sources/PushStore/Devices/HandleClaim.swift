@@ -11,7 +11,7 @@ package enum HandleClaim {
     package static let attempts = 5
 }
 
-/// The outcome of a request that returns a code.
+/// The outcome of a request with which a user returns a code.
 package enum ConfirmOutcome: Sendable, Hashable {
     /// The device is registered, by this request or by an earlier request with the same code.
     /// `moved` has the same meaning as in `RegisterOutcome`.

@@ -1,7 +1,7 @@
 package import Foundation
 package import PushCore
 
-/// A row of `device`: it represents a device, or a claim to a handle.
+/// A row of `device`: it represents a device, or a device's unconfirmed claim to a handle.
 package struct StoredDevice: Sendable, Hashable {
     /// The maximum number of retired devices whose rows are kept for each user. Once such a row is
     /// deleted, its id may be registered again.
@@ -74,7 +74,8 @@ extension StoredDevice {
         try self.tags.map { try sealing.tags($0, in: .tags(self.number)) } ?? []
     }
 
-    /// The registration that a claim's row will become; `nil` if the row has no handle.
+    /// The registration that the device gets when the user confirms the claim in this row; `nil`
+    /// if the row has no handle.
     func registration(_ sealing: Sealing) throws -> DeviceRegistration? {
         guard let platform, let lane, self.handle != nil else { return nil }
         guard let handle = try self.openHandle(sealing) else { throw VaultError.unreadable }

@@ -7,8 +7,8 @@ package struct StoredEvent: Sendable {
     /// The event; `nil` if only a later version knows its kind, or if the reader may not read it.
     package let event: PushEvent?
 
-    /// The columns in their order. Each store has its own SQL for the device, the user and the
-    /// notification, since these may have been deleted.
+    /// The columns, in the order that queries use. The device, the user and the notification may
+    /// have been deleted; each store handles this in its own SQL.
     package enum Column: Int32, SelectedColumn {
         case number, at, kind, notificationID, device, userID, name, platform, reason, app, userApps
 
@@ -26,8 +26,8 @@ package struct StoredEvent: Sendable {
 }
 
 extension StoredEvent {
-    /// Reads an event's row. `sender` is the reader, if it may read only events of notifications
-    /// that it has sent.
+    /// Reads an event's row. `sender` is the reader, if the reader may read only events of
+    /// notifications that it has sent; otherwise `nil`.
     package init<Row: StoredRow & ~Copyable>(
         _ row: borrowing Row,
         to sender: User?,
@@ -67,9 +67,9 @@ extension EventPage {
         let (hasMore, shown, start) = (rows.count > limit, rows.prefix(limit), number ?? 0)
         self.init(
             events: shown.compactMap(\.event),
-            // After the last page, the reader continues after the newest event, even one of
-            // another sender. Otherwise a reader with few events would later appear to have missed
-            // events of other senders that were deleted meanwhile.
+            // After the last page, the reader continues after the newest event, even if this event
+            // belongs to another sender. Otherwise a reader with few events would later appear to
+            // have missed events of other senders that were deleted meanwhile.
             end: hasMore ? shown.last?.number ?? start : max(start, newest),
             hasMore: hasMore,
             isTruncated: number.map { $0 < trimmed } ?? false

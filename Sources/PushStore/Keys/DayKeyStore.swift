@@ -19,8 +19,8 @@ package protocol DayChainKeeper: Sendable {
 
 /// The state of the day keys in a store.
 package struct DayKeyReport: Sendable {
-    /// A server's chain of day keys, identified by its place, and the day before which the keys
-    /// have been destroyed.
+    /// A server's last report about its chain of day keys. `place` identifies the chain. The keys
+    /// of the days before `day` are destroyed.
     package struct Holder: Sendable, Hashable {
         package let place: String
         /// The first day whose key the server had at its last report.
@@ -32,8 +32,8 @@ package struct DayKeyReport: Sendable {
         }
     }
 
-    /// A day, and a value that identifies the chain of day keys by its key for that day; `nil`
-    /// before the first server with day keys.
+    /// A day, and a value that is computed from the day's key. All servers must have the chain of
+    /// day keys that gives this value. `nil` until a server with day keys has opened the store.
     package let check: (day: Day, value: Data)?
     /// Whether the servers encrypt new payloads with day keys. They do so once all servers have
     /// day keys.
@@ -52,8 +52,8 @@ package struct DayKeyReport: Sendable {
             let others = self.holders.map(\.place).sorted().joined(separator: ", ")
             throw .wrongDayKeys(reason: "\(place) is missing; copy it from another server: \(others)")
         }
-        // If the chain has already destroyed the key of that day, it cannot compute the value, and
-        // is not compared.
+        // If the chain has already destroyed the key of that day, it cannot compute the value, so
+        // nothing is compared.
         guard let value = chain.checkValue(of: check.day), value != check.value else { return }
         throw .wrongDayKeys(reason: "\(place) belongs to the servers of another database")
     }
@@ -87,7 +87,7 @@ extension DayKeyReport {
     /// The servers that still have keys of past days, although they should have destroyed them.
     package func late(at now: Date) -> [Holder] {
         // Each server destroys its keys within minutes after `grace`. A server that still has them
-        // after twice this time is late.
+        // after twice `grace` is late.
         let day = Self.firstDay(at: now - Self.grace)
         return self.holders.filter { $0.day < day }
     }

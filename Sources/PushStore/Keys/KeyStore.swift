@@ -122,7 +122,7 @@ package struct RewrapResult: Sendable, Hashable {
 /// Reads the number of encrypted values.
 package protocol KeyReader: Sendable {
     /// The approximate number of values that a pass of `KeyStore.rewrap` examines. This function
-    /// reads the numbers of all rows.
+    /// counts all rows of the tables that have encrypted values.
     func countSealed() async throws(StoreError) -> Int
 }
 

@@ -25,8 +25,8 @@ package struct SealedColumn: Sendable {
     /// The column with a second number, which the encryption is also bound to; `0` if there is no
     /// such column.
     package var bound = "0"
-    /// Makes the place that the encryption of a value is bound to, from the row's number and the
-    /// second number.
+    /// Makes the place (row and column) that the encryption of a value is bound to, from the row's
+    /// number and the second number.
     package let place: @Sendable (Int64, Int64) -> SealedPlace?
 
     /// All columns with encrypted values. `users` is the name of the table of users.

@@ -26,7 +26,8 @@ package struct Sealing: Sendable {
         try self.vault.seal(try JSONEncoder().encode(texts), in: place)
     }
 
-    /// Encrypts several texts as one value that nobody reads after the notification's expiry.
+    /// Encrypts several texts of a notification as one value, which nobody reads after
+    /// `expiresAt`.
     package func seal(_ texts: [String], in place: SealedPlace, until expiresAt: Date) throws -> Data {
         let until = SealedUntil(expiresAt: expiresAt, isReadOnce: false, now: expiresAt)
         return try self.vault.seal(try JSONEncoder().encode(texts), in: place, until: until)

@@ -17,10 +17,10 @@ package struct LanePause: Sendable, Hashable {
         package let reason: String
         /// How long the pause has lasted.
         package let age: Duration
-        /// How long, from now on, no server sends a push of the lane, not even a probe. Negative
-        /// if a probe is already allowed.
+        /// How long, from now on, no server sends a push of the lane, not even a probe (a push
+        /// that tests the provider). Negative if a probe is already allowed.
         package let length: Duration
-        /// The number of delays that this pause has had so far.
+        /// The number of delays in this pause so far: each failed probe begins another.
         package let delayCount: Int
 
         package init(cause: Pause.Cause, reason: String, age: Duration, length: Duration, delayCount: Int) {

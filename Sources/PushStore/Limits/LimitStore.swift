@@ -34,7 +34,7 @@ package struct LimitAnswer: Sendable {
     package init() {}
 }
 
-/// A delay that the provider of a lane has requested.
+/// A delay that a provider has requested for its lane (its queue of pushes).
 package struct LaneDelay: Sendable, Hashable {
     package let lane: String
     /// How long the delay lasts from now on.

@@ -23,7 +23,7 @@ package enum ChangeColumn: Int32, SelectedColumn {
 }
 
 extension NotificationPage.Entry {
-    /// Reads a recipient's row. Throws `StoreError.damaged` if the row's code shows that the store
+    /// Reads a recipient's row. Throws `StoreError.damaged` if the row's MAC shows that the store
     /// has not written this row.
     fileprivate init<Row: StoredRow & ~Copyable>(
         _ row: borrowing Row,
@@ -93,8 +93,8 @@ extension NotificationPage {
         if !isExpired, !entry.isGone { self.entries.append(entry) }
     }
 
-    /// Sorts the requested notifications by their changes, and keeps only the first notifications,
-    /// up to the limit of a page.
+    /// Sorts the requested notifications by their change numbers, and keeps only the first
+    /// notifications, up to the limit of a page.
     package mutating func finish(within budget: PageBudget) {
         self.entries.sort { $0.change < $1.change }
         self.keepWhatFits()

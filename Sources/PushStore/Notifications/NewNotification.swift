@@ -1,8 +1,8 @@
 package import Foundation
 package import PushCore
 
-/// A notification that a store inserts, with the other rows of the same transaction. Its payload
-/// and its alert are already encrypted.
+/// A notification that a store inserts, with its idempotency key and its record for the audit. Its
+/// payload and its alert are already encrypted.
 ///
 /// It is a class, because the stores pass it from one list to another. Each copy of a struct would
 /// retain all of its many members.
@@ -18,8 +18,8 @@ package final class NewNotification: Sendable {
     package let isReadOnce: Bool
     package let isEndToEnd: Bool
     package let priority: Push.Priority
-    /// An id that all pushes share that replace one another. It is computed from the publisher's
-    /// collapse key, and reveals nothing about that key.
+    /// The id that pushes share if the newest of them replaces the others. It is computed from the
+    /// publisher's collapse key, and reveals nothing about that key.
     package let collapseID: String?
     package let createdAt: Date
     package let expiresAt: Date
@@ -59,7 +59,7 @@ package final class NewNotification: Sendable {
     }
 
     /// The encrypted values that the store must insert. If the keyring was replaced since they
-    /// were encrypted, encrypts them again: the pass of `rewrap` might miss them.
+    /// were encrypted, encrypts them again, since a running `KeyStore.rewrap` might miss them.
     package func renewed(by vault: Vault) throws -> (payload: Data, alert: Data?) {
         let payload = try vault.renewed(self.sealedPayload, in: .payload(self.id, sender: self.sender))
         let alert = try self.sealedAlert.map { sealed in

@@ -6,7 +6,7 @@ package protocol NotificationReader: Sendable {
     /// The notification, if it has not expired and the user is one of its recipients. With
     /// `alsoAsSender`, also if the user has sent it.
     ///
-    /// Only recipients can see a read-once payload. Throws `StoreError.damaged` if the code of the
+    /// Only recipients can see a read-once payload. Throws `StoreError.damaged` if the MAC of the
     /// recipient's row shows that the store has not written this row.
     func notification(
         _ id: NotificationID,
@@ -19,7 +19,7 @@ package protocol NotificationReader: Sendable {
     /// the latest change is returned.
     ///
     /// Payloads are read only if `needsPayloads` returns `true` for the page. If the page exceeds
-    /// the budget, `needsPayloads` is not called. Throws `StoreError.damaged` if the code of a
+    /// the budget, `needsPayloads` is not called. Throws `StoreError.damaged` if the MAC of a
     /// recipient's row shows that the store has not written this row.
     func notifications(
         _ range: ChangeRange,
@@ -92,12 +92,12 @@ package protocol NotificationStore: PostStore {
 
     /// Marks notifications as read for a recipient, in one transaction. Returns the notifications
     /// that are now read; notifications that the user cannot see, or whose app the user may not
-    /// use, are left out. Also returns whether any of them was unread before.
+    /// use, are left out. Also returns the apps of those that were unread before.
     func markRead(
         _ ids: [NotificationID],
         by user: User,
         now: Date
-    ) async throws -> (read: [NotificationID], hasChanged: Bool)
+    ) async throws -> (read: [NotificationID], changedApps: Set<AppName>)
 
     /// Dismisses a notification for one of its recipients, and cancels its pushes to this user.
     /// Returns `false` if the user does not see the notification, or if its mark (read or unread)
@@ -143,9 +143,9 @@ package protocol NotificationStore: PostStore {
     /// push is sent.
     ///
     /// Returns `false` if there is no such notification, or if `recaller` may not recall it.
-    /// `cancelRecalled` cancels the pushes later; a push that becomes due before that is cancelled
-    /// then. If there are more than `page` recipients, one stored row represents all of them; if
-    /// `page` is `nil`, the store has a default.
+    /// `cancelRecalled` cancels the pushes later; if a push becomes due earlier, it is cancelled
+    /// at that time. If there are more than `page` recipients, one stored row records the recall
+    /// for all of them; if `page` is `nil`, the store has a default.
     func recall(
         _ id: NotificationID,
         by recaller: Recaller,
@@ -154,8 +154,8 @@ package protocol NotificationStore: PostStore {
         now: Date
     ) async throws -> Bool
 
-    /// Cancels one page of the pushes of a recalled notification, after a device number. Returns
-    /// the last device number of the page, or `nil` after the last page.
+    /// Cancels one page of a recalled notification's pushes: those to devices with numbers above
+    /// `device`. Returns the last device number of the page, or `nil` after the last page.
     func cancelRecalled(_ id: NotificationID, after device: Int64, page: Int?, now: Date) async throws -> Int64?
 
     /// Records a recipient's first fetch of these payloads. The store writes the record later; a

@@ -2,7 +2,7 @@ package import Foundation
 
 /// Adds entries to a page of a user's changes until the page is full.
 package struct PageBuilder {
-    /// The maximum number of rows that are read for one page. Most of these rows may show nothing.
+    /// The maximum number of rows that are read for one page. The page may leave most of them out.
     package static let maximumRows = 1000
 
     package private(set) var page: NotificationPage
@@ -62,8 +62,8 @@ package struct PageBuilder {
 
     private mutating func pass(_ expired: NotificationPage.Entry) {
         self.page.changedAt = max(self.page.changedAt, expired.expiresAt)
-        // The page does not end at an expired row, unless it has read the maximum number of rows.
-        // Otherwise the same page would have another end once that row is deleted.
+        // If the page ended at an expired row, it would have another end once that row is deleted.
+        // So it ends there only if it has read the maximum number of rows.
         if self.rows == Self.maximumRows { self.page.end = expired.change }
     }
 

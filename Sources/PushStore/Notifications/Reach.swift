@@ -11,7 +11,7 @@ package struct Reach: Sendable, Hashable {
         (self.recipients, self.pushes, self.isComplete) = (recipients, pushes, isComplete)
     }
 
-    /// The reach before the fan-out, or the release of a scheduled notification, has found any
+    /// The reach as long as no fan-out, and no release of a scheduled notification, has found a
     /// device.
     package static let none = Reach(recipients: 0, pushes: 0, isComplete: false)
 }

@@ -11,7 +11,7 @@ package final class ReceiptBook: Sendable {
     package static let gathering = Duration.milliseconds(500)
     /// The pause after a failed write, before the receipts are written again.
     package static let pause = Duration.seconds(1)
-    /// The maximum number of receipts in one transaction; it then takes some milliseconds.
+    /// The maximum number of receipts in one transaction, which then takes some milliseconds.
     package static let slice = 500
 
     package struct Key: Hashable, Comparable {

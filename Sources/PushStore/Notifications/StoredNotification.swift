@@ -28,7 +28,7 @@ package enum ReadMark: Sendable, Hashable {
 package enum MarkOutcome: Sendable, Hashable {
     /// The notification now has the requested mark; it may have had it before.
     case marked
-    /// The user does not see such a notification.
+    /// The user sees no notification with this id.
     case missing
     /// The notification does not have the expected mark any more.
     case changed

@@ -59,8 +59,8 @@ extension TagExpression {
             return left + right
         case .and(let left, let right):
             guard let left = left.branches, let right = right.branches else { return left.branches ?? right.branches }
-            // A tag with a user's name is preferred: a user has few devices, but all devices may
-            // have another tag.
+            // A tag with a user's name is preferred: a user has few devices, but any other tag may
+            // be on all devices.
             let rank = { (tags: [Tag]) in tags.allSatisfy { $0.username != nil } ? tags.count : 1000 + tags.count }
             return rank(left) <= rank(right) ? left : right
         }

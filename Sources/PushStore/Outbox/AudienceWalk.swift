@@ -30,7 +30,7 @@ package struct AudienceWalk: Sendable, Hashable {
     /// small number, concurrent posts are hardly delayed.
     package static let step = 250
 
-    /// The index of the branch in the audience's branches.
+    /// The index of the current branch in `HashedAudience.branches`.
     package var branch: Int
     /// The last row of the branch that the fan-out has examined.
     package var cursor: Int64

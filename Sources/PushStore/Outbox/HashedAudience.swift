@@ -7,8 +7,9 @@ package struct HashedAudience: Sendable {
     package let audience: Audience
     /// The users whom the audience names, with the keyed hashes of their names.
     package let users: [(name: Username, key: Data)]
-    /// The branches of the audience, which together contain all of its devices and users. For each
-    /// tag there is a branch with devices, and then for each tag a branch with users.
+    /// The branches of the audience, which together contain all of its devices and users. First
+    /// come the branches with devices, one for each tag, then the branches with users, one for
+    /// each tag.
     ///
     /// The number and the order of the branches depend only on the audience: a running broadcast
     /// stores its position as an index of a branch.
@@ -29,8 +30,8 @@ package struct HashedAudience: Sendable {
                 tags.map { $0.isReserved || policy.isOpen($0) ? .devicesWith(tag: index.hash($0)) : .nothing }
                 + tags.map { tag in
                     guard let name = tag.username else { return .usersWith(tag: index.hash(tag)) }
-                    // If an expression is only a user's name, the post itself makes this user a
-                    // recipient.
+                    // If an expression is only a user's name, the branch is empty, because the
+                    // post itself makes this user a recipient.
                     return audience.usernames.contains(name) ? .nothing : .user(key: index.hash(name))
                 }
         } else {
@@ -51,7 +52,7 @@ package struct HashedAudience: Sendable {
 package enum AudienceBranch: Sendable, Hashable {
     /// All registered devices.
     case devices
-    /// The devices with the tag, whether they have set it themselves or the server has.
+    /// The devices with the tag, whether the device or the server has set it.
     case devicesWith(tag: Data)
     /// The users who were given the tag, with all their devices.
     case usersWith(tag: Data)

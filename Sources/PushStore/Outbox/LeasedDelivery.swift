@@ -1,8 +1,8 @@
 internal import Foundation
 package import PushCore
 
-/// A push that this server has leased. No other server sends it before it is settled, or before
-/// this server ends.
+/// A push that this server has leased. Until the push is settled or this server has ended, no
+/// other server sends it.
 package struct LeasedDelivery: Sendable, Hashable {
     /// The number by which the outbox identifies the device; not the registration id.
     package let device: Int64
@@ -10,7 +10,7 @@ package struct LeasedDelivery: Sendable, Hashable {
     package var push: Push
     package let state: DeliveryState
     /// Whether a provider has ever accepted a push to this address. The store reads this only for
-    /// probes; for other pushes, the property is `false`.
+    /// probes (pushes that test a provider); for other pushes, the property is `false`.
     package let isAddressKnown: Bool
     /// Whether the next push to the device must wait for the minimum interval between two pushes.
     package let isPaced: Bool

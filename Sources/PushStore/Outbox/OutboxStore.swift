@@ -15,17 +15,18 @@ package protocol OutboxReader: Sendable {
     /// longer queue, a push in the middle may be older.
     func oldestWaiting(in lane: Lane, _ queue: Queue) async throws(StoreError) -> Date?
 
-    /// The due push that suits the choice best. Among equally suitable pushes, those of single
-    /// notifications come before those of broadcasts, and older pushes before newer ones. If no
-    /// push satisfies the choice, returns the oldest push to a user whom the choice does not
-    /// avoid. If there is no such push, either, returns the oldest push of all.
+    /// The push to send as a probe, which tests whether the provider accepts pushes again: the due
+    /// push that suits `choice` best. Among equally suitable pushes, those of single notifications
+    /// come before those of broadcasts, and older pushes before newer ones. If no push satisfies
+    /// the choice, returns the oldest push to a user whom the choice does not avoid. If there is
+    /// no such push, either, returns the oldest push of all.
     func probe(in lane: Lane, _ choice: ProbeChoice, now: Date) async throws(StoreError) -> DuePush?
 
-    /// Whether the notification exists and is not recalled. If `sender` is not `nil`, the
-    /// notification must also be this user's.
+    /// Whether the notification exists and is not recalled. If `sender` is not `nil`, this user
+    /// must have sent it.
     func isThere(_ id: NotificationID, from sender: Int64?, now: Date) async throws(StoreError) -> Bool
 
-    /// The pushes of a notification to devices after a device number, at most `limit`.
+    /// The pushes of a notification to devices with numbers above `device`, at most `limit`.
     func deliveries(
         of id: NotificationID,
         after device: Int64,
@@ -39,15 +40,16 @@ package protocol OutboxReader: Sendable {
         limit: Int
     ) async throws(StoreError) -> [DeliveryEntry]
 
-    /// The failed pushes of all notifications after a time and before a place in the list, the
-    /// newest first; at most `limit`. A failed push is stored as long as its notification.
+    /// The failed pushes of all notifications, the newest first: at most `limit` that have failed
+    /// since `since` and come after `last` in this list. A failed push is stored as long as its
+    /// notification.
     func failedPushes(
         since: Date,
         before last: FailurePlace?,
         limit: Int
     ) async throws(StoreError) -> [FailedPush]
 
-    /// The recipients of a notification after a user's number, at most `limit`.
+    /// The recipients with numbers above `user` of a notification, at most `limit`.
     func recipients(
         of id: NotificationID,
         after user: Int64,
@@ -61,8 +63,8 @@ package protocol OutboxReader: Sendable {
     /// A user's notifications that have changed last, the newest change first.
     func latestNotifications(ofUser user: Int64, limit: Int) async throws(StoreError) -> [NotificationSummary]
 
-    /// Counts the next `limit` pushes of a notification, after a device number. `last` is the last
-    /// device number that was counted; `nil` if no further pushes follow.
+    /// Counts the next `limit` pushes of a notification to devices with numbers above `device`.
+    /// `last` is the last device number that was counted; `nil` if no further pushes follow.
     func countDeliveries(
         of id: NotificationID,
         after device: Int64,
@@ -80,17 +82,18 @@ package protocol OutboxReader: Sendable {
     /// The number of scheduled notifications, and the time at which the first is due.
     func schedule() async throws(StoreError) -> Schedule
 
-    /// The tallies of all lanes that have ever had a push.
+    /// For each lane (a provider's queue) that has ever had a push, the number of its pushes with
+    /// each outcome.
     func tallies() async throws(StoreError) -> [String: Tally]
 }
 
 /// Leases pushes, and stores the results of attempts to send them.
 package protocol OutboxStore: Sendable {
-    /// Whether this server may send leased pushes at this moment. The delivery checks this right
-    /// before each push.
+    /// Whether this server may send leased pushes at this moment. The delivery checks this
+    /// immediately before each push.
     ///
-    /// `false` if this server has not renewed its lease in time, so that other servers may take
-    /// its pushes over.
+    /// `false` if this server has not reported to the shared database in time, so that other
+    /// servers may take its pushes over.
     var maySend: Bool { get }
 
     /// Leases due pushes, the oldest first.
@@ -103,12 +106,13 @@ package protocol OutboxStore: Sendable {
     /// settled it because it must not be sent.
     func leaseProbe(_ push: DuePush, from lane: Lane, interval: Duration?, now: Date) async throws -> LeasedDelivery?
 
-    /// Reserves the next probe of a paused lane for this server; `false` while another server that
-    /// shares the store has reserved it. The caller may repeat the call.
+    /// Reserves the next probe (a push that tests the provider) of a paused lane for this server;
+    /// `false` while another server that shares the store has reserved it. The caller may repeat
+    /// the call.
     func acquireProbe(of lane: Lane) async throws -> Bool
 
-    /// Makes pushes due at once that were leased when the last process ended. No other process can
-    /// be sending them.
+    /// The pushes that were leased when the last process ended become due at once. No other
+    /// process can be sending them.
     func reclaimLeases(now: Date) async throws
 
     /// Cancels or hastens a single push. The store adds the record to the audit only if it has
@@ -130,8 +134,8 @@ package protocol OutboxStore: Sendable {
     /// old address, goes to the new address.
     func settle(_ ended: [(LeasedDelivery, Settlement)], now: Date) async throws
 
-    /// Enqueues looks (pushes that tell a device to sync) in the lanes of looks. Returns whether
-    /// it has enqueued any. Only devices in the lanes of `StoreOptions.looks` get looks.
+    /// Enqueues looks (pushes that tell a device to sync); returns whether it has enqueued any.
+    /// Only devices in the lanes of `StoreOptions.looks` get looks.
     ///
     /// `makeID` draws a random id for a notification. If it returns `nil`, the store calls it
     /// again.

@@ -27,8 +27,8 @@ extension PushTarget {
         )
     }
 
-    /// Whether the notification also goes to users who require encryption. These users get only
-    /// end-to-end encrypted payloads, and the fixed text that tests a single device.
+    /// Whether the notification also goes to users who require encryption: it is end-to-end
+    /// encrypted, or it tests a single device with a fixed text.
     package var isForAll: Bool { self.isEndToEnd || self.audience.isOneDevice }
 
     /// Whether this notification replaces the device's last one with the same collapse key,

@@ -40,8 +40,8 @@ package struct StoredTarget: Sendable {
         return HashedAudience(audience, sealing.index, tags)
     }
 
-    /// The notification with its audience, as its pushes need it. If `sequence` is not `nil`, it
-    /// replaces the notification's place in the order of notifications.
+    /// The notification with its audience, for enqueuing its pushes. `sequence`: its new position
+    /// in the order of notifications; `nil`: the position stays the same.
     package func target(to audience: HashedAudience, sequence: Int64? = nil) -> PushTarget {
         PushTarget(
             id: self.id,
@@ -87,7 +87,7 @@ package struct RunningBroadcast: Sendable {
     /// `StoredTarget`.
     package static let columns = "\(StoredTarget.Column.list), \(Self.Column.list)"
 
-    /// The notification with its audience, as its pushes need it. Throws if the row is damaged.
+    /// The notification with its audience, for enqueuing its pushes. Throws if the row is damaged.
     package func target(_ sealing: Sealing, _ tags: TagPolicy) throws -> PushTarget {
         let id = self.notification.id
         let audience = try self.notification.audience(sealing, tags, in: .expressions(id))

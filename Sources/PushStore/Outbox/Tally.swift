@@ -1,6 +1,8 @@
-/// The number of pushes that were ever enqueued in a lane, and the number for each outcome.
+/// The number of pushes that were ever enqueued in a lane (a provider's queue), and the number for
+/// each outcome.
 ///
-/// Each push is counted when it ends. So a push that has no outcome is still pending.
+/// The outcome of a push is counted when the push ends. So pushes without an outcome are still
+/// pending.
 package struct Tally: Sendable, Hashable {
     package var enqueued = 0
     package var accepted = 0

@@ -1,4 +1,5 @@
-/// The states that a tally counts. The database contains these names.
+/// The states of pushes that are counted for each lane (a provider's queue). The database contains
+/// these names.
 package enum TallyState: String, Sendable {
     case enqueued
     case accepted
@@ -17,7 +18,7 @@ package enum TallyState: String, Sendable {
     }
 }
 
-/// The counts of one transaction, which are written at its end.
+/// How many pushes have entered each state in one transaction. The numbers are written at its end.
 package struct TallyCount: Sendable {
     package struct Key: Sendable, Hashable {
         package let lane: String

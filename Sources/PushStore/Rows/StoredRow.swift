@@ -9,13 +9,14 @@ package protocol SelectedColumn: CaseIterable, RawRepresentable<Int32> {
 }
 
 extension SelectedColumn {
-    /// The column whose name is the case's: `created_at` for the case `createdAt`.
+    /// The column with the case's name: `created_at` for the case `createdAt`.
     package var sql: String { self.columnName }
 
-    /// The case's name as columns are named, such as `created_at`.
+    /// The case's name in the style of column names, such as `created_at`.
     package var columnName: String {
         let name = "\(self)"
-        // The letter before belongs to the case: `userID` is `user_id`.
+        // An underscore is only inserted between a lowercase and an uppercase letter: `userID`
+        // becomes `user_id`.
         return zip(" \(name)", name).reduce(into: "") { column, letters in
             if letters.1.isUppercase, letters.0.isLowercase { column += "_" }
             column += letters.1.lowercased()

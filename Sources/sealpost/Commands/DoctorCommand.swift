@@ -29,7 +29,8 @@ struct DoctorCommand: AsyncParsableCommand {
                 [Finding(.ok, "configuration", "\(self.options.file)")]
                 + (try await Doctor(configuration: configuration).examine(online: self.online))
         } catch let error as ConfigurationError {
-            findings = [Finding(.fail, "configuration", "\(error.description) (\(self.options.file))")]
+            let (text, file) = (error.description, "\(self.options.file)")
+            findings = [Finding(.fail, "configuration", text.contains(file) ? text : "\(text) (\(file))")]
         } catch let error as CommandFailure {
             findings = [Finding(.fail, "files", "\(error.description) (configuration: \(self.options.file))")]
         }

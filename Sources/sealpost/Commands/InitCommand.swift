@@ -88,8 +88,8 @@ struct InitCommand: AsyncParsableCommand {
         self.output.show(result, done + ["", "Next:"] + steps.map { "- " + $0 })
     }
 
-    /// Reads the password of the first administrator, with the parameters of a server without a
-    /// configuration.
+    /// Reads the password of the first administrator, and hashes it. The hash has the default
+    /// parameters, since there is no configuration yet.
     private func passwordHash(for name: Username) throws -> PasswordHash {
         let password = try self.password.read()
         do throws(PasswordError) {

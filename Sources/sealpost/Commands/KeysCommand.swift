@@ -54,8 +54,8 @@ struct KeysCommand: AsyncParsableCommand {
             return "in use since \(since), \(key["Seals"]?.integer ?? 0) values encrypted"
         }
 
-        /// Prints the file with the day keys on this machine, and up to which day each server has
-        /// destroyed its day keys.
+        /// Prints whether payloads are encrypted with day keys. For each server's file of day
+        /// keys, prints the first day whose payloads it can still decrypt.
         private func showDayKeys(_ report: JSONValue) {
             guard case .bool(let isSealing)? = report["SealsDays"] else { return }
             let task = isSealing ? "encrypt payloads" : "encrypt nothing while a server of an older version is running"

@@ -52,7 +52,7 @@ struct SendCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingErrors(json: self.output.json, using: self.options.file) {
             let configuration = try self.options.load()
-            let order = try self.order
+            let order = try self.order(limit: configuration.server.maximumPayload)
             try await withAdministration(configuration) { administration in
                 do {
                     let sent = try await administration.ask("POST", LocalPaths.notifications, order) ?? .null
@@ -73,20 +73,25 @@ struct SendCommand: AsyncParsableCommand {
         }
     }
 
-    private var order: JSONValue {
-        get throws {
-            let text = try Self.text(self.words[self.words.count - 1])
-            guard !text.isEmpty else { throw ValidationError("the text is empty") }
-            let to = self.tags.isEmpty ? ["username:\(self.words[0])"] : self.tags
-            var members: [JSONValue.Member] = [
-                .init("Payload", .string(text)),
-                .init("To", .array(to.map { .string($0) })), .init("ReadOnce", .bool(self.readOnce)),
-            ]
-            if let app { members.append(.init("App", .string(app))) }
-            if let at { members.append(.init("SendAt", .string(at))) }
-            if let expiresIn { members.append(.init("ExpiresIn", .number(expiresIn))) }
-            return .object(members)
+    /// The body of the request. Throws `ValidationError` for a text whose payload is longer than
+    /// `limit`: the server would refuse the body, perhaps before the command has sent all of it.
+    private func order(limit: Int) throws -> JSONValue {
+        let text = try Self.text(self.words[self.words.count - 1])
+        guard !text.isEmpty else { throw ValidationError("the text is empty") }
+        let payload = JSONValue.string(text)
+        let length = payload.bytes.count
+        guard length <= limit else {
+            throw ValidationError("the text has \(length) bytes in JSON, more than notifications.maxPayload, \(limit)")
         }
+        let to = self.tags.isEmpty ? ["username:\(self.words[0])"] : self.tags
+        var members: [JSONValue.Member] = [
+            .init("Payload", payload),
+            .init("To", .array(to.map { .string($0) })), .init("ReadOnce", .bool(self.readOnce)),
+        ]
+        if let app { members.append(.init("App", .string(app))) }
+        if let at { members.append(.init("SendAt", .string(at))) }
+        if let expiresIn { members.append(.init("ExpiresIn", .number(expiresIn))) }
+        return .object(members)
     }
 
     /// The longest text that is read. The server's own limit is lower.

@@ -65,15 +65,16 @@ struct StatusReport {
             "queue: \(pending) \(pending == 1 ? "push" : "pushes") pending, \(count) \(count == 1 ? "notification" : "notifications") scheduled\(next)"
     }
 
-    /// The counts of the last hour in which the server ran, summed over the steps of its history,
-    /// and the length of time that they cover.
+    /// The server's counts of the last hour in which it ran, and the time that they cover. The
+    /// answer has counts for each step of the hour; these are the sums.
     private var lastHour: String {
         let history = self.status["History"] ?? .null
         let steps = history.elements("Posted")
         guard
             let first = steps.firstIndex(where: { $0 != .null }), let end = Self.time(history, "End")
         else { return "last hour: nothing is counted yet; the first counts come half a minute after the start" }
-        // The first step begins with the server.
+        // If the server started during the first step with counts, the counts begin when it
+        // started.
         let step = end - Double(steps.count - first) * Double(Self.number(history, "Seconds"))
         let start = max(step, Self.time(self.status, "StartedAt") ?? step)
         func sum(_ name: String) -> Int { history.elements(name).reduce(0) { $0 + ($1.integer ?? 0) } }
@@ -81,8 +82,8 @@ struct StatusReport {
             "from \(start.rfc3339) to \(end.rfc3339): \(sum("Posted")) notifications posted and \(sum("Fetched")) fetched here, \(sum("Accepted")) pushes accepted, \(sum("Failed")) failed"
     }
 
-    /// The text that says when a paused lane (queue of pushes to one provider) sends again. Its
-    /// pause may have ended while no push was due.
+    /// The text that says when a paused lane (queue of pushes to one provider) sends again. If its
+    /// pause has ended, it sends again with the next push that is due.
     private func nextAttempt(of lane: JSONValue, _ pause: JSONValue) -> String {
         if let until = Self.time(pause, "Until"), let now = Self.time(self.status, "Now"), until <= now {
             return Self.number(lane, "OverdueSeconds") > 0 ? "is due now" : "comes with the next push that is due"

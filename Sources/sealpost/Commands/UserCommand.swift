@@ -42,6 +42,9 @@ struct UserCommand: AsyncParsableCommand {
         )
         var noPassword = false
 
+        @Flag(help: "Require end-to-end encryption for the user, as `user encryption NAME required` does.")
+        var requireEncryption = false
+
         func validate() throws {
             if self.noPassword, self.password.passwordStdin {
                 throw ValidationError("--no-password and --password-stdin cannot be combined")
@@ -57,12 +60,15 @@ struct UserCommand: AsyncParsableCommand {
                 let user = JSONValue.object(try self.members)
                 try await withAdministration(configuration, creates: true) { administration in
                     let added = try await administration.ask("POST", Paths.users, user) ?? .null
-                    self.output.show(added, "user \(self.name) created with the role \(self.role.rawValue)")
+                    let rights =
+                        "the role \(self.role.rawValue)"
+                        + (self.requireEncryption ? ", gets end-to-end payloads only" : "")
+                    self.output.show(added, "user \(self.name) created with \(rights)")
                 }
             }
         }
 
-        /// The members of the new user, with the password that is read.
+        /// The members of the new user. Reads the password, unless the user gets none.
         private var members: [JSONValue.Member] {
             get throws {
                 var members: [JSONValue.Member] = [
@@ -73,6 +79,7 @@ struct UserCommand: AsyncParsableCommand {
                 } else {
                     members.append(.init("Password", .string(try self.password.read())))
                 }
+                if self.requireEncryption { members.append(.init("RequiresEncryption", .bool(true))) }
                 if !self.apps.isEmpty { members.append(.init("Apps", .array(self.apps.map { .string($0) }))) }
                 return members
             }
@@ -80,7 +87,14 @@ struct UserCommand: AsyncParsableCommand {
     }
 
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List the users with role and creation date.")
+        static let configuration = CommandConfiguration(
+            abstract: "List the users with role and creation date.",
+            discussion: "Sorted by name, unless there are more than \(Self.maximumSorted) users."
+        )
+
+        /// The number of users that the command holds for sorting. The server cannot sort by name,
+        /// as the database has the names encrypted.
+        private static let maximumSorted = 10_000
 
         @OptionGroup var options: ConfigurationOptions
         @OptionGroup var output: OutputOptions
@@ -89,10 +103,20 @@ struct UserCommand: AsyncParsableCommand {
             try await reportingErrors(json: self.output.json, using: self.options.file) {
                 try await withAdministration(try self.options.load()) { administration in
                     var list = self.output.list(["NAME", "ROLE", "SINCE", "APPS", "PASSWORD", "STATE"])
+                    func print(_ users: [JSONValue]) {
+                        for user in users { list.add(user, cells: Self.cells(user), line: Self.line(user)) }
+                    }
+                    var (held, isLong): ([JSONValue], Bool) = ([], false)
                     try await administration.list(Paths.users, "Users") { user in
-                        list.add(user, cells: Self.cells(user), line: Self.line(user))
+                        held.append(user)
+                        isLong = isLong || held.count > Self.maximumSorted
+                        if isLong {
+                            print(held)
+                            held = []
+                        }
                         return true
                     }
+                    print(held.sorted { $0.field("Name") < $1.field("Name") })
                     list.end()
                 }
             }

@@ -32,6 +32,7 @@ struct Initialization {
         let configuration = try Configuration.load(file: written.temporaryPath, environment: environment)
         try configuration.refuseRisks()
         try configuration.refuseForeignFiles()
+        try configuration.checkMissingFiles()
         var lines = try self.makeKeys(configuration)
         let now = configuration.makeClock().now()
         try await withStore(configuration, creates: true) { store in

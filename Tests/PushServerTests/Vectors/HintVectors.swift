@@ -2,7 +2,8 @@ import PushAPI
 import PushCore
 import Testing
 
-/// `hints.json`: which of the accounts that share a device a push belongs to.
+/// `hints.json`: the account hints of pushes. Accounts may share a device, and the hint shows
+/// which of them a push belongs to.
 enum HintVectors {
     private static let registrations = [
         "00000000000000000000000000000000", "9f86d081884c7d659a2feaa0c55ad015", "FEDCBA9876543210fedcba9876543210",

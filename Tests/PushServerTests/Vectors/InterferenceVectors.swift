@@ -317,7 +317,7 @@ enum InterferenceVectors {
         )
     }
 
-    /// All these answers are the server's own, but to other requests with the same `MyToken`.
+    /// The server sent all these answers, but to other requests with the same `MyToken`.
     private static let exchanged = [
         Self.differs("another notification", "wrongID", signed: "signature") { answer, server in
             answer = try await server.ask(.get, "/api/notifications/8")
@@ -336,7 +336,7 @@ enum InterferenceVectors {
         },
     ]
 
-    /// Most of these answers are the server's own, but to another user.
+    /// The server sent most of these answers, but to another user.
     private static let ofAccounts = [
         Self.same("another account's refusal", "wrongAccount") { answer, server in
             answer = try await server.ask(.get, "/api/notifications/7", user: "bob")

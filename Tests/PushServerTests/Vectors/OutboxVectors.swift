@@ -79,8 +79,8 @@ enum OutboxVectors {
         let read = try await ask(.readOne, #"{"Read":true}"#)
         let several = try await ask(.readSeveral, #"{"Ids":[7]}"#)
         let unread = try await ask(.unread, #"{"Read":false}"#)
-        // The server answers a post of a plain text with the notification as its recipient fetches
-        // it.
+        // The answer to a post of a plain text is the notification as its recipient fetches it. So
+        // a fetch takes the place of the post here.
         let sent = try await VectorAnswer(server, .get, "/api/notifications/7")
         let dismissed = try await ask(.dismiss, "")
         let gone = try await ask(.readSeveral, #"{"Ids":[7]}"#)

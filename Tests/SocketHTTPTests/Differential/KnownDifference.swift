@@ -6,8 +6,8 @@ enum KnownDifference: CaseIterable {
     case manyZerosInLength
     case framingFieldInTrailer
 
-    /// The reason why this project's server continued after `count` requests, at which h11 ended.
-    /// `nil` if no known difference explains that.
+    /// The known difference that made this project's server continue after `count` requests, while
+    /// h11 ended. `nil` if none explains that.
     init?(_ ours: Verdict, _ theirs: Verdict, after count: Int, of stream: [UInt8]) {
         let next = count < ours.requests.count ? ours.requests[count] : nil
         switch (theirs.ending, theirs.reason) {

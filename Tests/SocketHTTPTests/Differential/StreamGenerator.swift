@@ -1,5 +1,5 @@
-/// Makes streams of requests by the grammar of RFC 9112, most of which are valid. Then mutates
-/// some of the streams.
+/// Makes streams of requests by the grammar of RFC 9112; most of the requests are valid. Then
+/// mutates some of the streams.
 struct StreamGenerator {
     private var random: SeededRandom
 

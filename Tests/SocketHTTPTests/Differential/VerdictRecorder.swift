@@ -13,8 +13,8 @@ final class VerdictRecorder: Responder {
         var refusal: String?
     }
 
-    /// The notes need a mutex, because event loops may share a responder. Here there is only one
-    /// loop.
+    /// The compiler demands a mutex, because several event loops may share a responder. Here there
+    /// is only one loop.
     private let notes = Mutex(Notes())
 
     /// Serves `stream` in two portions, split at `border`, and returns the verdict. Call this

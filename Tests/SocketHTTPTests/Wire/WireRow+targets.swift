@@ -1,6 +1,6 @@
 extension WireRow {
     /// RFC 9112 §3.2: the four forms of a target, in the alphabet of RFC 3986 and without
-    /// disguises.
+    /// encodings that hide a character.
     static let targets = [
         // MARK: Origin-form
         WireRow("path and query", "GET /a/b?c=d&e HTTP/1.1\r\nHost: h\r\n\r\n", .ok("GET /a/b ?c=d&e @h")),

@@ -17,14 +17,15 @@ struct WireRow: Sendable, CustomStringConvertible {
 
     let description: String
     let ending: Ending
-    /// All bytes that the client sends. An open connection accepts another request.
+    /// All bytes that the client sends. If the connection stays open, they end with one more
+    /// request.
     let sent: [UInt8]
     /// All bytes that the server sends, without `100 Continue`.
     let answer: [UInt8]
     /// The bytes of `answer` with `100 Continue` before the answers that may begin with it.
     let answerWithLeave: [UInt8]
-    /// The offset in `sent` at which a client stops to wait for `100 Continue`; `nil` if no client
-    /// waits.
+    /// The offset in `sent` at which a client pauses until `100 Continue` arrives; `nil` if no
+    /// client waits.
     private let stop: Int?
 
     /// If `ending` is `nil`, the last answer determines whether the connection ends.
@@ -41,9 +42,9 @@ struct WireRow: Sendable, CustomStringConvertible {
 
     /// Returns the answers that the server may give to portions with these borders.
     ///
-    /// A client that stops before its body must get `100 Continue`; a client that has sent it at
-    /// once must not. If a part of the body has arrived, the server may do either (RFC 9110
-    /// §10.1.1).
+    /// A client that pauses before its body must get `100 Continue`; a client that has sent the
+    /// whole body at once must not. If a part of the body has arrived, the server may do either
+    /// (RFC 9110 §10.1.1).
     func answers(_ borders: [Int]) -> [[UInt8]] {
         guard let stop else { return [self.answer] }
         if borders.contains(stop) || stop == self.sent.count { return [self.answerWithLeave] }

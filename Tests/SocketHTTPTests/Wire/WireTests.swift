@@ -6,9 +6,9 @@ import Testing
 
 /// Sends each row of the table in every way that its bytes can arrive.
 ///
-/// Only without a socket is a border between two portions certain to reach the parser. The tests
-/// therefore divide streams with `ScriptedStream`, which is also fast. Over sockets, they send the
-/// stream as a whole, and byte by byte.
+/// A socket may join two portions before they reach the parser. The tests therefore divide streams
+/// with `ScriptedStream`, which is also fast. Over sockets, they send the stream as a whole, and
+/// byte by byte.
 @Suite(.timeLimit(.minutes(5))) struct WireTests {
     @Test(arguments: WireRow.all) func streamIsAnsweredAlikeInAnyPortions(row: WireRow) async throws {
         let loops = try EventLoopGroup(count: 1)

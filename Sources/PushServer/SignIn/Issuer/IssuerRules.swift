@@ -27,8 +27,8 @@ package struct IssuerRules: Sendable {
     package var formerIssuers: Set<String> = []
     /// The audiences that the server accepts; `aud` of a token must contain at least one of them.
     package var audiences: Set<String>
-    /// The claim that contains the audience if a token has no `aud`, as the access tokens of
-    /// Amazon Cognito; `nil` if the server refuses tokens without `aud`.
+    /// The claim that contains the audience if a token has no `aud`: for example, access tokens of
+    /// Amazon Cognito have none. `nil` if the server refuses tokens without `aud`.
     package var audienceClaim: String?
     package var algorithms = Set(TokenAlgorithm.allCases)
     /// The clients for which the issuer may have issued a token; a token names its client in `azp`
@@ -153,9 +153,9 @@ package struct IssuerRules: Sendable {
         }
     }
 
-    /// The name of the claim that contains the audience. If the token has `aud`, only `aud`
-    /// counts: otherwise a token for another service could be accepted because its client is
-    /// accepted.
+    /// The name of the claim that contains the audience. `audienceClaim` counts only in a token
+    /// without `aud`: otherwise a token for another service, with an accepted client in
+    /// `audienceClaim`, could be accepted.
     private func audienceName(_ claims: TokenObject) -> String {
         claims["aud"] == nil ? self.audienceClaim ?? "aud" : "aud"
     }

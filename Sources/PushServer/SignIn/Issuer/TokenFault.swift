@@ -2,8 +2,8 @@ internal import PushAPI
 
 /// The reason why a token of an issuer is refused.
 ///
-/// The texts of faults that are found before the signature is verified reveal only the content of
-/// the token and of the issuer's public documents.
+/// If a fault is found before the signature is verified, its text reveals only the content of the
+/// token and of the issuer's public documents.
 struct TokenFault: Error, Sendable, Hashable {
     /// The part of the token that the server does not accept.
     enum Kind: String, Sendable, CaseIterable {
@@ -12,7 +12,7 @@ struct TokenFault: Error, Sendable, Hashable {
         case algorithm, issuer, audience, party
         /// A claim other than those of the cases above is missing or invalid.
         case claim
-        /// The token's expiry, or the longest time since it was issued, has passed.
+        /// The token has expired, or was issued longer ago than the configuration allows.
         case expired
         /// The token is not valid yet.
         case early

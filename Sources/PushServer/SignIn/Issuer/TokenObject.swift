@@ -13,8 +13,8 @@ struct TokenObject: Sendable {
 
     private let members: [JSONValue.Member]
 
-    /// Reads the object; the texts of faults call it `part`. Throws for values other than an
-    /// object, for a name that occurs twice in an object at any depth, and for more than
+    /// Reads the object. `part` is its name in the texts of faults. Throws for values other than
+    /// an object, for a name that occurs twice in an object at any depth, and for more than
     /// `maximumDepth` levels.
     init(_ bytes: [UInt8], _ part: String) throws(TokenFault) {
         let value: JSONValue

@@ -33,7 +33,7 @@ struct OutputOptions: ParsableArguments {
 /// Prints the entries of a list.
 struct ListPrinter {
     enum Form {
-        /// Columns of one width, under their names.
+        /// Columns under their names; all cells of a column have the same width.
         case table
         case lines
         case json

@@ -65,5 +65,6 @@ class SuspendingPushClient(val client: PushClient) {
     /** Signs out; returns whether the server has confirmed the end of session and device. */
     suspend fun signOut(): Boolean = call { client.signOut() }
 
-    private suspend fun <T> call(block: () -> T): T = runInterruptible(Dispatchers.IO, block)
+    /** Makes any other call of the client, such as `call { devices().list() }`. */
+    suspend fun <T> call(block: PushClient.() -> T): T = runInterruptible(Dispatchers.IO) { client.block() }
 }

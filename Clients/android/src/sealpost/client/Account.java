@@ -112,6 +112,17 @@ final class Account {
         }
     }
 
+    /** Adds the facts of a commit's new entries, whose files {@link #facts} then need not read. */
+    private void learn(Draft draft) {
+        synchronized (factsLock) {
+            boolean isReusable = knownFrom == null || knownFrom.unwritten == null;
+            Map<Long, Facts> all = isReusable ? new LinkedHashMap<>(known) : new LinkedHashMap<Long, Facts>();
+            for (Facts facts : draft.facts()) all.put(facts.id, facts);
+            known = all;
+            knownFrom = null;
+        }
+    }
+
     /** A change of a draft. A retry runs it again on another commit. */
     interface Change<R> {
         R make(Draft draft) throws PushClientException;
@@ -192,6 +203,7 @@ final class Account {
             try {
                 if (commit(base, draft)) {
                     memory = null;
+                    learn(draft);
                     return result;
                 }
             } catch (PushClientException unwritten) {

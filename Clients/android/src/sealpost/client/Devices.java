@@ -85,6 +85,17 @@ public final class Devices {
         return answer.json;
     }
 
+    /**
+     * Returns the code that the server has pushed to the handle of a webhook, so that the server
+     * registers the handle. If the code is wrong or has expired, the call throws the problem
+     * {@code confirmation-refused}.
+     */
+    public void confirmHandle(String code) throws PushClientException {
+        Request request = new Request("POST", Paths.confirmation(own()));
+        request.body = Json.of(code);
+        client.api.call(request, client.options.deadline());
+    }
+
     private String own() throws PushClientException {
         String id = client.account.read().index.registration;
         if (id == null) throw new IllegalStateException("this device is not registered: call register first");

@@ -49,6 +49,13 @@ final class Draft {
         return !index.equals(base.index);
     }
 
+    /** The facts of the new entries. */
+    List<Facts> facts() {
+        List<Facts> facts = new ArrayList<>();
+        for (CachedItem cached : fresh.values()) facts.add(new Facts(cached.item, index.entries.get(cached.item.id())));
+        return facts;
+    }
+
     /** An entry in the next state; null if the entry is missing or unreadable. */
     @Nullable CachedItem entry(long id) throws PushClientException {
         CachedItem cached = fresh.get(id);

@@ -15,8 +15,8 @@ final class Paths {
     static final String CURRENT_SESSION = "/api/sessions/current";
 
     private static final Set<String> NAMES = new HashSet<>(Arrays.asList(
-            "api", "register", "notifications", "read", "taken", "sessions", "current", "devices", "topics", "test", "users",
-            "password", "enrolment"));
+            "api", "register", "notifications", "read", "taken", "sessions", "current", "devices", "topics", "test", "key", "users",
+            "password", "enrolment", "confirmation"));
 
     private Paths() {}
 
@@ -49,6 +49,10 @@ final class Paths {
         StringBuilder route = new StringBuilder();
         for (String part : path.substring(1).split("/")) route.append('/').append(NAMES.contains(part) ? part : "{id}");
         return route.toString();
+    }
+
+    static String confirmation(String registration) {
+        return registration(registration) + "/confirmation";
     }
 
     /** The path of a registration. The caller must have checked the id. */

@@ -386,7 +386,7 @@ public final class PushClient {
      *
      * <p>A code does not name an account; the server's answer does.
      */
-    public Session enrol(String code) throws PushClientException {
+    public Session signInWithCode(String code) throws PushClientException {
         // Throws for a client that has signed out.
         account.read();
         Request request = new Request("POST", Paths.ENROLMENT);

@@ -146,7 +146,7 @@ public final class ClientProgram {
                 return outcome.with("value", value.with("account", Json.of(session.account())));
             }
             case "enrol":
-                return outcome.with("value", Json.of(client.enrol(command.get("code").string()).account()));
+                return outcome.with("value", Json.of(client.signInWithCode(command.get("code").string()).account()));
             case "join":
                 client.devices().join("news");
                 return outcome.with("value", Json.of(true));

@@ -906,6 +906,22 @@ public final class ClientTests {
         });
     }
 
+    public static void aSyncReadsNoFileThatItHasWritten() throws Exception {
+        with((server, folder) -> {
+            for (int count = 0; count < 4; count++) server.add("text " + count);
+            server.pageSize = 2;
+            PushClient client = server.client(folder.store());
+            // The files of the first page are lost while the second page is on its way.
+            server.held = () -> server.held = () -> {
+                for (String name : Arrays.asList("0", "1")) Check.that(files(folder, name).firstEntry().getValue().delete(), name);
+            };
+            Check.equal(client.sync().value().unreadCount(), 4, "all are listed");
+            Check.equal(server.log.stream().filter(request -> request.startsWith("GET /api/notifications")).count(), 2L, "pages");
+            Check.equal(client.cachedInbox().notifications().get(0).text(), null, "the lost file is noticed when it is read");
+            Check.that(!texts(client.sync().value()).contains(null), "fetched again");
+        });
+    }
+
     public static void aFullDiskShowsNewNotificationsFromMemory() throws Exception {
         with((server, folder) -> {
             long first = server.add("first");
@@ -1155,8 +1171,8 @@ public final class ClientTests {
         with((server, folder) -> {
             server.add("text");
             PushClient client = server.signedIn(folder.store());
-            Check.equal(Check.fails(() -> client.enrol("wrong"), PushClientException.Reason.PROBLEM).problem().code(), "wrong-code", "a code");
-            Check.equal(client.enrol("A2B3").account(), server.account, "the session");
+            Check.equal(Check.fails(() -> client.signInWithCode("wrong"), PushClientException.Reason.PROBLEM).problem().code(), "wrong-code", "a code");
+            Check.equal(client.signInWithCode("A2B3").account(), server.account, "the session");
             Check.equal(server.credentials, Arrays.asList("null", "null"), "without credentials");
             Check.that(server.signedIn(folder.store()).sync().isFresh(), "its token is stored");
             Check.fails(() -> client.changePassword("wrong", "another"), PushClientException.Reason.PROBLEM);
@@ -1182,16 +1198,18 @@ public final class ClientTests {
             client.devices().join("news of/today");
             client.devices().leave("news");
             Check.equal(client.devices().test().get("State").string(), "accepted", "the test push");
+            client.devices().confirmHandle("7F3A");
             List<Device> devices = client.devices().list();
             Check.equal(devices.get(1).id() + devices.get(1).platform() + devices.get(1).isRetired(), "device-2fcmfalse", "another device");
             client.devices().remove(devices.get(1));
             Check.equal(server.devices, Collections.singleton("device-1"), "the remaining device");
             Check.equal(
-                    server.log.subList(0, 3),
+                    server.log.subList(0, 4),
                     Arrays.asList(
                             "PUT /api/devices/device-1/topics/news%20of%2Ftoday", "DELETE /api/devices/device-1/topics/news",
-                            "POST /api/devices/device-1/test"),
+                            "POST /api/devices/device-1/test", "POST /api/register/device-1/confirmation"),
                     "the requests");
+            Check.equal(server.lastRegistration, "\"7F3A\"", "the code");
         });
     }
 
