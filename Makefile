@@ -2,7 +2,7 @@
 
 PACKAGES = libssl-dev libsqlite3-dev libcurl4-openssl-dev libargon2-dev libnghttp2-dev libpq-dev zlib1g-dev
 TEST_PACKAGES = curl default-jdk-headless haproxy kotlin logrotate nginx-light node-typescript nodejs openssl pgbouncer postgresql python3 strace
-DEB_PACKAGES = chrpath debhelper lintian po-debconf python3
+DEB_PACKAGES = binutils chrpath debhelper lintian po-debconf python3
 E2E_PACKAGES = $(TEST_PACKAGES) $(DEB_PACKAGES) chromium etcd-server firefox-esr gcc gdb golang-go iproute2 \
 	libmono-system-net-http4.0-cil \
 	libmono-system-runtime-serialization4.0-cil lua-sec mmdebstrap mono-mcs nghttp2-client podman prometheus prosody \
@@ -145,6 +145,7 @@ sanitize: packages test-packages
 
 # All end-to-end programs that pass or fail, for hours; `scripts/e2e list` says what each tests.
 e2e: release release-demo e2e-packages
+	scripts/async-contexts .build/release/sealpost .build/release/sealpost-demo
 	SEALPOST_TEST_PROXIES=all swift test $(DEBUG) --filter EndToEnd
 	SEALPOST_TEST_FLIPS=10000 SEALPOST_TEST_ID_BITS=16 swift test $(DEBUG) --filter 'BitFlip|GuessedID'
 	scripts/e2e run clients .build/release/sealpost
@@ -201,6 +202,7 @@ e2e: release release-demo e2e-packages
 # The e2e programs that take a few minutes; a scheduled workflow runs them.
 QUICK = clients publishers conditional lint-http schemathesis schemas oidc web-client firefox unified-push canaries events
 e2e-quick: release release-demo e2e-packages
+	scripts/async-contexts .build/release/sealpost .build/release/sealpost-demo
 	set -e; for program in $(QUICK); do echo "== $$program"; scripts/e2e run $$program .build/release/sealpost; done
 
 # A quarter of an hour of full load: memory, descriptors, the log and the file must not grow.
@@ -245,6 +247,7 @@ install:
 
 # sealpost_VERSION_amd64.deb, checked by lintian.
 deb: $(if $(filter .build/release/sealpost,$(PROGRAM)),release release-demo) deb-packages
+	scripts/async-contexts "$(PROGRAM)" "$(DEMO)"
 	scripts/make-deb "$(PROGRAM)" "$(DEB_FOLDER)" $(VERSION)
 
 packages:

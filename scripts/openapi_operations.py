@@ -252,7 +252,8 @@ operation(
 operation(
     "GET", "/api/deliveries", "listFailures", "administration", "List failed pushes",
     f"""\
-Lists the failed pushes of all notifications, the newest first. A failed push is listed until its notification expires. {PAGES}
+Lists the failed pushes of all notifications, the newest first. A failed push is listed until its notification expires. The list
+contains looks, too; the notification of a look has no recipients. {PAGES}
 
 With `app` or `user` a request examines at most 5,000 failed pushes, so a page may have fewer than `limit`, or none, while `More` is
 true: its `Cursor` continues the search.""",
@@ -400,7 +401,10 @@ operation(
 Holds a stream open for the caller's devices on a platform of the type `stream`, or for one of them. Each event has the
 notification's number as its `id` and `{"secureId":"…"}` as its `data`; a comment comes every few seconds. The stream ends when the
 credentials end or the devices change. The client then connects again, with the last number as `Last-Event-ID`. A user may have 20
-streams open.""",
+streams open.
+
+The client syncs each time its stream opens. If `GET /api/notifications/{id}` answers 404 for an event's number, the client syncs,
+too: the event may be a look, which says that another device has changed something.""",
     "device", "fetch",
     parameters=(
         parameter("device", "query", {"type": "string"}, "One registration's id; without it, all of the caller's devices."),

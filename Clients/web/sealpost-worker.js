@@ -47,7 +47,7 @@ export const texts = {
    * The text if the notification was recalled or dismissed, or has expired. Browsers require that
    * the worker shows something for each push.
    */
-  gone: () => ({body: 'A message was withdrawn.', silent: true}),
+  gone: () => ({body: 'A message is no longer available.', silent: true}),
 };
 
 const opened = new Map();

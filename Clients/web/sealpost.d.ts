@@ -87,7 +87,10 @@ export interface OutboxEntry {
   readonly isRead?: boolean;
   readonly payload?: unknown;
   readonly date: number;
-  /** Why the client has given up the task; null while the task waits. */
+  /**
+   * Why the client has given up the task; null while the task waits. The code `uncertain` means that
+   * a message may or may not have been sent, and that it is too late for a retry.
+   */
   readonly failure: Problem | null;
 }
 
@@ -169,7 +172,7 @@ export interface OpenOptions {
 }
 
 export type ErrorCode =
-  | 'offline' | 'interference' | 'unauthorized' | 'signedOut' | 'busy' | 'problem' | 'unavailable' | 'denied' | 'uncertain'
+  | 'offline' | 'interference' | 'unauthorized' | 'signedOut' | 'busy' | 'problem' | 'unavailable' | 'denied' | 'refused'
   | 'invalidServer' | 'insecureServer' | 'noSignatureKeys';
 
 export type InterferenceKind =

@@ -61,9 +61,8 @@ function adviceWithoutEcho(status) {
  *   for `retryAfter` seconds if it says how long; `problem`: the server refuses for good. Errors
  *   with the code `busy` or `problem` have the member `problem`;
  * - `unavailable`: this browser lacks something, for example its push service, or a worker that is
- *   a module; `denied`: the user does not allow notifications; `uncertain`, only in a `failure` of
- *   the outbox: a message may or may not have been sent, and it is too late for a retry with the
- *   same key;
+ *   a module; `denied`: the user does not allow notifications; `refused`: `approveDevice` has found
+ *   other keys than those that were compared;
  * - `invalidServer`: the server's address is not an HTTP URL;
  * - `insecureServer`: the address is an `http` URL of another machine, or is `http` although keys
  *   are pinned;
@@ -147,6 +146,9 @@ const base64 = bytes => {
 };
 const base64URL = bytes => base64(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 const sha256 = async bytes => new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
+
+/** The bytes of base64url without padding; null for any other text. */
+const bytesOfURL = spelled => bytesOf(spelled.replaceAll('-', '+').replaceAll('_', '/') + '='.repeat((4 - spelled.length % 4) % 4));
 
 /**
  * The bytes of base64 in its canonical spelling: with padding, and pad bits of zero. Null for any
@@ -295,24 +297,7 @@ const isRepeated = keys => new Set(keys).size < keys.length;
 
 // MARK: - Digest and signature (RFC 9530, RFC 9421)
 
-/** The value of `Content-Digest` for a content. */
-export async function digestField(body) {
-  return `sha-256=:${base64(await sha256(body))}:`;
-}
-
-/**
- * Whether a `Content-Digest` matches a content. The field must have exactly one SHA-256; its other
- * digests are ignored.
- */
-export async function digestMatches(field, body) {
-  try {
-    return base64(digestIn(field)) === base64(await sha256(body));
-  } catch (error) {
-    if (error instanceof SignatureFailure) return false;
-    throw error;
-  }
-}
-
+/** The SHA-256 in a `Content-Digest`, which must have exactly one; other digests are ignored. */
 function digestIn(field) {
   const found = FieldParser.dictionary(field, 'content-digest').filter(({key}) => key === 'sha-256');
   if (found.length === 0) throw new SignatureFailure('missing', 'the digest has no sha-256');
@@ -363,7 +348,7 @@ export const randomNonce = () => base64URL(crypto.getRandomValues(new Uint8Array
  */
 export async function importKeys(publicKeys) {
   return Promise.all(publicKeys.map(async x => {
-    const bytes = bytesOf(x.replaceAll('-', '+').replaceAll('_', '/') + '='.repeat((4 - x.length % 4) % 4));
+    const bytes = bytesOfURL(x);
     if (bytes?.length !== 32) throw new TypeError(`"${printable(String(x))}" is no public key of Ed25519: 32 bytes in base64url`);
     const thumbprint = base64URL(await sha256(utf8(`{"crv":"Ed25519","kty":"OKP","x":"${base64URL(bytes)}"}`)));
     let key;
@@ -469,7 +454,7 @@ function namedAccount(answer) {
  * The value to sign for the content: the digest, which must match the content, or the `ETag` of a
  * 304, which must have no content.
  */
-async function validatorOf(answer) {
+export async function validatorOf(answer) {
   if (answer.status === 304) {
     const tag = answer.field('etag');
     if (tag === null) throw new SignatureFailure('missing', 'there is no ETag');
@@ -1246,11 +1231,11 @@ const newKey = () => crypto.subtle.generateKey({name: 'AES-GCM', length: 256}, f
 /**
  * A change before its commit: rows read from one revision of the store, and the rows to write.
  * `changes` has the members that are readable without the key, and `values` the values that `rows`
- * encrypts.
+ * encrypts. `sealed` has rows of values that were encrypted before.
  */
 class Draft {
   constructor(store, head, key) {
-    Object.assign(this, {store, head: {...head}, key, changes: new Map(), values: new Map(), known: new Map()});
+    Object.assign(this, {store, head: {...head}, key, changes: new Map(), values: new Map(), known: new Map(), sealed: new Map()});
   }
 
   /** Reads rows in one transaction, for the calls of `row` and `read` that follow. */
@@ -1300,8 +1285,12 @@ class Draft {
 
   /** The rows that the commit writes. */
   async rows() {
+    const sealed = (name, value) => {
+      const made = this.sealed.get(name);
+      return made?.value === value ? made.row : seal(this.key, name, value);
+    };
     return new Map(await Promise.all([...this.changes].map(async ([name, clear]) =>
-      [name, this.values.has(name) ? {...clear, ...await seal(this.key, name, this.values.get(name))} : clear])));
+      [name, this.values.has(name) ? {...clear, ...await sealed(name, this.values.get(name))} : clear])));
   }
 
   async names(prefix) {
@@ -1340,6 +1329,11 @@ const PAGE = 500;
 const entryName = id => `entry/${id}`;
 const payloadName = id => `payload/${id}`;
 const goneName = id => `gone/${id}`;
+
+/** Encrypts the long payloads of a page. For each row's name: the payload, and the promise of its row. */
+const sealPayloads = (key, {items}) => new Map(items
+  .filter(({item, isStorable}) => isStorable && item.hasPayload && JSON.stringify(item.payload).length > INLINE)
+  .map(({item: {id, payload}}) => [payloadName(id), {value: payload, row: seal(key, payloadName(id), payload)}]));
 
 const packed = item => ({...item, payload: undefined, createdAt: item.createdAt?.toISOString() ?? null, expiresAt: item.expiresAt?.toISOString() ?? null});
 const unpacked = item => {
@@ -1474,7 +1468,7 @@ const inbox = {
   async shrink(draft, entries) {
     let count = entries.length, bytes = entries.reduce((sum, entry) => sum + entry.size, 0);
     if (count > MAXIMUM.count || bytes > MAXIMUM.bytes) {
-      for (const entry of entries) {
+      for (const entry of entries.sort(inOrder)) {
         if (count > MAXIMUM.count) {
           await inbox.remove(draft, entry.item.id);
           [count, bytes] = [count - 1, bytes - entry.size];
@@ -1538,8 +1532,8 @@ const isTime = text => /^(0|[1-9][0-9]{0,9})$/.test(text);
 const pieces = (text, length) => Array.from({length: text.length / length}, (_, at) => text.slice(at * length, (at + 1) * length));
 
 /** The bytes of a text in base64url. Throws for any other text or spelling. */
-function bytesOfURL(spelled, length = spelled.length) {
-  const bytes = /^[-A-Za-z0-9_]*$/.test(spelled) ? bytesOf(spelled.replaceAll('-', '+').replaceAll('_', '/') + '='.repeat((4 - spelled.length % 4) % 4)) : null;
+function decoded(spelled, length = spelled.length) {
+  const bytes = /^[-A-Za-z0-9_]*$/.test(spelled) ? bytesOfURL(spelled) : null;
   if (!bytes || spelled.length !== length) throw new UnreadableError('malformed');
   return bytes;
 }
@@ -1577,9 +1571,9 @@ export class DeviceKey {
     if (parts.length !== 8 || `${parts[0]}.${parts[1]}` !== DEVICE_KEY || parts[2].length !== ID || !isTime(parts[5]) || parts[7].length % (ID + SIGNATURE)) {
       throw new UnreadableError('malformed');
     }
-    const body = parts.slice(0, 6).join('.'), signing = await imported(bytesOfURL(parts[3], POINT), ECDSA, ['verify']);
-    await imported(bytesOfURL(parts[4], POINT), ECDH, []);
-    const own = bytesOfURL(parts[6], SIGNATURE);
+    const body = parts.slice(0, 6).join('.'), signing = await imported(decoded(parts[3], POINT), ECDSA, ['verify']);
+    await imported(decoded(parts[4], POINT), ECDH, []);
+    const own = decoded(parts[6], SIGNATURE);
     if (!await crypto.subtle.verify(ECDSA, signing, own, signed('own', body))) throw new UnreadableError('signature');
     const digest = await sha256(utf8(`sealpost-fingerprint\n${body}`));
     const numbers = Array.from({length: 6}, (_, at) => digest.subarray(at * 5, at * 5 + 5).reduce((number, byte) => number * 256 + byte, 0) % 100_000);
@@ -1633,14 +1627,14 @@ export async function openPayload(payload, {device, senders, app = 'default', no
   if (parts[0] !== 'sealpost-e2e') throw new UnreadableError('notEncrypted');
   if (parts.slice(0, 3).join('.') !== END_TO_END) throw new UnreadableError('unsupported');
   if (parts.length !== 8 || parts[3].length !== ID || parts[4].length !== ID || !isTime(parts[5]) || parts[7].length % ENTRY) throw new UnreadableError('malformed');
-  const points = senders.map(sender => bytesOfURL(sender, POINT)), ids = await Promise.all(points.map(thumbprintOf)), sender = points[ids.indexOf(parts[3])];
+  const points = senders.map(sender => decoded(sender, POINT)), ids = await Promise.all(points.map(thumbprintOf)), sender = points[ids.indexOf(parts[3])];
   if (!sender) throw new UnreadableError('unknownSender');
   const entry = pieces(parts[7], ENTRY).find(entry => entry.startsWith(device.key.id));
   if (!entry) throw new UnreadableError('notForThisDevice');
   const age = now - Number(parts[5]);
   if (age < -CLOCK_SKEW || age > LONGEST_LIFE) throw new UnreadableError('expired');
-  const wrapped = bytesOfURL(entry.slice(ID)), content = bytesOfURL(parts[6]);
-  const secret = await setupReceiver(wrapped.subarray(0, 65), device.stored.agreement, bytesOfURL(device.key.agreement), sender, infoOf(device.key.account, app));
+  const wrapped = decoded(entry.slice(ID)), content = decoded(parts[6]);
+  const secret = await setupReceiver(wrapped.subarray(0, 65), device.stored.agreement, decoded(device.key.agreement), sender, infoOf(device.key.account, app));
   const digest = await sha256(utf8(parts.slice(0, 7).join('.')));
   const contentKey = await decrypt(await exportKey(secret, digest, 16), wrapped.subarray(65));
   const plain = await decrypt(contentKey, content, parts.slice(0, 6).join('.'));
@@ -2127,8 +2121,13 @@ export class PushClient {
 
   /** The number of unread notifications, for a badge. */
   async cachedBadge() {
+    return (await this.#unread()).length;
+  }
+
+  /** The ids of the unread notifications. */
+  async #unread() {
     const now = this.#now();
-    return (await this.#entries()).reduce((sum, {item}) => sum + (item.isRead || isPast(item, now) ? 0 : 1), 0);
+    return (await this.#entries()).filter(({item}) => !item.isRead && !isPast(item, now)).map(({item}) => item.id);
   }
 
   async #inboxOf({limit, before = null, isFresh, unstored = new Map(), failure = null}) {
@@ -2271,8 +2270,8 @@ export class PushClient {
   }
 
   /**
-   * Requests the changes after a cursor. Returns the answer, and the number of the last change of
-   * the stored inbox before the request.
+   * Requests the changes after a cursor. Returns the answer with its page, the page's encrypted
+   * payloads, and the number of the last change of the stored inbox before the request.
    */
   async #requestPage(cursor, deadline) {
     const before = (await this.#store.head()).change;
@@ -2282,7 +2281,10 @@ export class PushClient {
     if (cursor !== undefined) query.push(['since', cursor]);
     // If nothing follows a cursor, the tag of the server's answer is that cursor.
     const condition = cursor === undefined ? null : `"${cursor}"`;
-    return {before, answer: await this.#call('GET', '/api/notifications', {query, condition, deadline})};
+    const answer = await this.#call('GET', '/api/notifications', {query, condition, deadline}), page = answer.status === 304 ? null : readPage(answer);
+    // Payloads that are encrypted end to end are opened before they are stored.
+    const key = page && !this.#settings.endToEnd && await this.#store.get('key');
+    return {before, answer, read: page, sealed: key ? sealPayloads(key, page) : new Map()};
   }
 
   /**
@@ -2291,16 +2293,15 @@ export class PushClient {
    */
   async #advance(isRestart, run) {
     const {unstored, deadline, ahead} = run, cached = (await this.#read('cursor'))?.cursor, cursor = isRestart ? undefined : cached;
-    let before, answer;
+    let before, answer, read, sealed;
     run.ahead = null;
     try {
       // Another tab may have moved the cursor.
-      ({before, answer} = await (ahead && ahead.cursor === cursor ? ahead.request : this.#requestPage(cursor, deadline)));
+      ({before, answer, read, sealed} = await (ahead && ahead.cursor === cursor ? ahead.request : this.#requestPage(cursor, deadline)));
     } catch (error) {
       if (error.problem?.code === 'invalid-cursor' && cursor !== undefined) return 'restart';
       throw error;
     }
-    const read = answer.status === 304 ? null : readPage(answer);
     // The first page of a restart may delete entries that the next page contains again. In this
     // case the next page is requested only after the merge.
     if (read?.hasMore && (cursor !== undefined || before === 0)) {
@@ -2311,9 +2312,11 @@ export class PushClient {
     const page = read && await this.#opened(read);
     // This call fills the cache of entries, so that each entry is decrypted only once, and not for
     // each page.
-    await this.#entries();
+    await this.#loaded();
     const isMerged = await this.#change(async draft => {
       if (page) {
+        // If the browser has lost the key, the draft has another one.
+        if (!draft.isDamaged) draft.sealed = sealed;
         const pending = await this.#pending(draft);
         // Without a cursor the server does not list deleted notifications. The cache may contain
         // such notifications if they were fetched one by one before the first page.
@@ -2734,12 +2737,17 @@ export class PushClient {
     return await this.registrationID() ?? (() => { throw new PushClientError('unavailable', 'This device is not registered.'); })();
   }
 
+  /** The server's list of the account's devices, in JSON. */
+  async #listed(deadline) {
+    const answer = await this.#call('GET', '/api/register', {deadline}), list = answer.json;
+    if (!Array.isArray(list) || !list.every(json => typeof member(json, 'id') === 'string')) throw unexpected(answer, 'a list of devices');
+    return list;
+  }
+
   async #devices(deadline) {
-    const answer = await this.#call('GET', '/api/register', {deadline}), own = await this.registrationID();
-    if (!Array.isArray(answer.json)) throw unexpected(answer, 'a list of devices');
-    return answer.json.map(json => {
+    const list = await this.#listed(deadline), own = await this.registrationID();
+    return list.map(json => {
       const [id, app, platform, tags] = ['id', 'app', 'platform', 'tags'].map(name => member(json, name));
-      if (typeof id !== 'string') throw unexpected(answer, 'a list of devices');
       const times = ['createdat', 'lastpush', 'retiredat'].map(name => timeOf(member(json, name)));
       return {
         id, app: app ?? null, platform: platform ?? null, topics: Array.isArray(tags) ? tags.map(String) : [], isThisDevice: id === own,
@@ -2885,11 +2893,10 @@ export class PushClient {
   }
 
   async #listedKeys(deadline) {
-    const answer = await this.#call('GET', '/api/register', {deadline}), account = await this.#identity(), own = await this.registrationID();
-    if (!Array.isArray(answer.json)) throw unexpected(answer, 'a list of devices');
-    const keys = await Promise.all(answer.json.map(async json => {
+    const list = await this.#listed(deadline), account = await this.#identity(), own = await this.registrationID();
+    const keys = await Promise.all(list.map(async json => {
       const [id, key] = [member(json, 'id'), await DeviceKey.read(member(json, 'key')).catch(() => null)];
-      return typeof id === 'string' && key?.account === account ? [{id, isThisDevice: id === own, key}] : [];
+      return key?.account === account ? [{id, isThisDevice: id === own, key}] : [];
     }));
     const listed = keys.flat(), approved = listed.find(({isThisDevice}) => isThisDevice)?.key;
     // The stored text then contains the approvals by other devices, so a registration under
@@ -3032,8 +3039,7 @@ export class PushClient {
     // The notifications are listed before the sync, so that the sync knows all of them.
     const listed = await (await this.#worker())?.getNotifications?.() ?? [];
     if (!(await this.sync({limit: 0})).isFresh) return;
-    const now = this.#now(), entries = (await this.#entries()).filter(({item}) => !item.isRead && !isPast(item, now));
-    const unread = new Set(entries.map(({item}) => item.id));
+    const unread = new Set(await this.#unread());
     for (const shown of listed) {
       const id = shownID(shown);
       if (this.#isOwn(shown) && Number.isSafeInteger(id) && id !== kept && !unread.has(id)) shown.close();
@@ -3120,8 +3126,12 @@ export class PushClient {
     while (!signal.aborted) {
       try {
         device ??= await this.#register('stream', {Platform: 'stream'}, {}, this.#api.deadline());
+        let isOpen = false;
         for await (const {id} of this.#stream(device, last(), signal, silence)) {
           pause = 0;
+          // The server keeps no changes of other devices for a stream that was closed.
+          if (!isOpen) await this.closeSeen();
+          isOpen = true;
           if (id === undefined) yield {};
           else yield {id, item: await this.#arrived(id)};
         }
@@ -3337,14 +3347,18 @@ export class PushClient {
    * array.
    */
   async #entries() {
+    const cache = await this.#loaded();
+    return cache.sorted ??= [...cache.entries.values()].sort(inOrder);
+  }
+
+  /** The cache of entries, as of the latest revision of the store. */
+  async #loaded() {
     const head = await this.#store.head();
-    if (this.#cache.revision !== head.revision) {
-      const [key, rows] = await Promise.all([this.#store.get('key'), this.#store.list('entry/')]);
-      const entries = await this.#unsealAll(rows, key), damaged = [...rows.keys()].filter(name => !entries.has(name));
-      if (damaged.length > 0 && await this.#giveUp(damaged)) return this.#entries();
-      this.#cache = {revision: head.revision, epoch: head.epoch, entries, sorted: null};
-    }
-    return this.#cache.sorted ??= [...this.#cache.entries.values()].sort(inOrder);
+    if (this.#cache.revision === head.revision) return this.#cache;
+    const [key, rows] = await Promise.all([this.#store.get('key'), this.#store.list('entry/')]);
+    const entries = await this.#unsealAll(rows, key), damaged = [...rows.keys()].filter(name => !entries.has(name));
+    if (damaged.length > 0 && await this.#giveUp(damaged)) return this.#loaded();
+    return this.#cache = {revision: head.revision, epoch: head.epoch, entries, sorted: null};
   }
 
   /**
@@ -3366,10 +3380,9 @@ export class PushClient {
     }, {isAnyEpoch: true});
   }
 
-  /** All entries as they will be after a draft's commit. */
+  /** All entries as they will be after a draft's commit, in no order. */
   async #entriesOf(draft) {
-    await this.#entries();
-    return [...overlay(this.#cache.entries, draft).values()].sort(inOrder);
+    return [...overlay((await this.#loaded()).entries, draft).values()];
   }
 
   async #unsealAll(rows, key) {
@@ -3559,27 +3572,28 @@ export class EventLines {
   }
 }
 
-/**
- * The hint that identifies a push's account, `{"secureId":"4711","accountHint":"aV0mTHJ1xBI"}`;
- * null if the push has none.
- */
-export function pushedHint(message) {
+/** The text of a push's member; null for any other push. */
+function textInPush(message, name) {
   try {
-    const hint = member(JSON.parse(message), 'accounthint');
-    return typeof hint === 'string' ? hint : null;
+    const found = member(JSON.parse(message), name);
+    return typeof found === 'string' ? found : null;
   } catch {
     return null;
   }
 }
 
 /**
+ * The hint that identifies a push's account, `{"secureId":"4711","accountHint":"aV0mTHJ1xBI"}`;
+ * null if the push has none.
+ */
+export const pushedHint = message => textInPush(message, 'accounthint');
+
+/**
  * The hint of a shared registration's push: an HMAC keyed with the registration id, which no push
  * service learns.
  */
 export async function accountHint(registration, id) {
-  const key = await crypto.subtle.importKey('raw', utf8(registration), {name: 'HMAC', hash: 'SHA-256'}, false, ['sign']);
-  const code = await crypto.subtle.sign('HMAC', key, utf8(`hint ${id}`));
-  return base64URL(new Uint8Array(code).subarray(0, 8));
+  return base64URL((await hmac(utf8(registration), utf8(`hint ${id}`))).subarray(0, 8));
 }
 
 /** The id of a shown notification; Safari's placeholder has the data of its push. */
@@ -3587,10 +3601,6 @@ const shownID = ({data}) => data?.id ?? pushedID(JSON.stringify(data ?? null));
 
 /** The id in a push, `{"secureId":"4711"}`; null for any other text. */
 export function pushedID(message) {
-  try {
-    const id = member(JSON.parse(message), 'secureid');
-    return typeof id === 'string' && /^[0-9]{1,16}$/.test(id) && Number.isSafeInteger(Number(id)) ? Number(id) : null;
-  } catch {
-    return null;
-  }
+  const id = textInPush(message, 'secureid');
+  return /^[0-9]{1,16}$/.test(id) && Number.isSafeInteger(Number(id)) ? Number(id) : null;
 }

@@ -38,7 +38,8 @@
 
     /// Writes a string's UTF-8.
     ///
-    /// The label keeps the compiler from taking each literal for a `String`.
+    /// Without the label, `write("…")` would call this function, and not that for a
+    /// `StaticString`.
     package mutating func write(string text: String) {
         var text = text
         text.withUTF8 { self.write(UnsafeRawBufferPointer($0)) }

@@ -26,7 +26,7 @@ struct APIRequest: Sendable {
     var lastEvent: String?
     /// The maximum number of bytes of an answer; the options may set a lower limit.
     var answerLimit = Self.oneNotification
-    /// Whether the request begins a session. A 201 to it names the session's account, which
+    /// Whether the request begins a session. The answer 201 names the session's account, which
     /// replaces the account that the client knows.
     var isSignIn = false
     /// Whether the request is sent without credentials.

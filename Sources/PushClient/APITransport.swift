@@ -61,8 +61,8 @@ final class APITransport: Sendable {
     // MARK: - Private
 
     /// If the account id is unknown, asks the server once which account the name and password
-    /// belong to. Otherwise a proxy could send the first answer, for an account of its own, and
-    /// the client would adopt that account.
+    /// belong to. Without this question, a proxy could answer the first call for an account of its
+    /// own, and the client would adopt that account.
     private func identify() async throws {
         guard let username = self.credentials.username, self.own.id == nil, !self.isIdentified.withLock({ $0 }) else {
             return
@@ -70,7 +70,7 @@ final class APITransport: Sendable {
         let request = APIRequest("GET", Paths.currentSession)
         let answer = try Self.success(try await self.answer { try await self.ask(request, $0) })
         if let account = try answer.account(of: username) { try self.own.begin(as: account) }
-        // This client does not ask again, even if the server has no account ids.
+        // This client does not ask for its account again, even if the server has no account ids.
         self.isIdentified.withLock { $0 = true }
     }
 
@@ -86,7 +86,7 @@ final class APITransport: Sendable {
                 answer = first
                 break
             }
-            // The client sends the password only once: it does not try a refused password again.
+            // If the server refuses the password, this call does not send it again.
             answer = try await ask(authorization).answer
             if answer.status != 401 { self.isLetIn.withLock { $0 = true } }
         }
@@ -107,7 +107,7 @@ final class APITransport: Sendable {
         return try await ask("Bearer \(other)").answer
     }
 
-    /// Runs a closure of the app within the remaining time of the call.
+    /// Runs a closure that the app has passed; throws when the call's time is over.
     private func bounded(_ body: @escaping @Sendable () async throws -> String) async throws -> String {
         try await CallDeadline.race(within: CallDeadline.remaining(atMost: self.options.deadline), body)
     }
@@ -195,7 +195,7 @@ final class APITransport: Sendable {
                 now: self.options.now()
             )
             // With a token, the first answer that names an account determines the client's
-            // account. A client with a password has already compared the account's user name.
+            // account. With a password, `identify` asks for the account.
             if account == nil, self.credentials.username == nil, let seen = answer.account, !self.own.learn(seen) {
                 throw answer.interference(.wrongAccount, self.own.id ?? "an account", seen)
             }

@@ -17,8 +17,8 @@ struct Answer: Sendable {
     struct Fields: Sendable {
         let tag: String?
         /// Whether the publisher or the server's configuration forbids storing the answer. Always
-        /// false for signed answers: all of them have `Cache-Control: no-store`, because of the
-        /// caches of proxies.
+        /// false for signed answers: the server sends `Cache-Control: no-store` with all of them,
+        /// only to keep them out of proxies' caches.
         let isNoStore: Bool
         let retryAfter: Duration?
         /// When the server sent the answer, by the server's clock: the time of the signature, or

@@ -77,8 +77,8 @@ struct AnswerCheck: Sendable {
         account: String?,
         now: Date
     ) throws(PushClientError) -> (signedAt: Date?, isAccountCovered: Bool) {
-        // Without signatures, the client trusts the account in each answer. A check of this
-        // account, like that of the echo of `MyToken`, detects accidents, but no attacks.
+        // Without signatures, the client trusts the account in each answer. A check of that
+        // account detects accidents, but no attacks; so does the check of the echo of `MyToken`.
         guard let verifiers else { return (nil, true) }
         do {
             return (try check.verifySignature(for: token, verifiers.account, now: now), true)
@@ -245,8 +245,8 @@ private struct Check {
 
     // MARK: - Private
 
-    /// The tag as the server sent it: proxies that compress bodies mark the tag as weak, or append
-    /// the name of the coding.
+    /// Undoes what proxies do to a tag when they compress the body: they mark the tag as weak, or
+    /// append the name of the coding.
     private static func opaque(_ tag: String) -> String {
         var tag = tag.hasPrefix("W/") ? String(tag.dropFirst(2)) : tag
         if tag.hasSuffix("-gzip\"") { tag = tag.dropLast(6) + "\"" }

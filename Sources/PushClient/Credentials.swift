@@ -103,7 +103,7 @@ extension PushClient {
             Credentials(kind: .provided(TokenProvider(provide)), account: "user:\(account)", accountID: id)
         }
 
-        /// Sends no credentials, for ``PushClient/signInWithCode(_:)``; other calls throw
+        /// For ``PushClient/signInWithCode(_:)``, which needs no credentials. Other calls throw
         /// ``PushClientError/unauthorized(_:)``.
         public static func none(account: String) -> Credentials {
             .tokens(account: account) { _ in throw PushClientError.unauthorized(Problem(.unauthorized)) }

@@ -70,9 +70,9 @@ struct Endpoint: Sendable {
             urlRequest.timeoutInterval = 7 * 86400
         }
         if let keyID {
-            // Servers without account ids cannot sign one. So until the client knows its account
-            // id, it also accepts a signature that does not cover the account. If the server signs
-            // without the nonce, the clocks of server and device must agree.
+            // A server without account ids cannot sign the account. So until the client knows its
+            // account id, it also accepts a signature that does not cover the account. If the
+            // server signs without the nonce, the clocks of server and device must agree.
             let accepted = ResponseVerifier.acceptSignature(
                 keyID: keyID,
                 coverage: .account,

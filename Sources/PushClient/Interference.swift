@@ -40,7 +40,7 @@ public struct Interference: Error, Sendable, Hashable {
 
     /// Which check the answer failed.
     public let kind: Kind
-    /// The value in the server's own answer.
+    /// The value that the server's own answer would have.
     public let expected: String
     /// The value in this answer; `nil` if the answer had no such value.
     public let seen: String?

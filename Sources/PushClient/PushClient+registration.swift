@@ -87,8 +87,7 @@ extension PushClient {
             registration: id,
             account: self.api.own.id
         )
-        // If the sign-out order cannot be written, the server ends the registration with its
-        // session.
+        // If the sign-out order cannot be written, the registration stays until its session ends.
         try? self.records.account.add(order)
         // If this sign-out fails, a later attempt repeats it.
         _ = try? await self.signOuts.finish(at: self.server, self.options)

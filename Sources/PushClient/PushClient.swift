@@ -22,7 +22,7 @@ public import Foundation
 /// show(try await client.cachedInbox())  // at once, without network
 /// show(try await client.sync().value)
 /// ```
-/// A client is cheap to pass around, and any number of calls may run at once. Calls throw
+/// A client is cheap to pass around, and any number of calls may run at the same time. Calls throw
 /// ``PushClientError``, `URLError` and `CancellationError`.
 public struct PushClient: Sendable {
     let api: APITransport
@@ -41,8 +41,8 @@ public struct PushClient: Sendable {
     let isDeviceShared: Bool
     /// The time limit of a call.
     let deadline: Duration
-    /// Makes the calls that register wait for each other. Two such calls at once would get two ids
-    /// for one handle, and the server would end the registration of the first call.
+    /// Makes the calls that register wait for each other. Two such calls at the same time would
+    /// get two ids for one handle, and the server would end the registration of the first call.
     let registrationTurn = Turn()
     /// Whether this client has registered the device, or has asked the server whether the device's
     /// registration still exists.

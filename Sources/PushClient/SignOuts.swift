@@ -2,7 +2,7 @@ internal import Bytes
 internal import Foundation
 internal import PushAPI
 
-/// The sign-outs of an account that the server does not know yet.
+/// An account's sign-outs that the server does not know yet.
 struct SignOuts: Sendable {
     private let account: Account
     /// Provides a token for a sign-out order that has no valid token; `nil` if there is no client
@@ -74,8 +74,8 @@ struct SignOuts: Sendable {
                 order = try self.replace(order, authorization: "")
             }
         }
-        // If the order names no registration, the account's next session has no registration to
-        // end.
+        // If the order names no registration, the account's next session has nothing to end, so
+        // the order is done.
         if order.registration == nil { try PushClientError.storing { try self.account.finish(order) } }
         return false
     }

@@ -4,7 +4,7 @@ internal import Foundation
     internal import FoundationNetworking
 #endif
 
-/// Runs calls of one client one after the other if they must not overlap.
+/// Lets calls of one client that must not overlap run one after the other.
 ///
 /// The class uses a lock rather than an actor, so that a cancelled call can stop waiting at once.
 final class Turn: Sendable {

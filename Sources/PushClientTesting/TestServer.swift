@@ -19,8 +19,8 @@ public import PushClient
 /// ```
 /// Its event streams report the notifications that a test adds, so a test can also call
 /// `PushClient.events(platform:silence:)`. The server has one account, and accepts all credentials
-/// unless ``takesCredentials`` is false. Tests may run at once: each server has its own address,
-/// which only sessions with its configuration reach.
+/// unless ``takesCredentials`` is false. Tests may run at the same time: each server has its own
+/// address, which only sessions with its configuration reach.
 public final class TestServer: Sendable {
     /// The server's address, which exists in this process only.
     public let url: URL

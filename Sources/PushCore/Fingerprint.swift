@@ -6,15 +6,17 @@ package import Foundation
 ///
 /// The duration of a lookup reveals nothing to an attacker: it depends on the hash, and an
 /// attacker cannot choose credentials with a wanted hash.
-package struct Fingerprint: Sendable, Hashable {
-    private let words: SIMD4<UInt64>
+package struct Fingerprint: Sendable, Hashable, BitwiseCopyable {
+    // The 32 bytes. With a SIMD vector, Swift 6.3 makes the memory of some async functions too
+    // small (`scripts/async-contexts`).
+    private let first, second, third, fourth: UInt64
 
     /// Hashes the text in UTF-8, without a key. That is enough for secrets that cannot be guessed.
     package init(of text: Substring) {
         var hash = SHA256()
         var text = text
         text.withUTF8 { hash.update(bufferPointer: UnsafeRawBufferPointer($0)) }
-        self.words = hash.finalize().withUnsafeBytes { $0.loadUnaligned(as: SIMD4<UInt64>.self) }
+        self = hash.finalize().withUnsafeBytes { $0.loadUnaligned(as: Self.self) }
     }
 
     /// The text's HMAC under the key of `code`: without that key nobody can compute the
@@ -22,19 +24,19 @@ package struct Fingerprint: Sendable, Hashable {
     package init(of text: Substring, code: KeyedHash) {
         var text = text
         let digest = code.code { hash in text.withUTF8 { hash.update(bufferPointer: UnsafeRawBufferPointer($0)) } }
-        self.words = digest.withUnsafeBytes { $0.loadUnaligned(as: SIMD4<UInt64>.self) }
+        self = digest.withUnsafeBytes { $0.loadUnaligned(as: Self.self) }
     }
 
     /// Restores a fingerprint from its `bytes`; returns `nil` unless there are 32 bytes.
     package init?(bytes: Data) {
-        guard bytes.count == MemoryLayout<SIMD4<UInt64>>.size else { return nil }
-        self.words = bytes.withUnsafeBytes { $0.loadUnaligned(as: SIMD4<UInt64>.self) }
+        guard bytes.count == MemoryLayout<Self>.size else { return nil }
+        self = bytes.withUnsafeBytes { $0.loadUnaligned(as: Self.self) }
     }
 
     /// The 32 bytes, for storing.
     package var bytes: Data { self.withUnsafeBytes { Data($0) } }
 
     package func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
-        try Swift.withUnsafeBytes(of: self.words, body)
+        try Swift.withUnsafeBytes(of: self, body)
     }
 }

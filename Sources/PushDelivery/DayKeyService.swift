@@ -8,8 +8,8 @@ package struct DayKeyService: Sendable {
     /// The interval between two searches for keys of past days. A search costs little. A key stays
     /// for an hour after its day anyway, so ten more minutes change little.
     private static let interval = Duration.seconds(600)
-    /// The interval after a failed search, and as long as servers of an older version share the
-    /// store.
+    /// The interval after a failed search. It also applies as long as servers of an older version
+    /// share the store.
     private static let pause = Duration.seconds(30)
 
     private let store: any KeyStore

@@ -15,7 +15,7 @@ struct FanoutLoop: Sendable {
     let signal: Signal
 
     /// Expands broadcasts until graceful shutdown or cancellation. The next process continues
-    /// after the last page of this one.
+    /// after the last expanded page.
     func run() async {
         await self.signal.signallingAtShutdown {
             while !Task.isShuttingDownGracefully, !Task.isCancelled {

@@ -88,7 +88,8 @@ extension LaneLoop {
                 now: now
             )
             guard isMoved else { return nil }
-            // The provider has refused the push, but its answer shows that it is healthy.
+            // The provider has refused the push, but the answer shows that the provider is
+            // healthy.
             let answered = SendOutcome.failure(.rejected(reason: reason))
             _ = self.state.withLock { $0.record(answered, of: delivery, now: now, jitter: 0) }
             self.logger.info(

@@ -35,8 +35,8 @@ struct LaneLoop: Sendable {
     /// then checks the state again.
     let signal: Signal
 
-    /// Runs the loop until graceful shutdown or cancellation. Returns as soon as no push and no
-    /// write is running.
+    /// Runs the loop until graceful shutdown or cancellation. It then returns as soon as no push
+    /// and no write is running any more.
     func run() async {
         await self.signal.signallingAtShutdown { await self.work() }
     }

@@ -5,8 +5,8 @@ internal import PushStore
 /// The state of a lane: its leased pushes, its provider's health, and the results that are not
 /// stored yet. It only decides what is done; the lane's loop and workers do it.
 ///
-/// For the age of gathered settlements it uses the monotonic clock, because in tests `now` does
-/// not advance.
+/// For the age of these results it uses the monotonic clock, because in tests `now` does not
+/// advance.
 struct LaneState: Sendable {
     /// The next step of a worker.
     enum Step {
@@ -49,13 +49,11 @@ struct LaneState: Sendable {
     var servers = 1
     /// The delay that the provider has requested; `nil` as soon as the other servers know it.
     var unreportedDelay: (until: Date, reason: String)?
-    /// The number that identifies the delay applied last, one of the delays that other servers
-    /// have reported.
+    /// Identifies the delay from another server that this server has applied last.
     var observedDelay: Int64?
-    /// The lane's pause as the other servers know it; `nil` if they know of no pause, or of
-    /// another than this server's.
+    /// This server's pause as the other servers know it; `nil` if they do not know of it.
     var sharedPause: Pause?
-    /// The number that identifies the latest report of a pause from another server.
+    /// Identifies the report of a pause from another server that this server has applied last.
     var observedPause: Int64?
     /// The time at which another server's probe last ended a pause of this server.
     var leftAt: Date?
@@ -157,7 +155,8 @@ struct LaneState: Sendable {
         if self.isStopping { self.giveBackAll() }
     }
 
-    /// Ends the lease of a probe. If a push was leased, it is the next push to send.
+    /// Records that the search for a probe has ended. If it found and leased a push, that push is
+    /// sent next.
     mutating func endLease(probe: LeasedDelivery?) {
         self.isLeasing = false
         self.candidate = probe

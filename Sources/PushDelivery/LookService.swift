@@ -102,11 +102,12 @@ package struct LookService: Sendable {
     /// Enqueues looks after a recall, to the devices of all recipients who have not dismissed the
     /// notification.
     private func enqueue(recallOf id: NotificationID) async throws {
+        guard let app = try await self.reader.summary(of: id)?.app else { return }
         var last: Int64? = 0
         while let user = last, !Task.isCancelled {
             let recipients = try await self.reader.recipients(of: id, after: user, limit: Self.batch)
             let told = recipients.filter { $0.dismissedAt == nil }
-            try await self.enqueue(told.map { LookOrder(user: $0.user, isUrgent: true) })
+            try await self.enqueue(told.map { LookOrder(user: $0.user, app: app, isUrgent: true) })
             last = recipients.count < Self.batch ? nil : recipients.last?.user
         }
     }

@@ -115,6 +115,9 @@ package struct StoreOptions: Sendable {
     /// The lanes whose devices get looks (pushes that tell a device to sync). The values are the
     /// minimum times between two looks of one device.
     package var looks: [String: Duration] = [:]
+    /// The lifetime of a look (a push that tells a device to sync). It equals the default lifetime
+    /// of a notification: providers see the lifetime, and could otherwise tell looks apart.
+    package var lookLifetime = Duration.seconds(2_592_000)
     /// The store adds to this book the changes that it makes without a request, for example when
     /// the lease of a read-once payload expires.
     package var lookBook = LookBook()

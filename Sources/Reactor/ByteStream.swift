@@ -59,7 +59,7 @@ extension ByteStream {
     package var isEncrypted: Bool { false }
 }
 
-/// A connection that can carry nothing more.
+/// The reason why a connection can carry nothing more.
 package struct StreamError: Error, Hashable, CustomStringConvertible {
     package let description: String
 

@@ -4,7 +4,7 @@ internal import Glibc
 /// The number of cores that this process may use, by its affinity and by the quotas of its control
 /// groups.
 package enum CoreCount {
-    /// The number for this process, at least 1.
+    /// The number of cores for this process, at least 1.
     package static var current: Int { self.allowed(affinity: Int(cepoll_core_count()), root: "") }
 
     /// Reads the quotas of this process's control group and of all groups above it, as each group

@@ -243,8 +243,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         }
     }
 
-    /// Resumes tasks that had yielded before this turn: at least one of `count`, and more while
-    /// their share of time lasts.
+    /// Resumes tasks of the `count` that had yielded before this turn: at least one, and more
+    /// while their share of time lasts.
     private func resumeYielded(_ count: Int) {
         guard count > 0 else { return }
         let end = ContinuousClock.now + Self.yieldedShare

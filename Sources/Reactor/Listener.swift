@@ -153,8 +153,8 @@ package final class Listener: Sendable {
                 case EINTR, ECONNABORTED: continue
                 case EAGAIN:
                     if self.isStopped { return }
-                    // The wait throws only at a cancellation and at `stop()`, for which the next
-                    // round of the loop checks.
+                    // The wait throws only at a cancellation and at `stop()`. The next round of
+                    // the loop checks for both.
                     try? await descriptor.waitToRead(until: .now + .seconds(3600))
                 default: await Self.pauseBeforeRetry()
                 }
@@ -165,8 +165,7 @@ package final class Listener: Sendable {
     // MARK: - Private
 
     private static func pauseBeforeRetry() async {
-        // The sleep ends early only at a cancellation, for which the next round of the loop
-        // checks.
+        // The sleep ends early only at a cancellation. The next round of the loop checks for that.
         try? await Task.sleep(for: .milliseconds(50))
     }
 

@@ -42,8 +42,9 @@ package final class LoopTimer {
     fileprivate func entryIsDue(_ entry: ContinuousClock.Instant) {
         if entry == self.earliestEntry { self.earliestEntry = nil }
         guard let deadline else { return }
-        // The deadline is compared with the entry's time, and not with the current time: on a loop
-        // that is late, this timer would overtake timers that are due before it.
+        // The deadline is compared with the entry's time, and not with the current time.
+        // Otherwise, on a loop that is late, this timer could overtake timers that are due before
+        // it.
         if deadline <= entry {
             self.deadline = nil
             self.action()

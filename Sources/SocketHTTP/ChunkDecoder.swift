@@ -31,8 +31,8 @@ struct ChunkDecoder: Sendable {
         self.trailerRoom = trailerBytes
     }
 
-    /// Appends decoded content to `output` until that has `limit` bytes. Returns the number of
-    /// bytes of `input` that it has consumed.
+    /// Appends the decoded content to `output`. Throws `tooLarge` if `output` would get more than
+    /// `limit` bytes. Returns the number of bytes of `input` that it has consumed.
     ///
     /// It consumes all of `input`, unless the body ends earlier: the bytes after that end belong
     /// to the next request.

@@ -17,7 +17,7 @@ extension RequestTraits {
 
 /// Writes responses.
 extension Connection {
-    /// The part of the work for an answer that may have to wait.
+    /// The work that is left for an answer, and that may have to wait.
     enum Unfinished {
         /// `output` contains the part of the answer that the socket has not accepted yet. If it
         /// lacks the body, the body must be sent afterwards.

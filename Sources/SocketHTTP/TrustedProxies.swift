@@ -1,6 +1,6 @@
 /// The proxies that may name the client, and the field that they use for this.
 ///
-/// Any client can send these fields, so the server believes only the parts that trusted proxies
+/// Any client can send such a field, so the server believes only the parts that trusted proxies
 /// have appended. It reads the addresses in the field from the right. The first address that does
 /// not belong to a trusted proxy is the client's.
 package struct TrustedProxies: Sendable {
@@ -73,14 +73,14 @@ package struct TrustedProxies: Sendable {
 
     // MARK: - Private
 
-    /// One step of a request from a client or proxy to the next proxy: the sender's address, which
+    /// One hop of a request, from a client or proxy to the next proxy: the sender's address, which
     /// the receiving proxy saw, and the scheme.
     private struct Hop {
         var client: PeerAddress
         var scheme: HTTPScheme?
     }
 
-    /// The farthest step that a trusted proxy has reported; `nil` if none is reported.
+    /// The farthest hop that a trusted proxy has reported; `nil` if none is reported.
     private func outermostHop(of head: RequestHead) -> Hop? {
         var last: Hop?
         for hop in self.hops(of: head).reversed() {
@@ -90,7 +90,7 @@ package struct TrustedProxies: Sendable {
         return last
     }
 
-    /// The steps that the fields list; the nearest step comes last.
+    /// The hops that the fields list; the nearest hop comes last.
     private func hops(of head: RequestHead) -> [Hop] {
         head.values(canonicalName: self.field.canonicalName).flatMap { value in
             value.split(separator: ",", omittingEmptySubsequences: false).map { element in
@@ -102,7 +102,7 @@ package struct TrustedProxies: Sendable {
         }
     }
 
-    /// The step with the first `for` and the first `proto` of an element. An address contains
+    /// Makes a hop of the first `for` and the first `proto` in an element. An address contains
     /// neither comma nor semicolon, so this function splits the element without parsing quotes.
     private static func hop(ofElement element: Substring) -> Hop {
         var (node, scheme) = (Substring?.none, Substring?.none)

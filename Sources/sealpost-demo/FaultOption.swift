@@ -2,8 +2,8 @@ import PushSimulators
 
 /// The value of `--fault`: a rule, optionally preceded by an endpoint.
 struct FaultOption {
-    /// The place of the rule: a simulator's name, or the name with `-tokens` for its token
-    /// endpoint. `nil` for the pushes of all simulators.
+    /// The target of the rule: the name of a simulator, or the name with `-tokens` for the
+    /// simulator's token endpoint. `nil` means the pushes to all simulators.
     let place: String?
     let rule: FaultRule
 
@@ -18,7 +18,7 @@ struct FaultOption {
 }
 
 extension [FaultOption] {
-    /// The rules for one place; rules without a place apply to pushes only.
+    /// The rules for one target; rules without a target apply to pushes only.
     func rules(for place: String) -> [FaultRule] {
         self.filter { $0.place == place || $0.place == nil && !place.hasSuffix("-tokens") }.map(\.rule)
     }

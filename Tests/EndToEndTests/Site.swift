@@ -56,7 +56,7 @@ struct Site: Sendable {
         /// The path of the proxy's file, relative to `scripts/`. If `nil`, the proxy uses its file
         /// in `config/`.
         var file: String?
-        /// The value of the file's variable `HOW`.
+        /// The value of the variable `HOW` in the proxy's file: which answers it changes, and how.
         var how = ""
     }
 

@@ -421,8 +421,8 @@ import Testing
         }
     }
 
-    /// The file belongs to the collector that the variables name, even while the variables switch
-    /// the export off.
+    /// `headersFile` is valid if only an environment variable names the collector, even if another
+    /// variable switches the export off.
     @Test func aFileOfHeadersMayBelongToTheCollectorOfAVariable() throws {
         var environment = ["SEALPOST_TRACING_HEADERSFILE": "a", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://a"]
         #expect(try Configuration.load(file: nil, environment: environment).tracing?.headersFile == "a")

@@ -13,7 +13,8 @@ import Testing
         return options
     }()
 
-    /// Returns one registration id, and accepts every registration.
+    /// The script of a server that answers each POST with the registration id `id`, and accepts
+    /// every other request.
     private static func registry(_ id: String) -> ProtocolPeer.Script {
         { request, _ in
             .answer(request.method == "POST" ? PeerAnswer(to: request, body: "\"\(id)\"") : PeerAnswer(to: request))

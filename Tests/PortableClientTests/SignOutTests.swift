@@ -71,8 +71,8 @@ import Testing
             #expect(try await !PushClient.finishSignOuts(server: peer.url, options: peer.options(), store: store()))
             #expect(try folder.contents().range(of: Data("Bearer".utf8)) == nil)
 
-            // The next session can begin at once. It has no data of the earlier session, and the
-            // waiting sign-out does not delete the new data.
+            // The next session can begin immediately. It has no data of the earlier session, and
+            // the waiting sign-out does not delete the new data.
             peer.play(Self.script(server))
             let next = peer.client(.token("u", account: "alice"), store: store())
             #expect(try await next.cachedInbox().notifications.isEmpty)

@@ -242,8 +242,8 @@ import Testing
         }
     }
 
-    /// Between changes at the server, three syncs run at once. The client's copy must always match
-    /// a state of the server.
+    /// Between changes at the server, three syncs run at the same time. The client's copy must
+    /// always match a state of the server.
     @Test func concurrentSyncsKeepTheInboxConsistent() async throws {
         let server = Self.server(40)
         server.change { $0.pageSize = 3 }

@@ -11,7 +11,8 @@ import Testing
     import Cryptography
 #endif
 
-/// Tests the cached inbox that an app can show at once, and the changes that it gets afterwards.
+/// Tests the cached inbox that an app can show immediately, and the changes that it gets
+/// afterwards.
 @Suite(.timeLimit(.minutes(5))) struct UpdatesTests {
     private static func server(_ count: Int64) -> ListServer {
         let server = ListServer()

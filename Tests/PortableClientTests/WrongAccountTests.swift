@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    /// The first answer to a token sets the account for all clients of the store.
+    /// The first answer to a request with a token sets the account for all clients of the store.
     @Test func firstAnswerToATokenSetsTheAccount() async throws {
         let store = PushClient.Store.memory
         try await ProtocolPeer.run(Self.script(PeerAnswer.account)) { peer async throws in
@@ -213,8 +213,8 @@ import Testing
             let known = try #require(peer.requests.last?.fields["accept-signature"])
             let nonce = try SignatureRequest(acceptSignature: [known]).nonce
             #expect(known == ResponseVerifier.acceptSignature(keyID: Self.key.id, coverage: .account, nonce: nonce))
-            // When the client knows its account, it never again accepts a signature that does not
-            // cover it.
+            // Once the client knows its account, it accepts no signature that does not cover the
+            // account.
             peer.play(Self.script(nil))
             let error = await #expect(throws: PushClientError.self) { try await client.markRead(7) }
             guard case .interference(let interference)? = error else { return }

@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct AppleSnippetTests {
     /// The test also compiles the parts of PushClient that are only for Apple's systems. A wrong
     /// snippet must not compile, and the error must name its page and line. Both compilations run
-    /// at once, because each takes half a minute.
+    /// at the same time, because each takes half a minute.
     @Test func eachSwiftSnippetOfTheGuidesCompiles() async throws {
         let folder = try TemporaryFolder()
         let page = folder.file("guide.md")

@@ -98,8 +98,8 @@ import Testing
         #expect(Advice(for: error) == advice)
     }
 
-    /// During an outage, the load balancers of a service answer in its place, with one of these
-    /// statuses.
+    /// An answer without the echo may come from a captive portal, a proxy or, during an outage, a
+    /// load balancer. The advice depends on its status.
     @Test(arguments: [
         (200, PushClient.Advice.captivePortal), (302, .captivePortal), (401, .captivePortal), (403, .captivePortal),
         (511, .captivePortal), (407, .proxy), (408, .wait), (421, .wait), (429, .wait), (500, .wait), (502, .wait),

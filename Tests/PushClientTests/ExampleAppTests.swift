@@ -138,7 +138,7 @@ import Testing
         let model = InboxModel(self.place)
         let other = try #require(try self.place.client())
         try await self.run(model) {
-            // When the app gives advice, it has called the server and waits for changes.
+            // The advice shows that the app's call has failed. The app then waits for changes.
             model.advice != nil
         } then: {
             self.server.add("Another.")

@@ -75,7 +75,7 @@ import Testing
             environment: ["PATH": "/usr/bin:/bin"]
         ).end()
         try #require(made.code == 0, "\(made.errors)")
-        // The held socket is closed at once, so the portal can listen on its port.
+        // The held socket is closed immediately, so the portal can listen on its port.
         let port = try HeldSocket().port
         let portal = try ChildProcess(
             "/usr/bin/openssl",

@@ -34,7 +34,7 @@ final class ScriptedPeer: Sendable {
         self.script.withLock { $0 = script }
     }
 
-    /// Runs `body` with a peer that answers requests by `script` meanwhile.
+    /// Runs `body`; meanwhile, a peer answers requests by `script`.
     @discardableResult
     static func run<Result: Sendable>(
         _ script: @escaping Script,
@@ -43,8 +43,8 @@ final class ScriptedPeer: Sendable {
         try await self.run(script, before: { _ in }, body)
     }
 
-    /// Runs `body` with a peer that answers requests by `script` meanwhile. Before each answer,
-    /// the peer waits for the closure `before`.
+    /// Runs `body`; meanwhile, a peer answers requests by `script`. Before each answer, the peer
+    /// waits for the closure `before`.
     @discardableResult
     static func run<Result: Sendable>(
         _ script: @escaping Script,
@@ -72,7 +72,7 @@ final class ScriptedPeer: Sendable {
         }
     }
 
-    /// Runs `body` with a client, and answers the client's requests by `script` meanwhile.
+    /// Runs `body` with a client; meanwhile, a peer answers the client's requests by `script`.
     @discardableResult
     static func run<Result: Sendable>(
         _ script: @escaping Script,

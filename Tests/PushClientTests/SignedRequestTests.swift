@@ -89,8 +89,8 @@ import Testing
     func aURLIsSignedAsItIsSent(text: String) async throws {
         let script: ScriptedPeer.Script = { request, _ in
             var answer = PeerAnswer(to: request, key: Self.key)
-            // The shared session keeps connections open, and the peer would wait for them when it
-            // ends.
+            // The shared session keeps connections open. When the peer ends, it would wait for
+            // them.
             answer["Connection"] = "close"
             answer.hangsUp = true
             return .answer(answer)

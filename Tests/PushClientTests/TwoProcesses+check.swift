@@ -6,7 +6,7 @@ import Testing
 @testable import PushClient
 
 extension TwoProcesses {
-    /// Checks the invariants that must hold, whenever the processes were killed.
+    /// Checks the invariants that must hold, no matter when the processes were killed.
     mutating func check() throws {
         let account = self.client.records.account
         let snapshot = try account.read()

@@ -35,7 +35,7 @@ struct TwoProcesses {
         )
     }
 
-    /// The ids that a process shows since it last read the changes; `nil` before the first
+    /// The ids that a process shows, as of its last reading of the changes; `nil` before the first
     /// reading.
     func shown(by name: String) throws -> Set<Int64>? {
         let file = self.folder.file("shown-\(name)")

@@ -38,8 +38,8 @@ import Testing
         #expect(request.timeout == .seconds(9))
     }
 
-    /// Apple refuses a call with a topic other than this. The push expires at once, so that a
-    /// phone that is offline does not ring later.
+    /// Apple refuses a call with a topic that does not end with `.voip`. The push expires
+    /// immediately, so that a phone that is offline does not ring later.
     @Test(arguments: [Push.Priority.high, .normal])
     func aCallIsExactlyThis(priority: Push.Priority) throws {
         let request = try self.request(Samples.push(priority: priority, alert: AlertSamples.appointment), .voip)

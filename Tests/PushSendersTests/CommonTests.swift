@@ -284,7 +284,8 @@ private final class Endpoint: Sendable {
             for _ in 0..<200 { await Task.yield() }
             open.finish()
         }
-        // A task may ask only after the end of the first fetch, and then starts a new fetch.
+        // A task that asks after the end of the first fetch starts a new fetch, so there may be
+        // several.
         #expect(endpoint.fetches < 50)
         endpoint.state.withLock { $0.failure = nil }
         #expect(try await cache.token().exposed == "t\(endpoint.fetches)")

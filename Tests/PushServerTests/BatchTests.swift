@@ -167,8 +167,9 @@ import Testing
         #expect(try self.words(try await self.send(fixture, Self.payloads(2))) == ["201", "429 rate-limited"])
     }
 
-    /// The refusals must be final. If the client had to repeat the whole batch, the server would
-    /// never accept its last elements, because repeated elements count against the quota, too.
+    /// The refusal of elements beyond the quota must be final: status 400, and not 429. If the
+    /// client had to repeat the whole batch, the server would never accept its last elements,
+    /// because repeated elements count against the quota, too.
     @Test(arguments: [Quota(requests: 5, window: 60), Quota(requests: 100, window: 60, changes: 40)])
     func aFullQuotaRefusesFurtherElementsForGood(quota: Quota?) async throws {
         let fixture = try await ServerFixture(quotas: [.publisher: try #require(quota)])

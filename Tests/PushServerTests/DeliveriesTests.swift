@@ -160,7 +160,7 @@ import Testing
     /// does not poll the store.
     @Test func aTestIsAnsweredAsSoonAsItsPushIsSettled() async throws {
         let clock = ContinuousClock()
-        // The time that requests take on this machine now if they need not wait for a push.
+        // How long requests without a push take on this machine at present.
         let usual = try await clock.measure {
             for _ in 0..<3 { try await self.fixture.send(.get, Paths.devices) }
         }

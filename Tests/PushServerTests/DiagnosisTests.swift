@@ -50,6 +50,21 @@ import Testing
         )
     }
 
+    @Test func aLookIsExplainedAsALook() throws {
+        let sent = Diagnosis.Sent(
+            id: self.id,
+            summary: self.summary(),
+            pushes: [self.push(.accepted, "fcm/look")]
+        )
+        let text =
+            "7 is a look: a silent push that tells devices to fetch the changes of other devices. It has no recipients."
+        let push =
+            "The push of notification 7 to alice's device d1 (fcm/look) was accepted by the provider at \(Self.time)."
+        #expect(Self.diagnosis.explain(sent, isWhole: true).map(\.text) == [text, push])
+        let device = self.entry(try self.registered())
+        #expect(Self.diagnosis.explain(self.alice, [device], sent).map(\.text) == [text, push])
+    }
+
     private func entry(
         _ state: DeviceEntry.State,
         createdAt: Date = Self.now - 3600,

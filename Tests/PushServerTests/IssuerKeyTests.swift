@@ -86,8 +86,7 @@ import Testing
         let token = try self.issuer.token(.es256)
         #expect(try await self.fixture.send(bearing: token).status == .ok)
         #expect(try self.isRemembered(token))
-        // If the issuer publishes additional keys, the server keeps the tokens that it has
-        // verified.
+        // If the issuer only adds keys, the tokens that the server has verified stay in its cache.
         try self.issuer.publish(in: self.known)
         #expect(try self.isRemembered(token))
         try self.issuer.publish([.edDSA], in: self.known)

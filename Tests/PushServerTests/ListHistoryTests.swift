@@ -84,8 +84,8 @@ import Testing
                 let response = try await self.fixture.send(.get, target)
                 let tag = try #require(response.fields[.eTag])
                 #expect(bodies[query, default: [:]][tag] ?? response.text == response.text, "\(query): \(history.log)")
-                // A notification that was marked and unmarked has a new entity tag, but the list
-                // without a cursor has the same bytes.
+                // A list of given ids contains no cursor. If a user marks a notification as read
+                // and then as unread, this list has the same bytes, but a new entity tag.
                 let isNamed = query.hasPrefix("?ids=")
                 let earlier = isNamed ? tag : tags[query, default: [:]][response.text]
                 #expect(earlier ?? tag == tag, "\(query): \(history.log)")

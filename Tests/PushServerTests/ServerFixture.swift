@@ -293,7 +293,7 @@ extension ServerSettings {
     }
 }
 
-/// Accepts every handle for which the test defines no rule.
+/// Accepts every handle, unless the test gives it a check (`flaw`) that finds a fault.
 struct SampleHandleRule: HandleRule {
     let form: HandleForm
     let isGuessable: Bool

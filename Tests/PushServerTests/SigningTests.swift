@@ -91,8 +91,8 @@ import Testing
         try self.verify(response, of: fixture)
     }
 
-    /// The thread that makes a long list also computes the digest of its body. An answer to HEAD
-    /// has no body, so it is tested too.
+    /// The thread that makes a long list also computes the digest of its body. The test also sends
+    /// HEAD, because the answer then has a digest but no body.
     @Test func aLongListIsSignedAsAnyOtherAnswer() async throws {
         let fixture = try await ServerFixture()
         for _ in 0..<101 { _ = try await fixture.post(#"{"Payload":1}"#, user: "alice") }
@@ -260,8 +260,8 @@ import Testing
         )
         #expect(response.fields[.signature]?.hasPrefix("sig=:") == true)
         try self.verify(response, of: fixture, coverage: .account)
-        // A server of the previous version cannot make the first signature, because it does not
-        // know the account component.
+        // A server of the previous version cannot make the first of the two signatures, because it
+        // does not know the account component.
         let before = try await fixture.send(
             .get,
             "/api/register",

@@ -34,7 +34,7 @@ import Testing
     @Test(arguments: Self.routes)
     func everyRouteRefusesAnUnknownMemberWithoutEffect(route: String) async throws {
         let row = try #require(AccessRow.all[route])
-        // Without a payload, the post would be refused for that reason.
+        // Without a payload, the server would refuse the post because the payload is missing.
         var known = route == "POST /api/notifications" ? #"{"Payload":1}"# : row.body
         // A body that is a JSON string has no members, so the test replaces it.
         if known.hasPrefix("\"") { known = "" }
@@ -49,7 +49,8 @@ import Testing
         let ada = try await fixture.storage.user("ada")
         let device = try await fixture.storage.addDevice(of: ada, handle: "ada-1").description
         let notification = try await fixture.post(#"{"Payload":1,"ReadOnce":true}"#, user: "ada")
-        // This fetch leases the payload, so that the request could confirm it.
+        // This fetch leases the payload. So if `route` is the one that confirms fetches, its
+        // request has something to confirm.
         try await fixture.send(.get, notification, user: "ada")
         let token = try await fixture.send(.post, Paths.tokens, user: "ada", body: #"{"User":"bob"}"#)
         let words = route.split(separator: " ").map(String.init)
@@ -97,7 +98,7 @@ import Testing
     private static let document = (try? JSONValue(reading: OpenAPIDocument.bytes)) ?? .null
 
     /// A route must declare each parameter and member that it reads. Otherwise the server would
-    /// refuse this name from strict clients.
+    /// refuse it if a client demands strict handling.
     @Test(arguments: Self.routes)
     func aRouteDeclaresTheNamesOfTheDocument(name: String) throws {
         let route = try #require(ServerFixture.routes.first { "\($0.method.rawValue) \($0.path)" == name })

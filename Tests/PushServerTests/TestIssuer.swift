@@ -35,7 +35,8 @@ struct TestIssuer: Sendable {
         return rules
     }
 
-    /// Makes the object by which a server knows this issuer. The issuer's keys are already read.
+    /// Makes the object by which a server knows this issuer. It already contains the issuer's
+    /// keys.
     func issuer(_ rules: IssuerRules = Self.rules, kept: TimeInterval = 86_400) throws -> Issuer {
         let issuer = Issuer(rules: rules, keys: IssuerKeys(kept: kept)) { [clock] in clock.now }
         try self.publish(in: issuer)

@@ -7,28 +7,31 @@ import Testing
 struct LookOrderTests {
     private static let now = Date(timeIntervalSince1970: 1_800_000_000)
 
-    /// The arguments are the interval, the time of the last look (silent push), whether that look
-    /// is waiting, and whether the change is urgent. The last one is the seconds until the new
-    /// look is due; `nil` means no new look.
+    /// The arguments are the interval, the time when the last look (silent
+    /// push) was first due, the time when
+    /// it is sent if it still waits, and whether the change is urgent. The last one is the seconds
+    /// until the new look is due; `nil` means no new look.
     @Test(
         arguments: [
-            (10, nil, false, false, 2.0), (1, nil, false, false, 0.2), (1200, nil, false, false, 2),
-            // A waiting look (silent push) also serves for this change, so there is no new one.
-            (10, 5.0, true, false, nil), (10, -100, true, false, nil),
+            (10, nil, nil, false, 2.0), (1, nil, nil, false, 0.2), (1200, nil, nil, false, 2),
+            // A waiting look also serves for this change, so there is no new one.
+            (10, 5.0, 5.0, false, nil), (10, -100, -100, false, nil), (1200, -2, 900, false, nil),
             // The last look was already sent, so the new look waits for the rest of the interval.
-            (10, -3, false, false, 7), (10, -9.5, false, false, 2), (1, -0.5, false, false, 0.5),
+            (10, -3, nil, false, 7), (10, -9.5, nil, false, 2), (1, -0.5, nil, false, 0.5),
             // Urgent looks are due at once, unless a waiting look is due within a second anyway.
-            (10, nil, false, true, 0), (10, 5, true, true, 0), (10, 0.5, true, true, nil),
-            (10, -0.25, false, true, 0.75),
-            (10, -3, false, true, 0),
+            (10, nil, nil, true, 0), (10, 5, 5, true, 0), (10, 0.5, 0.5, true, nil),
+            (10, -0.25, nil, true, 0.75),
+            (10, -3, nil, true, 0),
+            // The last look waits for its retry for longer than the interval.
+            (10, -3, 900, false, 7), (10, -15, 900, false, 2), (10, -3, 900, true, 0), (10, -0.25, 900, true, 0.75),
             // The clock was set back, so the last look seems to lie far ahead.
-            (10, 1e6, false, false, 10), (10, 1e6, true, true, 0),
-        ] as [(Int, Double?, Bool, Bool, Double?)]
+            (10, 1e6, nil, false, 10), (10, 1e6, 1e6, true, 0), (10, 1e6, 1e6, false, 2),
+        ] as [(Int, Double?, Double?, Bool, Double?)]
     )
-    func aLookIsDueAfterTheInterval(interval: Int, last: Double?, isWaiting: Bool, isUrgent: Bool, due: Double?) {
+    func aLookIsDueAfterTheInterval(interval: Int, last: Double?, waitsUntil: Double?, isUrgent: Bool, due: Double?) {
         let step = LookPlan(interval: .seconds(interval)).step(
             last: last.map { Self.now + $0 },
-            isWaiting: isWaiting,
+            waitsUntil: waitsUntil.map { Self.now + $0 },
             isUrgent: isUrgent,
             now: Self.now
         )
@@ -36,20 +39,22 @@ struct LookOrderTests {
         #expect(step == wanted)
     }
 
-    @Test func changesOfAUserAreMerged() {
-        let book = LookBook()
+    @Test func changesOfAUserInAnAppAreMerged() throws {
+        let (book, bank) = (LookBook(), try #require(AppName("bank")))
         book.record(LookOrder(user: 1, session: "a"))
         book.record(LookOrder(user: 1, session: "a"))
         book.record(LookOrder(user: 2, session: "a"))
         book.record(LookOrder(user: 2, session: "b"))
         book.record(LookOrder(user: 3))
         book.record(LookOrder(user: 3, session: "a", isUrgent: true))
+        book.record(LookOrder(user: 3, app: bank, session: "b"))
         book.record(LookSync(user: 1, session: "a", change: 7))
         book.record(LookSync(user: 1, session: "a", change: 5))
         let entries = book.take()
         #expect(
             entries.orders == [
-                LookOrder(user: 1, session: "a"), LookOrder(user: 2), LookOrder(user: 3, isUrgent: true),
+                LookOrder(user: 1, session: "a"), LookOrder(user: 2), LookOrder(user: 3, app: bank, session: "b"),
+                LookOrder(user: 3, isUrgent: true),
             ]
         )
         #expect(entries.syncs == [LookSync(user: 1, session: "a", change: 7)])

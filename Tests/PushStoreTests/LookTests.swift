@@ -16,7 +16,10 @@ import Testing
     init() async throws {
         var options = StoreOptions()
         options.streamLanes = ["stream", "stream/look"]
-        options.looks = ["apns": .seconds(Self.interval), "fcm": .seconds(Self.interval), "stream": .seconds(1)]
+        options.looks = [
+            "apns": .seconds(Self.interval), "bank:apns": .seconds(Self.interval), "fcm": .seconds(Self.interval),
+            "stream": .seconds(1),
+        ]
         options.lookBook = self.book
         self.fixture = try StoreFixture(options: options)
         self.alice = try await self.fixture.addUser("alice")
@@ -167,6 +170,14 @@ import Testing
             try await self.store.cancelLooks(of: [sync], now: self.fixture.now)
         }
         try await self.look()
+        // A list of another app does not contain it either.
+        let other = LookSync(
+            user: self.alice.id,
+            app: try #require(AppName("bank")),
+            session: session.description,
+            change: change
+        )
+        try await self.store.cancelLooks(of: [other], now: self.fixture.now)
         // A list from before the change does not contain it, so fetching that list must not cancel
         // the look (silent push).
         try await sync(0)
@@ -187,6 +198,91 @@ import Testing
         for _ in 0..<10 { try await self.look(isUrgent: true) }
         #expect(try await self.due() == 1)
         #expect(try await self.tally()?.enqueued == 3)
+    }
+
+    /// Fails the last look twice, so that its next retry is 900 seconds later.
+    private func failLook() async throws {
+        self.fixture.clock.advance(by: 2)
+        for seconds in [1.0, 900] {
+            let push = try #require(try await self.lease().first)
+            try await self.fixture.settle(push, as: .retried(at: self.fixture.now + seconds, reason: "busy"))
+            self.fixture.clock.advance(by: 1)
+        }
+    }
+
+    @Test(arguments: [(false, 8.0, Push.Priority.normal), (true, 0, .high)])
+    func aChangeDoesNotWaitForTheRetryOfALook(isUrgent: Bool, due: Double, priority: Push.Priority) async throws {
+        try await self.fixture.addDevice(of: self.alice, handle: "one")
+        try await self.look()
+        try await self.failLook()
+        #expect(try await self.look(isUrgent: isUrgent))
+        #expect(try await self.due() == due)
+        self.fixture.clock.advance(by: due)
+        let push = try #require(try await self.lease().first)
+        #expect(push.push.priority == priority && push.state.attempts == 1)
+        #expect(try await self.tally()?.pending == 1)
+    }
+
+    @Test func aLookThatWaitsForItsRetryIsSentWhenItsDeviceRegisters() async throws {
+        let id = try await self.fixture.addDevice(of: self.alice, handle: "one")
+        try await self.look()
+        let registration = DeviceRegistration(
+            platform: Platform("apns"),
+            lane: Lane(Platform("apns")),
+            handle: try #require(DeviceHandle("one")),
+            tags: []
+        )
+        func register() async throws {
+            _ = try await self.store.register(registration, as: id, for: self.alice, now: self.fixture.now)
+        }
+        // A registration makes no look earlier that was not tried yet: the interval holds.
+        try await register()
+        #expect(try await self.due() == 2)
+        try await self.failLook()
+        #expect(try await self.due() == 899)
+        try await register()
+        #expect(try await self.lease().count == 1)
+    }
+
+    @Test func aChangeConcernsOnlyTheDevicesOfItsApp() async throws {
+        try await self.fixture.addDevice(of: self.alice, handle: "one")
+        try await self.fixture.addDevice(of: self.alice, platform: "bank:apns", handle: "two")
+        let apps: [AppName] = [.usual, try #require(AppName("bank"))]
+        func look(_ apps: [AppName]) async throws {
+            _ = try await self.store.enqueueLooks(
+                apps.map { LookOrder(user: self.alice.id, app: $0) },
+                makeID: { NotificationID(rawValue: .random(in: 1..<1 << 31)) },
+                now: self.fixture.now
+            )
+            self.fixture.clock.advance(by: Self.interval + 2)
+        }
+        for (app, lane) in zip(apps, ["apns/look", "bank:apns/look"]) {
+            try await look([app])
+            #expect(try await self.fixture.reader.tallies().mapValues(\.pending).filter { $0.value > 0 } == [lane: 1])
+            let push = try #require(try await self.lease(lane).first)
+            #expect(try await self.fixture.reader.summary(of: push.push.notification)?.app == app)
+            try await self.fixture.settle(push, as: .accepted(providerID: nil))
+        }
+        // The looks of two apps have different ids: a common id would link the apps' devices.
+        try await look(apps)
+        let ids = [try await self.lease().first, try await self.lease("bank:apns/look").first]
+        #expect(Set(ids.compactMap { $0?.push.notification }).count == 2)
+    }
+
+    @Test func aLookLivesAsLongAsTheOptionsSay() async throws {
+        var options = StoreOptions()
+        options.looks = ["apns": .seconds(10)]
+        options.lookLifetime = .seconds(86_400)
+        let fixture = try StoreFixture(options: options)
+        let alice = try await fixture.addUser("alice")
+        try await fixture.addDevice(of: alice, handle: "one")
+        _ = try await fixture.store.enqueueLooks(
+            [LookOrder(user: alice.id, isUrgent: true)],
+            makeID: { NotificationID(rawValue: 7) },
+            now: fixture.now
+        )
+        let summary = try await fixture.reader.summary(of: try #require(NotificationID(rawValue: 7)))
+        #expect(summary?.expiresAt == fixture.now + 86_400)
     }
 
     @Test func aLookMovesWithItsDevice() async throws {
@@ -226,9 +322,12 @@ import Testing
             try await self.fixture.post(number, from: self.alice, to: "username:alice")
         }
         let ids = [1, 2].compactMap { NotificationID(rawValue: $0) }
-        for (marked, hasChanged) in [([ids[0]], true), ([ids[0]], false), (ids, true), (ids, false)] {
+        let rows: [([NotificationID], Set<AppName>)] = [
+            ([ids[0]], [.usual]), ([ids[0]], []), (ids, [.usual]), (ids, []),
+        ]
+        for (marked, apps) in rows {
             let found = try await self.store.markRead(marked, by: self.alice, now: self.fixture.now)
-            #expect(found.read == marked && found.hasChanged == hasChanged)
+            #expect(found.read == marked && found.changedApps == apps)
         }
     }
 

@@ -178,8 +178,8 @@ package final class ChildProcess: Sendable {
         return text
     }
 
-    /// Runs `body`, which may block, on a new thread. The test's own servers need the threads of
-    /// tasks.
+    /// Runs `body`, which may block, on a new thread, because the test's own servers need the
+    /// threads that run tasks.
     private static func blocking<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { continuation.resume(returning: body()) }

@@ -6,8 +6,8 @@ internal import SQLite
 
 extension StoreFixture {
     /// Makes a new SQLite store with a constant secret. Its change numbers are also constant, and
-    /// do not begin with the current time. The cursors and entity tags that the server makes of
-    /// them are therefore the same each time.
+    /// do not begin with the current time. The cursors and entity tags that the server makes from
+    /// these numbers are therefore the same each time.
     package static func constant(
         secret: Data,
         keyring text: String,

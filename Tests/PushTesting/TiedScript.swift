@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// A shell script that runs until this process or this object ends. Until then, a read of the
-/// script's descriptor 3 blocks. The script therefore reads the descriptor to its end, and then
-/// cleans up. Programs that it starts must close the descriptor.
+/// A shell script that cleans up when this process or this object ends. Until then, a read of the
+/// script's descriptor 3 blocks, so the script first reads that descriptor to its end. Programs
+/// that the script starts must close the descriptor.
 ///
 /// However this process ends, the kernel closes the other end of the socket, which only this
 /// process has open.
@@ -19,8 +19,8 @@ package final class TiedScript: Sendable {
         self.lifeline = pair[0]
         self.process = try ChildProcess(
             "/usr/bin/setsid",
-            // `ChildProcess` kills its child at the end of this object. With `--fork`, the script
-            // is another process, and can clean up.
+            // When this object ends, `ChildProcess` kills its child. With `--fork`, the script is
+            // another process, so it can still clean up.
             ["--fork", "/bin/sh", "-c", script, "sh"] + arguments,
             in: "/",
             environment: ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin"],

@@ -59,7 +59,7 @@ class GuideTests(unittest.TestCase):
             sender = pathlib.Path(folder, "sender.pem")
             sender.write_bytes(end_to_end.SenderKey.generate().pem())
             for page in ("docs/backends.md", "Clients/python/README.md", "docs/end-to-end.md"):
-                names, output = {"token": token}, io.StringIO()
+                names, output = {}, io.StringIO()
                 if page == "docs/end-to-end.md":
                     names = {name: getattr(sealpost, name) for name in ("Notification", "user")}
                     names["client"] = sealpost.Client(f"http://127.0.0.1:{server.port}", token)

@@ -745,6 +745,22 @@ test("an event without a notification tells of another device's change, and move
   assert.deepEqual([told, asked], [[[one, 'one'], [999, undefined], [two, 'two']], [undefined, String(one), String(one)]]);
 });
 
+test('each opening of a stream syncs, as the server keeps no changes for a closed one', async t => {
+  const server = new FakeServer(), push = await clientOf(t, server), end = new AbortController();
+  const one = server.post('one');
+  await push.sync();
+  let count = 0;
+  server.after = (response, {path}) => {
+    if (path !== '/api/stream') return response;
+    count += 1;
+    if (count === 1) server.change(one, {Read: true});
+    else end.abort();
+    return new Response('retry: 2000\n\n', {headers: {MyToken: response.headers.get('MyToken'), 'Content-Type': 'text/event-stream'}});
+  };
+  for await (const event of push.events({signal: end.signal})) assert.fail(event);
+  assert.deepEqual((await push.cachedInbox()).notifications.map(({isRead}) => isRead), [true]);
+});
+
 /**
  * A fake of a browser's locks: each name has one holder, and other callers wait in their order.
  */

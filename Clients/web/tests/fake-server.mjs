@@ -1,9 +1,9 @@
 // A server in memory, for one account, with `fetch` for a client.
 
-import {createPrivateKey, sign} from 'node:crypto';
+import {createHash, createPrivateKey, sign} from 'node:crypto';
 import {readFileSync} from 'node:fs';
 
-import {digestField, echoOf, signatureBase} from '../sealpost.js';
+import {echoOf, signatureBase} from '../sealpost.js';
 
 const folder = process.env.SEALPOST_VECTORS ?? new URL('../../../docs/evidence/vectors', import.meta.url).pathname;
 /** The key of the vectors, with which the server signs. */
@@ -13,9 +13,12 @@ const key = createPrivateKey({key: Buffer.from(`302e020100300506032b657004220420
 
 export const [ALICE, MALLORY] = ['YWxpY2Uncy1hY2NvdW50Lg', 'bWFsbG9yeXMtYWNjb3VudA'];
 
+/** The value of `Content-Digest` for a content. */
+const digestField = content => `sha-256=:${createHash('sha256').update(content).digest('base64')}:`;
+
 /** The signature fields of an answer. The signature covers the account if there is one. */
 export async function signatureFields({method, url, headers}, {status, body, tag, account, nonce, created = Math.floor(Date.now() / 1000)}) {
-  const {pathname: path, search} = new URL(url), validator = status === 304 ? tag : await digestField(new TextEncoder().encode(body));
+  const {pathname: path, search} = new URL(url), validator = status === 304 ? tag : digestField(body);
   const parameters = [
     {key: 'created', kind: 'integer', value: created}, {key: 'keyid', kind: 'string', value: pinned.keyid},
     ...(nonce == null ? [] : [{key: 'nonce', kind: 'string', value: nonce}]),

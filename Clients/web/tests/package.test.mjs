@@ -51,7 +51,13 @@ test('the types have the members of the modules, no more and no fewer', async ()
   const {PushClient} = module, own = of => Object.getOwnPropertyNames(of).filter(name => !['constructor', 'length', 'name', 'prototype'].includes(name));
   assert.deepEqual(declared.sort(), [...own(PushClient), ...own(PushClient.prototype)].sort());
   for (const [, name] of types.matchAll(/^export (?:class|const|function) ([a-zA-Z]+)/gm)) assert.ok(name in module, name);
-  assert.deepEqual(Object.keys(module.ADVICE).sort(), [...types.slice(types.indexOf('type Advice ='), types.indexOf('/** Texts for users')).matchAll(/'([a-zA-Z]+)'/g)].map(([, name]) => name).sort());
+  const code = read('sealpost.js'), words = (text, pattern) => [...new Set([...text.matchAll(pattern)].map(([, word]) => word))].sort();
+  const union = name => words(new RegExp(`type ${name} =[^;]*`).exec(types)[0], /'([a-zA-Z]+)'/g);
+  assert.deepEqual(union('Advice'), Object.keys(module.ADVICE).sort());
+  assert.deepEqual(union('ErrorCode'), words(code, /new PushClientError\('([a-zA-Z]+)'/g));
+  // The kinds of wrong signatures are in a line of their own.
+  const ofSignatures = words(/const kind = .*error\.reason.*/.exec(code)[0], /'([a-zA-Z]+)'/g);
+  assert.deepEqual(union('InterferenceKind'), [...words(code, /interference\('([a-zA-Z]+)'/g), ...ofSignatures].sort());
 });
 
 /** An app in TypeScript. Each line after `@ts-expect-error` must not compile. */

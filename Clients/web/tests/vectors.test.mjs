@@ -7,8 +7,8 @@ import {readFileSync} from 'node:fs';
 import {test} from 'node:test';
 
 import {
-  GREATEST_TOKEN, MemoryStore, PushClient, acceptSignature, accountHint, checkAnswer, digestField, digestMatches, echoOf, importKeys, pushedHint,
-  pushedID, randomToken, readAccount, readItem, readPage, signatureBase, success,
+  GREATEST_TOKEN, MemoryStore, PushClient, acceptSignature, accountHint, checkAnswer, echoOf, importKeys, pushedHint, pushedID, randomToken, readAccount,
+  readItem, readPage, signatureBase, success, validatorOf,
 } from '../sealpost.js';
 import {signatureFields} from './fake-server.mjs';
 
@@ -87,13 +87,14 @@ test('waits are those of the vectors', async () => {
   }
 });
 
-test('digests are made and compared as the server does it', async () => {
+test('digests are compared as the server does it', async () => {
   const {contents, comparisons} = read('digests');
+  const isDigest = (field, body) => validatorOf({status: 200, body, field: () => field}).then(() => true, () => false);
   for (const content of contents) {
-    assert.equal(await digestField(content.zeros ? new Uint8Array(content.zeros) : bytesOf(content)), content.field, content.name);
+    assert.ok(await isDigest(content.field, content.zeros ? new Uint8Array(content.zeros) : bytesOf(content)), content.name);
   }
   const body = bytesOf(comparisons);
-  for (const {name, field, matches} of comparisons.fields) assert.equal(await digestMatches(field.trim(), body), matches, name);
+  for (const {name, field, matches} of comparisons.fields) assert.equal(await isDigest(field.trim(), body), matches, name);
 });
 
 test('a key is known by its thumbprint, and asked for by it', () => {

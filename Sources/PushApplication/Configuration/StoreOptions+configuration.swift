@@ -29,6 +29,7 @@ extension StoreOptions {
         self.streams = streams
         self.streamLanes.formUnion(self.streamLanes.map { Lane(stored: $0).ofLooks.description })
         self.looks = configuration.looks
+        self.lookLifetime = configuration.server.lifetime
         self.lookBook = looks
         self.tags = configuration.server.tags
         self.release = Version.current

@@ -50,7 +50,7 @@ struct HPKEReceiver {
         self.code(salt ?? [UInt8](repeating: 0, count: 32), self.version + suite + Array(label.utf8) + value)
     }
 
-    /// `LabeledExpand` of RFC 9180, for results of one block.
+    /// `LabeledExpand` of RFC 9180, for results of at most 32 bytes.
     private static func expand(
         _ key: [UInt8],
         _ suite: [UInt8],

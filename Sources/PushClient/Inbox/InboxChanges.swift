@@ -1,6 +1,5 @@
-/// The changes of the cached inbox by any process of the app, since the last changes that a
-/// consumer has confirmed. A consumer is a part of the app, such as a search index, that reads the
-/// changes.
+/// What any process of the app has changed in the cached inbox since a consumer's last
+/// confirmation. A consumer is a part of the app, such as a search index, that reads the changes.
 ///
 /// The changes contain ids and no payloads: `PushClient.cachedNotification(_:)` returns each
 /// notification.
@@ -23,8 +22,8 @@ public struct InboxChanges: Sendable, Hashable {
 
     init(_ snapshot: Account.Snapshot, since mark: Int64, consumer: String) {
         let index = snapshot.index
-        // The commits of a store that was created again begin at 1, and the consumer has seen none
-        // of them.
+        // The latest commit is before the confirmed one, so the store was created again, and the
+        // consumer has not seen its commits.
         let isAnew = snapshot.commit < mark
         // If older deletions are unknown, only the full list shows which notifications are gone.
         self.isEverything = isAnew || index.forgottenUpTo > mark

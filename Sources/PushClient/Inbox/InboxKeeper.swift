@@ -13,7 +13,7 @@ actor InboxKeeper {
     nonisolated let account: Account
     /// When the server last confirmed the content of each file, as far as this process knows.
     private var confirmed: [EntryName: Date] = [:]
-    /// The facts of all cached items, as `load` found them in its last call.
+    /// The `ItemFacts` of all cached items, as `load` found them in its last call.
     var listed = ItemList()
     private var isSwept = false
     private var bells: [Int: AsyncStream<Void>.Continuation] = [:]
@@ -23,14 +23,14 @@ actor InboxKeeper {
         self.account = account
     }
 
-    /// Does work that only some calls do: adopts the values that earlier versions of this library
-    /// stored, and removes leftover files.
+    /// Adopts the values that earlier versions of this library stored, and removes leftover files.
+    /// Calls that read or sync the whole inbox begin with it.
     func prepare() {
         self.account.returnToFiles()
         self.account.adoptEarlier()
         guard !self.isSwept else { return }
-        // Leftovers that cannot be removed now wait for another process, or for the next start of
-        // the app.
+        // Leftovers that cannot be removed stay until another process sweeps, or the app starts
+        // again.
         try? self.account.sweep()
         self.isSwept = true
     }

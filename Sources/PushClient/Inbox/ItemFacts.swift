@@ -1,7 +1,7 @@
 internal import Foundation
 internal import PushAPI
 
-/// The facts of a cached item that a list and a badge need, without its payload.
+/// The facts about one cached item for lists and badges, without the item's payload.
 ///
 /// The file of an item never changes, so its facts stay right.
 struct ItemFacts: Sendable {

@@ -2,7 +2,8 @@ internal import Foundation
 public import PushAPI
 
 extension PushClient {
-    /// A page of the cached inbox, at once and without network: show it, then ``sync(limit:)``.
+    /// A page of the cached inbox, immediately and without network: show it, then
+    /// ``sync(limit:)``.
     ///
     /// The page has the newest `limit` notifications, or the newest `limit` of those older than
     /// `before`. The call reads no other payloads from the disk.
@@ -66,8 +67,8 @@ extension PushClient {
 
     // MARK: - Changes
 
-    /// The changes by any process of the app since the last changes that a consumer has confirmed.
-    /// The app chooses the consumer's name.
+    /// What any process of the app has changed in the inbox since the consumer's last
+    /// confirmation. The app chooses the consumer's name.
     ///
     /// The first call for a consumer reports everything. Later calls report changes again until
     /// ``confirm(_:)``, so no change is lost in a crash. A store remembers the 16 consumers with
@@ -92,9 +93,10 @@ extension PushClient {
     /// The changes from now on, including those by the app's extensions, until the task is
     /// cancelled or the account is signed out.
     ///
-    /// Changes by this client arrive at once. For changes by another process, the client lists one
-    /// folder after each interval. To save energy, the system may extend the interval by half. A
-    /// suspended process gets no changes. It holds no lock, so other processes do not wait for it.
+    /// Changes by this client arrive immediately. For changes by another process, the client lists
+    /// one folder after each interval. To save energy, the system may extend the interval by half.
+    /// A suspended process gets no changes. It holds no lock, so other processes do not wait for
+    /// it.
     ///
     /// ```swift
     /// for try await _ in client.updates() { list = try await client.cachedInbox().notifications }

@@ -85,7 +85,7 @@ struct Sync {
     private func request(since cursor: String?) -> APIRequest {
         var request = APIRequest("GET", Paths.notifications)
         request.query = [URLQueryItem(name: "limit", value: "500")] + self.keyQuery
-        // A page has up to 500 notifications, so only the limit in the options applies.
+        // A page has up to 500 notifications, so it may be as long as the options allow.
         request.answerLimit = .max
         if let app { request.query.append(URLQueryItem(name: "app", value: app)) }
         if let cursor {

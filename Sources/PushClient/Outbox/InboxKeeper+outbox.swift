@@ -13,7 +13,8 @@ extension InboxKeeper {
         guard isTaken else { throw PushClientError.outboxFull }
     }
 
-    /// Records that the server may have received the task from now on.
+    /// Records that the client is about to send the task; from then on, the server may have
+    /// received it.
     func tried(_ key: UUID, now: Date) throws {
         try self.changeOutbox { draft in
             for place in draft.index.outbox.indices where draft.index.outbox[place].key == key {

@@ -46,8 +46,8 @@ public struct BackgroundRefresh: Sendable {
         self.shown = shown
     }
 
-    /// Refreshes all accounts at once. The call never takes longer than the limit. Changes that
-    /// were stored within the limit stay.
+    /// Refreshes all accounts at the same time. The call never takes longer than the limit.
+    /// Changes that were stored within the limit stay.
     public func run() async -> Outcome {
         await withTaskGroup(of: Outcome?.self) { group in
             let clients = self.clients()

@@ -20,8 +20,8 @@
         }
     }
 
-    /// The system's objects for one delivery. `@unchecked Sendable` is safe, because from here on
-    /// only the end of the delivery uses them.
+    /// The system's objects for one delivery. `@unchecked Sendable` is safe, because only the call
+    /// that ends the delivery uses them later.
     private struct ShownContent: @unchecked Sendable {
         let content: UNMutableNotificationContent
         let handler: (UNNotificationContent) -> Void

@@ -46,8 +46,8 @@ public final class NotificationServiceHelper: Sendable {
     /// The helper calls `clients` for each push; the closure returns one client for each account
     /// that is signed in. `limit` is the time that the helper uses of the 30 seconds that the
     /// system allows. `badge` returns the number on the icon; `nil` leaves the push's own number.
-    /// By default the number is that of all accounts' unread notifications, if all of these are
-    /// cached.
+    /// By default it is the number of unread notifications of all accounts, if all notifications
+    /// are cached.
     public init(
         clients: @escaping @Sendable () -> [PushClient],
         limit: Duration = .seconds(25),

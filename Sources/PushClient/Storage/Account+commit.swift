@@ -1,7 +1,8 @@
 internal import Foundation
 
 extension Account {
-    /// Returns `false`, and changes nothing, if another client has committed on the same state.
+    /// Returns `false`, and changes nothing, if another client's commit has replaced `snapshot`
+    /// first.
     func commit(_ draft: AccountDraft, basedOn snapshot: Snapshot, _ store: any EntryStore) throws -> Bool {
         var index = draft.index
         let name = UInt64.random(in: 0 ... .max)
@@ -37,8 +38,9 @@ extension Account {
         let commits = try store.commits(in: self.folder)
         if let last = commits.max(), last > draft.commit {
             // Other clients have committed since. If their commits are based on this commit, the
-            // newest history contains its name. Otherwise this process was suspended until the
-            // commit's number was free again, and `sweep()` removes the files of this commit.
+            // newest history contains its name. Otherwise this process was suspended for so long
+            // that the commit's number was free again. `sweep()` then removes the files of this
+            // commit.
             return try self.newest(store).index?.history.contains(name) == true
         }
         let names = Set(index.files)

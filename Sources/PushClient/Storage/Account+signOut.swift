@@ -43,8 +43,8 @@ extension Account {
     /// The maximum number of stored sign-out orders: nobody signs out so often without a network.
     private static let maximumSignOuts = 16
 
-    /// The sign-outs of this account that the server does not know yet. They stay after the
-    /// account has ended.
+    /// This account's sign-outs that the server does not know yet. They stay after the account has
+    /// ended.
     func signOuts() throws -> [SignOutOrder] { try self.newest(self.files).index?.signOuts ?? [] }
 
     /// The registration id of the current session, no matter which client registered it.

@@ -19,7 +19,7 @@ final class Account: Sendable {
         let index: AccountIndex
     }
 
-    /// Thrown when other clients changed the account before each attempt.
+    /// Thrown if each attempt failed because another client had changed the account.
     struct Busy: Error {}
 
     private struct State {

@@ -223,8 +223,8 @@ final class FolderStore: EntryStore {
 
     /// Evicts the least recently used accounts beyond the limit.
     ///
-    /// An account with sign-outs or tasks for the server stays, however old it is, because these
-    /// are stored nowhere else.
+    /// An account with sign-outs or tasks for the server stays, however old it is, because its
+    /// sign-outs and tasks are stored nowhere else.
     private func thin(besides folder: AccountFolder) {
         let folders = self.folders()
         guard folders.count > self.limits.accounts else { return }

@@ -42,8 +42,8 @@ package final class EventStatus: Sendable {
         self.state.withLock { $0.health.pause.flatMap { $0.until > now ? $0.until : nil } }
     }
 
-    /// Records that events were acknowledged; returns the change that an operator must know about,
-    /// or `nil`.
+    /// Records that events were acknowledged. Returns a change of the receiver's health if an
+    /// operator must know about it; otherwise `nil`.
     func recordDelivered(_ count: Int, now: Date) -> HealthEvent? {
         self.state.withLock { state in
             state.counts.delivered += count
@@ -53,7 +53,8 @@ package final class EventStatus: Sendable {
         }
     }
 
-    /// Records a failure; returns the change that an operator must know about, or `nil`.
+    /// Records a failure. Returns a change of the receiver's health if an operator must know about
+    /// it; otherwise `nil`.
     func record(_ failure: SendFailure, now: Date, jitter: Double) -> HealthEvent? {
         self.state.withLock { state in
             state.counts.failures += 1

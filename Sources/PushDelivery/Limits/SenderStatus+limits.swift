@@ -2,11 +2,11 @@ internal import Foundation
 internal import PushCore
 internal import PushStore
 
-/// The data that servers exchange about their lanes: the delays that providers request, and the
-/// pauses. The lanes' rates are divided by the number of servers.
+/// Exchanges the lanes' pauses, and the delays that providers request, with the other servers.
+/// Also divides the lanes' rates by the number of servers.
 extension SenderStatus {
-    /// Removes and returns the delays and pauses of all lanes that the other servers do not know
-    /// yet.
+    /// Removes and returns, for all lanes, the delays and pauses that the other servers do not
+    /// know yet.
     func takeNews(now: Date) -> LimitNews {
         var news = LimitNews()
         for shared in self.all {

@@ -12,11 +12,9 @@ extension PostgreSQLStore {
         by record: AuditRecord?,
         now: Date
     ) async throws -> Bool {
-        let row = NewToken(codeFor: user, scopes: scopes, now: now, expiresAt: expiresAt)
-        return try await self.write { tx in
-            guard let account = try await Self.lockAccount(user.id, tx), account.admitsCode(for: user) else {
-                return false
-            }
+        try await self.write { tx in
+            guard try await Self.lockAccount(user.id, tx)?.admitsCode(for: user) == true else { return false }
+            let row = NewToken(codeFor: user, scopes: scopes, now: now, expiresAt: expiresAt)
             _ = try await self.insert(row, as: code, by: nil, tx)
             _ = try await tx.query(Self.oldestCodes, user.id, code.bytes, Enrolment.maximumCount - 1)
             if let record { tx.append(record) }

@@ -65,7 +65,13 @@ extension Registrar {
         }
     }
 
+    /// Also makes a look due (a push that tells the device to sync) that waits for a retry: the
+    /// device may be reachable again.
     private static let saveDevice = """
+        with look as (
+            update push p set due_at = $2
+            from (select look_id as notification_id, number as device from device where number = $1) k
+            where \(DuePush.equal("p", "k")) and p.owner is null and p.attempts > 0 and p.due_at > $2)
         update device set registered_at = $2, platform = $3, lane = $4, handle = $5, handle_key = $6, tags = $7,
             environment_moves = case when $8 then 0 else environment_moves end, is_shared = $9,
             session = (select prefix from token where prefix = $10 and is_session), session_at = $2

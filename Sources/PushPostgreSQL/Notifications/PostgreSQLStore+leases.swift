@@ -74,19 +74,23 @@ extension PostgreSQLStore {
             // The query requests one lease more than `limit`: the end of the additional lease says
             // when this function must be called again.
             let leases = try await tx.query(Self.nextLeases, limit + 1).map { row in
-                (key: RecipientKey(notification: try row.integer(0), user: try row.integer(1)), end: try row.integer(2))
+                (
+                    key: RecipientKey(notification: try row.integer(0), user: try row.integer(1)),
+                    end: try row.integer(2), app: AppName(stored: try row.optionalText(3))
+                )
             }
             let ended = leases.prefix(limit).prefix { $0.end <= now.milliseconds }
             let keys = ended.map(\.key).sorted()
             let counts = Dictionary(keys.map { ($0.user, 1) }, uniquingKeysWith: +)
             try await Self.endLeases(tx, keys, try await tx.numbers(counts), now: now)
-            tx.afterCommit { for user in counts.keys { book.record(LookOrder(user: user)) } }
+            tx.afterCommit { for lease in ended { book.record(LookOrder(user: lease.key.user, app: lease.app)) } }
             return leases.dropFirst(ended.count).first.map { Date(milliseconds: $0.end) }
         }
     }
 
     static let nextLeases = """
-        select notification_id, user_id, leased_until from untaken where leased_until is not null
+        select notification_id, user_id, leased_until, (select n.app from notification n where n.id = notification_id)
+        from untaken where leased_until is not null
         order by leased_until limit $1
         """
 

@@ -28,24 +28,24 @@ extension PostgreSQLStore {
         _ ids: [NotificationID],
         by user: User,
         now: Date
-    ) async throws -> (read: [NotificationID], hasChanged: Bool) {
+    ) async throws -> (read: [NotificationID], changedApps: Set<AppName>) {
         let visible = try await self.marks(Set(ids.map(\.rawValue)).sorted(), of: user.id, now: now)
             .filter { user.mayUse($0.app) }
         var read = Set(visible.filter { $0.mark == .read }.map(\.id))
         let unread = visible.filter { $0.mark == .unread }.map(\.id)
-        var hasChanged = false
+        var changedApps: Set<AppName> = []
         if !unread.isEmpty {
             let marked = try await self.write { tx in
                 let first = try await tx.numbers([user.id: unread.count])
                 return try await Self.mark(tx, unread, as: .read, by: user.id, from: first, now: now)
             }
-            hasChanged = !marked.isEmpty
+            changedApps = Set(visible.filter { marked.contains($0.id) }.map(\.app))
             read.formUnion(marked)
             // Another transaction may have marked some of these notifications meanwhile.
             let present = try await self.marks(unread.filter { !read.contains($0) }, of: user.id, now: now)
             read.formUnion(present.filter { $0.mark == .read }.map(\.id))
         }
-        return (read: ids.filter { read.remove($0.rawValue) != nil }, hasChanged: hasChanged)
+        return (read: ids.filter { read.remove($0.rawValue) != nil }, changedApps: changedApps)
     }
 
     // MARK: - Private

@@ -33,7 +33,7 @@ extension PostgreSQLStore {
     /// Selects expired notifications. Skips locked rows, so that several servers delete different
     /// notifications.
     static let expired = """
-        select id, sender_id, collapse_id, expires_at from notification where expires_at >= $1 and expires_at <= $2
+        select id, sender_id, app, collapse_id, expires_at from notification where expires_at >= $1 and expires_at <= $2
         order by expires_at limit $3 for update skip locked
         """
 
@@ -44,6 +44,7 @@ extension PostgreSQLStore {
     private struct ExpiredNotification {
         let id: Int64
         let sender: Int64
+        let app: AppName
         let collapseID: String?
         let expiresAt: Date
     }
@@ -55,8 +56,9 @@ extension PostgreSQLStore {
                 ExpiredNotification(
                     id: try row.integer(0),
                     sender: try row.integer(1),
-                    collapseID: try row.optionalText(2),
-                    expiresAt: Date(milliseconds: try row.integer(3))
+                    app: AppName(stored: try row.optionalText(2)),
+                    collapseID: try row.optionalText(3),
+                    expiresAt: Date(milliseconds: try row.integer(4))
                 )
             }
             return (expired, first: expired.first?.expiresAt.milliseconds)
@@ -91,7 +93,9 @@ extension PostgreSQLStore {
         limit: Int,
         _ book: LookBook
     ) async throws -> [DuePush] {
-        if table == .recipients { return try await self.deleteRecipients(tx, part, limit: limit, book) }
+        if table == .recipients {
+            return try await self.deleteRecipients(tx, part, of: notifications, limit: limit, book)
+        }
         let rows = try await tx.query(Self.deletion(from: table), part.ids, part.after, limit)
         if table == .pushes { try Self.recordExpiry(of: rows, of: notifications, tx) }
         let keys = try rows.map { DuePush(notification: try $0.integer(0), device: try $0.integer(1)) }
@@ -189,6 +193,7 @@ extension PostgreSQLStore {
     private static func deleteRecipients(
         _ tx: WriteTransaction,
         _ part: RetentionProgress.Part,
+        of notifications: [Int64: ExpiredNotification],
         limit: Int,
         _ book: LookBook
     ) async throws -> [DuePush] {
@@ -208,9 +213,11 @@ extension PostgreSQLStore {
             limit
         )
         return try rows.map { row in
-            let user = try row.integer(1)
-            if try row.boolean(2) { tx.afterCommit { book.record(LookOrder(user: user)) } }
-            return DuePush(notification: try row.integer(0), device: user)
+            let (id, user) = (try row.integer(0), try row.integer(1))
+            if try row.boolean(2), let app = notifications[id]?.app {
+                tx.afterCommit { book.record(LookOrder(user: user, app: app)) }
+            }
+            return DuePush(notification: id, device: user)
         }
     }
 

@@ -16,29 +16,29 @@ extension PostgreSQLStore {
     ) async throws -> Bool {
         let plans = self.options.looks.mapValues(LookPlan.init)
         if plans.isEmpty || orders.isEmpty { return false }
-        let order = Dictionary(orders.map { ($0.user, $0) }) { first, _ in first }
+        let orders = Array(Dictionary(orders.map { ($0.subject, $0) }) { $0.merged(with: $1) }.values)
         return try await self.write { tx in
-            let devices = try await Self.devices(of: order, in: plans.keys.sorted(), tx)
+            let devices = try await Self.devices(of: orders, in: plans.keys.sorted(), tx)
             if devices.isEmpty { return false }
             let waiting = try await Self.waiting(devices, tx)
             let streaming = devices.filter { tx.streamLanes.contains($0.lane) }.map(\.number)
             let holders = try await StreamHolder.all(tx, of: streaming)
             let away = Set(streaming).subtracting(holders.keys)
             let looks = devices.compactMap { device -> Look? in
-                guard let plan = plans[device.lane], let order = order[device.user], !away.contains(device.number)
-                else { return nil }
+                guard let plan = plans[device.lane], !away.contains(device.number) else { return nil }
                 let step = plan.step(
                     last: device.dueAt,
-                    isWaiting: waiting.contains(device.number),
-                    isUrgent: order.isUrgent,
+                    waitsUntil: waiting[device.number],
+                    isUrgent: device.order.isUrgent,
                     now: now
                 )
                 guard case .make(let due) = step else { return nil }
-                return Look(device: device, isUrgent: order.isUrgent, dueAt: due)
+                return Look(device: device, dueAt: due)
             }
             if looks.isEmpty { return false }
             try await Self.removeLast(of: looks.map(\.device), tx, now: now)
-            try await Self.insert(looks, makeID: makeID, tx, now: now)
+            let expiry = now + self.options.lookLifetime.timeInterval
+            try await Self.insert(looks, until: expiry, makeID: makeID, tx, now: now)
             return true
         }
     }
@@ -47,10 +47,13 @@ extension PostgreSQLStore {
         if self.options.looks.isEmpty || syncs.isEmpty { return }
         let found = try await self.read(
             Self.syncedLooks,
-            syncs.map(\.user),
+            syncs.map(\.subject.user),
             syncs.map(\.session),
             syncs.map(\.change)
-        ).map { DuePush(notification: try $0.integer(0), device: try $0.integer(1)) }
+        ).compactMap { row -> DuePush? in
+            let push = DuePush(notification: try row.integer(0), device: try row.integer(1))
+            return syncs[Int(try row.integer(2)) - 1].subject.concerns(try row.text(3)) ? push : nil
+        }
         if found.isEmpty { return }
         try await self.write { tx in
             try await Self.cancel(tx, found, reason: PushReason.fetched, now: now)
@@ -62,14 +65,14 @@ extension PostgreSQLStore {
     /// A device, with the notification of its last look (a push that only tells it to sync).
     private struct LookDevice: Sendable {
         let number: Int64
-        let user: Int64
+        let order: LookOrder
         let lane: String
         let last: Int64?
         let dueAt: Date?
 
-        init(_ row: Row) throws {
+        init(_ row: Row, of order: LookOrder) throws {
             self.number = try row.integer(0)
-            self.user = try row.integer(1)
+            self.order = order
             self.lane = try row.text(2)
             self.last = try row.optionalInteger(3)
             self.dueAt = try row.optionalInteger(4).map(Date.init(milliseconds:))
@@ -80,28 +83,30 @@ extension PostgreSQLStore {
 
     private struct Look: Sendable {
         let device: LookDevice
-        let isUrgent: Bool
         let dueAt: Date
     }
 
     private static func devices(
-        of orders: [Int64: LookOrder],
+        of orders: [LookOrder],
         in lanes: [String],
         _ tx: WriteTransaction
     ) async throws -> [LookDevice] {
-        let users = orders.keys.sorted()
-        let sessions = users.map { orders[$0]?.session } as [String?]
-        return try await tx.query(Self.lookDevices, users, sessions, lanes).map(LookDevice.init)
+        let sessions = orders.map(\.session) as [String?]
+        return try await tx.query(Self.lookDevices, orders.map(\.user), sessions, lanes).compactMap { row in
+            let device = try LookDevice(row, of: orders[Int(try row.integer(1)) - 1])
+            return device.order.subject.concerns(device.lane) ? device : nil
+        }
     }
 
-    /// The numbers of the devices whose last look (push that tells them to sync) still waits.
-    /// Because of the lock, no other server leases that look before this transaction's changes are
-    /// visible.
-    private static func waiting(_ devices: [LookDevice], _ tx: WriteTransaction) async throws -> Set<Int64> {
+    /// The devices whose last look (push that tells them to sync) still waits, with the time when
+    /// it is due. Because of the lock, no other server leases that look before this transaction's
+    /// changes are visible.
+    private static func waiting(_ devices: [LookDevice], _ tx: WriteTransaction) async throws -> [Int64: Date] {
         let pushes = devices.compactMap(\.lastPush)
-        if pushes.isEmpty { return [] }
+        if pushes.isEmpty { return [:] }
         let rows = try await tx.query(Self.waitingLooks, pushes.map(\.notification), pushes.map(\.device))
-        return Set(try rows.map { try $0.integer(0) })
+        let dates = try rows.map { (try $0.integer(0), Date(milliseconds: try $0.integer(1))) }
+        return Dictionary(dates) { first, _ in first }
     }
 
     /// Cancels the devices' last looks (pushes that tell them to sync) that still wait, and
@@ -119,40 +124,41 @@ extension PostgreSQLStore {
     }
 
     /// Inserts looks (pushes that only tell a device to sync), with one notification for all looks
-    /// of a user. This notification has no sender, so it counts towards nobody's storage.
+    /// of an order. This notification has no sender, so it counts towards nobody's storage.
     private static func insert(
         _ looks: [Look],
+        until expiry: Date,
         makeID: () -> NotificationID?,
         _ tx: WriteTransaction,
         now: Date
     ) async throws {
-        let users = Dictionary(looks.map { ($0.device.user, $0.isUrgent) }) { first, _ in first }
-        var left = users.keys.sorted()
-        var ids: [Int64: Int64] = [:]
+        var left = Set(looks.map(\.device.order))
+        var ids: [LookOrder: Int64] = [:]
         while !left.isEmpty {
-            var drawn: [Int64: Int64] = [:]
-            for user in left {
-                if let id = makeID() { drawn[id.rawValue] = user }
+            var drawn: [Int64: LookOrder] = [:]
+            for order in left {
+                if let id = makeID() { drawn[id.rawValue] = order }
             }
             let new = drawn.sorted { $0.key < $1.key }
             let rows = try await tx.query(
                 Self.insertLooks,
                 new.map(\.key),
-                new.map { (users[$0.value] == true ? Push.Priority.high : .normal).rawValue },
+                new.map { ($0.value.isUrgent ? Push.Priority.high : .normal).rawValue },
                 new.map { _ in Int64.random(in: .min ... .max) },
                 now.milliseconds,
-                (now + LookPlan.lifetime).milliseconds
+                expiry.milliseconds,
+                new.map(\.value.subject.app.stored) as [String?]
             )
-            for id in try rows.map({ try $0.integer(0) }) { if let user = drawn[id] { ids[user] = id } }
+            for id in try rows.map({ try $0.integer(0) }) { if let order = drawn[id] { ids[order] = id } }
             left = left.filter { ids[$0] == nil }
         }
-        let rows = looks.compactMap { look in ids[look.device.user].map { (id: $0, look: look) } }
+        let rows = looks.compactMap { look in ids[look.device.order].map { (id: $0, look: look) } }
         let lanes = rows.map { Lane(stored: $0.look.device.lane).ofLooks.description }
         _ = try await tx.query(
             Self.insertPushes,
             rows.map(\.id),
             rows.map(\.look.device.number),
-            rows.map(\.look.device.user),
+            rows.map(\.look.device.order.user),
             lanes,
             rows.map(\.look.dueAt.milliseconds)
         )
@@ -160,23 +166,24 @@ extension PostgreSQLStore {
     }
 
     static let lookDevices = """
-        select v.number, v.user_id, v.lane, v.look_id, v.look_at
-        from unnest($1::int8[], $2::text[]) as o (user_id, session) join device v on v.user_id = o.user_id
+        select v.number, o.place, v.lane, v.look_id, v.look_at
+        from unnest($1::int8[], $2::text[]) with ordinality as o (user_id, session, place)
+        join device v on v.user_id = o.user_id
         where v.lane = any($3::text[]) and v.claims_for is null
             and (o.session is null or v.session is null or v.session <> o.session)
         order by v.number for no key update of v
         """
 
     static let waitingLooks = """
-        select p.device from unnest($1::int8[], $2::int8[]) as k (notification_id, device)
+        select p.device, p.due_at from unnest($1::int8[], $2::int8[]) as k (notification_id, device)
         join push p on \(DuePush.equal("p", "k"))
         where p.owner is null and p.due_at is not null
         order by p.notification_id, p.device for share of p
         """
 
     static let syncedLooks = """
-        select p.notification_id, p.device
-        from unnest($1::int8[], $2::text[], $3::int8[]) as s (user_id, session, change)
+        select p.notification_id, p.device, s.place, v.lane
+        from unnest($1::int8[], $2::text[], $3::int8[]) with ordinality as s (user_id, session, change, place)
         join device v on v.user_id = s.user_id and v.session = s.session
         join push p on p.notification_id = v.look_id and p.device = v.number
         where p.owner is null and p.due_at is not null
@@ -202,11 +209,11 @@ extension PostgreSQLStore {
     /// Inserts the notifications of looks (pushes that only tell a device to sync). The place in
     /// the order of notifications is computed from the time, as for a post.
     static let insertLooks = """
-        insert into notification (id, sender_id, is_stored_by_clients, is_read_once, priority, sequence, seed, created_at,
-            expires_at)
-        select t.id, 0, false, false, t.priority, (extract(epoch from clock_timestamp()) * 1000000)::bigint << 8, t.seed,
-            $4, $5
-        from unnest($1::int8[], $2::text[], $3::int8[]) as t (id, priority, seed)
+        insert into notification (id, sender_id, app, is_stored_by_clients, is_read_once, priority, sequence, seed,
+            created_at, expires_at)
+        select t.id, 0, t.app, false, false, t.priority, (extract(epoch from clock_timestamp()) * 1000000)::bigint << 8,
+            t.seed, $4, $5
+        from unnest($1::int8[], $2::text[], $3::int8[], $6::text[]) as t (id, priority, seed, app)
         on conflict (id) do nothing returning id
         """
 

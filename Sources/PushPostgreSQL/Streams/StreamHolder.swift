@@ -4,9 +4,10 @@ internal import PushStore
 /// The server that has a device's event stream. This server sends the pushes that go to the
 /// stream.
 ///
-/// A transaction that changes rows of streams first locks the counter of changes of the device's
-/// user. A transaction that finds no stream, and lets a push wait for one, locks the same counter
-/// before its search. So the second of two such transactions sees the changes of the first.
+/// A transaction that changes rows of streams first locks the change counter of the device's user.
+/// A transaction that searches for a stream locks this counter before its search, if its push is
+/// to wait for a stream where there is none. So the second of two such transactions sees the
+/// changes of the first.
 enum StreamHolder {
     /// The SQL array of the servers that are not fenced (whose pushes no other server may take
     /// over); only their rows of `stream` count.

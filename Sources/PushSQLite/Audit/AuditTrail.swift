@@ -36,8 +36,8 @@ struct AuditTrail: Sendable {
         self.notes.newestAuditEntry = entry.link
     }
 
-    /// Deletes the oldest entries that were written before `date`. Stores the last deleted entry's
-    /// link in the hash chain, since the first remaining entry's link is computed from it.
+    /// Deletes the oldest entries that were written before `date`. Stores the hash of the last
+    /// deleted entry, since the hash of the first remaining entry is computed from it.
     ///
     /// Returns the number of deleted entries, at most `limit`.
     func trim(_ db: Database, before date: Date, limit: Int) throws -> Int {
@@ -60,8 +60,8 @@ struct AuditTrail: Sendable {
         return try db.run(prepared: "delete from audit where number <= ?", last.number)
     }
 
-    /// The link of the audit's hash chain before the first entry; `nil` if somebody has changed it
-    /// since `trim` stored it.
+    /// The number and the hash of the entry before the first remaining entry; `nil` if somebody
+    /// has changed them since `trim` stored them.
     func start(_ db: Database) throws -> AuditLink? {
         let start = try db.first(prepared: "select number, chain, mac from audit_start") {
             (link: AuditLink($0), mac: $0.data(2))
@@ -70,8 +70,8 @@ struct AuditTrail: Sendable {
         return start.link.number == 0 || start.mac == self.chain.mac(ofStart: start.link) ? start.link : nil
     }
 
-    /// The link of the audit's hash chain before the first entry, without a check whether somebody
-    /// has changed it.
+    /// The number and the hash of the entry before the first remaining entry, without a check
+    /// whether somebody has changed them.
     static func start(_ db: Database) throws -> AuditLink {
         try db.first(prepared: "select number, chain from audit_start") { AuditLink($0) }
             ?? AuditLink(number: 0, code: Data())

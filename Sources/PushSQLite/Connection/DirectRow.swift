@@ -11,7 +11,7 @@ struct DirectQuery: Sendable {
     /// The SQL text; its parameters are `?1`, `?2` and so on.
     let sql: String
 
-    /// The names of these queries. A raw value is an index in a reader's array of statements.
+    /// The names of the direct queries. A raw value is an index in a reader's array of statements.
     enum Name: Int, CaseIterable {
         case notification
         case token

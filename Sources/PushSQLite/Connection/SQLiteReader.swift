@@ -126,7 +126,8 @@ package final class SQLiteReader: SharedReader, ImmediateReader {
     // MARK: - Private
 
     /// The maximum time in seconds that `hold` waits for a running read. A fetch takes less time.
-    /// A report may take longer; the writer's callers then wait this time in vain.
+    /// A report (such as a list of failed pushes) may take longer: then `hold` gives up, and the
+    /// writer's callers have waited for nothing.
     private static let moment = 0.005
 
     private func statement(of query: DirectQuery) throws -> Statement {

@@ -61,8 +61,8 @@ extension Writer {
     /// Checkpoints as much of the log as readers allow. Returns the number of pages in the log, or
     /// `nil` if some of them are not checkpointed yet.
     func checkpoint(_ db: Database) throws -> Int? {
-        // The checkpoint does not wait for a running report. The next checkpoint copies the pages
-        // that the report still reads from the log.
+        // The checkpoint does not wait for a running report, such as a list of failed pushes. The
+        // next checkpoint copies the pages that the report still reads from the log.
         for reader in self.state.withLock({ $0.readers }) where reader.hold() { reader.release() }
         let log = try db.checkpoint(.passive)
         guard log.walFrameCount == log.checkpointedFrameCount else { return nil }

@@ -9,7 +9,7 @@ internal import Synchronization
 /// for.
 extension Writer {
     /// The pause after each group of receipts. In this time, the clients that are fetching get the
-    /// processor. Such a burst of fetches lasts only seconds.
+    /// processor. A burst of fetches usually lasts only seconds.
     private static let stepDelay = Duration.milliseconds(20)
     /// If this number of receipts waits, there is no pause, because a burst of so many fetches
     /// does not end soon.

@@ -46,10 +46,10 @@ extension Writer {
     /// Without the truncation, a log that has filled a small disk would keep it full for ever.
     /// SQLite can use the log's room again, but the file system does not report it as free.
     ///
-    /// The transaction shows whether a limit of SQLite is reached. The last step is needed, too.
-    /// Even on a full disk, a restarted log has room for a small commit, and then the next posts
-    /// would fail again. The check does not wait for the next post, since a load balancer may send
-    /// no post to a server that is not ready.
+    /// The transaction shows whether a limit of SQLite is reached. The last step is needed, too:
+    /// even on a full disk, a restarted log has room for this small transaction, but not for the
+    /// next posts. The check does not wait for the next post, since a load balancer may send no
+    /// post to a server that is not ready.
     private func checkForSpace() {
         guard self.failure == nil else { return }
         do {

@@ -40,15 +40,17 @@ extension Writer {
     /// Wipes erased data that the last process may have left. If another process is reading, the
     /// wipe happens later.
     ///
-    /// The numbers of some pages are in the log. The other pages certainly contain no erased data
-    /// if the last process has closed the database, and nobody has written to the file since.
-    /// Otherwise all pages are checked; if the file is large, most of them after the start.
+    /// The log says which pages the last process wrote recently. The other pages certainly contain
+    /// no erased data if the last process has closed the database, and nobody has written to the
+    /// file since. Otherwise all pages are checked; if the file is large, most of them after the
+    /// start.
     func wipeAtStart() throws {
         if try !self.wipe() { self.recordErasure() }
         try self.sweep(atMost: Self.sweepAtStart)
     }
 
-    /// If all pages are wiped, writes a stamp into the lock file, which the next start reads.
+    /// If all pages are wiped, leaves a stamp of the file's state in the lock file, for the next
+    /// start.
     func leaveStamp() {
         if self.wiper.knowsAllPages, let stamp = self.wiper.stamp { self.lock.leave(stamp) }
     }

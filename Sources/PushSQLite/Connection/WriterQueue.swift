@@ -27,8 +27,8 @@ struct WriterQueue<Job> {
         let refusedAfter: ContinuousClock.Instant?
     }
 
-    /// The maximum number of urgent jobs, and also of other jobs, that wait. `byteLimit` is the
-    /// maximum number of bytes in the values of all waiting jobs.
+    /// At most this number of urgent jobs, and at most the same number of other jobs, may wait.
+    /// `byteLimit` is the maximum number of bytes in the values of all waiting jobs.
     private let limit: Int
     private let byteLimit: Int
     /// The maximum number of urgent jobs in one transaction. Because of this limit, no job waits
@@ -37,8 +37,8 @@ struct WriterQueue<Job> {
     private var urgent: [Entry] = []
     private var housekeeping: [Entry] = []
     private(set) var bytes = 0
-    /// Whether the writer last ran urgent jobs, and whether it ran receipts when it last ran other
-    /// work. After urgent jobs, receipts and housekeeping take turns.
+    /// Whether the writer's last work was urgent jobs, and whether its last work of another kind
+    /// was receipts. After urgent jobs, receipts and housekeeping take turns.
     private var wasUrgent = false
     private var wereReceipts = false
 

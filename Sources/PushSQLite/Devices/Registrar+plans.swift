@@ -13,6 +13,7 @@ extension Registrar {
         if plan.isErasing { self.writer.recordErasure() }
         if let claim = plan.claim { try db.run(prepared: Self.deleteRow, claim) }
         try self.save(plan.values, as: plan.device, db)
+        try db.run(prepared: Self.makeLookDue, self.now.milliseconds, plan.device)
         try self.replaceTags(of: plan.device, by: plan.values.tags, db)
         try self.append(plan.records, db)
         if plan.forgetsPushes { try db.run("delete from device_push where device = \(plan.device)") }
@@ -39,6 +40,14 @@ extension Registrar {
     }
 
     // MARK: - Private
+
+    /// Makes a look due (a push that tells the device to sync) that waits for a retry: the device
+    /// may be reachable again.
+    private static let makeLookDue = """
+        update delivery set due_at = ?1
+        where device = ?2 and notification_id = (select look_id from device where number = ?2)
+            and state = 'queued' and attempts > 0 and due_at > ?1
+        """
 
     static let deleteRow = "delete from device where number = ?"
 

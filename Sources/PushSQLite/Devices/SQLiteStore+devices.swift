@@ -173,7 +173,8 @@ extension SQLiteStore {
         try Self.cancel(db, where: "device = \(device) and due_at is not null", reason: reason, now: now)
         try db.run("delete from device_tag where device = \(device)")
         try db.run(prepared: Self.endClaim, device)
-        // This statement uses an index, because a user may have many devices.
+        // A user may have many devices, so the statement is written such that SQLite uses an
+        // index.
         try db.run(
             """
             delete from device where number in (

@@ -56,8 +56,8 @@ extension SQLiteStore {
         }
     }
 
-    /// Makes pushes due at once that have waited for the device to connect. From then on, searches
-    /// by device and by time find them. Returns their number.
+    /// Makes due the pushes that have waited for the device to connect. From then on, searches
+    /// by device and by time find these pushes. Returns their number.
     ///
     /// The cost grows with the number of notifications for the device's user since the device last
     /// connected.

@@ -57,8 +57,8 @@ final class PageWiper: Sendable {
 
     // MARK: Known pages
 
-    /// Identifies the present state of the file: each later write changes it. `nil` if the file is
-    /// closed.
+    /// A text that identifies the present state of the file: after each write, the text differs.
+    /// `nil` if the file is closed.
     var stamp: String? {
         var status = stat()
         guard let descriptor = self.state.withLock({ $0.descriptor }), fstat(descriptor, &status) == 0 else {
@@ -80,7 +80,7 @@ final class PageWiper: Sendable {
     // MARK: Wiping
 
     /// Collects the numbers of the pages in the log, which has just been checkpointed completely.
-    /// Returns `false` if the log cannot be read; all pages are then unknown.
+    /// Returns `false` if the log cannot be read; all pages then count as not wiped.
     ///
     /// Throws `StoreError.broken` if the disk fails.
     func recordCheckpoint() throws(StoreError) -> Bool {
@@ -96,7 +96,7 @@ final class PageWiper: Sendable {
             return state.checkpointed.count
         }
         // No sync is needed here, since the wipe after the next erasure syncs. After a crash, all
-        // pages are unknown, and the server wipes them again.
+        // pages count as not wiped, and the server wipes them again.
         if count > Self.maximumCheckpointed { try self.wipeCheckpointed() }
         return true
     }
@@ -110,8 +110,8 @@ final class PageWiper: Sendable {
         try self.sync()
     }
 
-    /// Wipes at most `limit` of the remaining unknown pages, and syncs. Returns `false` if no
-    /// unknown page remains.
+    /// Wipes at most `limit` of the pages that the last process may have left unwiped, and syncs.
+    /// Returns `false` if no such page remains.
     ///
     /// Call it only while the log is checkpointed completely.
     func wipeUnknown(atMost limit: Int) throws(StoreError) -> Bool {

@@ -24,8 +24,8 @@ package final class RunningCopy: Sendable {
         self.connection.withLock { $0?.interrupt() }
     }
 
-    /// Runs `body` with a connection. If the copy is interrupted, its statements fail. Rethrows
-    /// the errors of `body`.
+    /// Runs `body` with a connection. If the copy is interrupted, the connection's statements
+    /// fail. Rethrows the errors of `body`.
     func during<Value>(_ connection: Connection, _ body: (Connection) throws -> Value) throws -> Value {
         self.connection.withLock { $0 = connection }
         defer { self.connection.withLock { $0 = nil } }

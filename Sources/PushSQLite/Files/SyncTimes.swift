@@ -17,7 +17,8 @@ final class SyncTimes: Sendable {
     /// its log: its first read opens the log.
     func watch(_ db: Database) {
         for file in [\StoreReport.Syncs.log, \.database] {
-            // The file keeps this object until it is closed, perhaps after the writer has ended.
+            // SQLite's file keeps this object until the file is closed, perhaps after the writer
+            // has ended.
             let watch = Unmanaged.passRetained(Watch(self, file))
             let isWatched = csqlite_time_syncs(
                 db.handle,

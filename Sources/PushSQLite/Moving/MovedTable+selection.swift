@@ -22,7 +22,7 @@ extension MovedTable {
         "user_change": "user t",
         "recipient": "recipient t left join notification n on n.id = t.notification_id",
         // A push that was being sent when the last process ended is moved as a waiting push, since
-        // no process has leased it any more.
+        // no process is sending it any more.
         "push": "delivery t where t.settled_at is null",
         "push_end": "delivery t where t.settled_at is not null",
     ]

@@ -18,7 +18,8 @@ extension SQLiteReader {
             }
             var page = builder.page
             // The time of the last deletion is read after the rows. A deletion records its time
-            // before its commit, so no deletion that the rows reflect is later than this time.
+            // before its commit. So if the rows show the effect of a deletion, the deletion is not
+            // later than this time.
             page.removedAt = self.removals.latest
             if !page.isBeyondBudget, needsPayloads(page) { try Self.readPayloads(of: &page, reads) }
             return page

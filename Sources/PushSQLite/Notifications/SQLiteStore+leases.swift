@@ -3,8 +3,9 @@ package import PushCore
 package import PushStore
 internal import SQLite
 
-/// The leases of read-once payloads. A recipient's first fetch leases the payload; it is erased
-/// when no recipient waits for it any more.
+/// The leases of read-once payloads. A recipient's first fetch begins a lease; until the lease
+/// ends, the recipient may fetch the payload again. When no recipient waits for the payload any
+/// more, it is erased.
 extension SQLiteStore {
     package func lease(
         _ id: NotificationID,
@@ -54,25 +55,32 @@ extension SQLiteStore {
     }
 
     package func endLeases(now: Date, limit: Int) async throws -> Date? {
-        let (next, users) = try await self.writer.write(.housekeeping) { [writer, changes] db in
+        let (next, orders) = try await self.writer.write(.housekeeping) { [writer, changes] db in
             // The query requests one row more than `limit`: the end of the additional lease says
             // when this function must be called again.
             let leases = try db.all(prepared: Self.nextLeases, limit + 1) {
-                (notification: $0.integer(0), user: $0.integer(1), end: $0.integer(2))
+                (
+                    notification: $0.integer(0), user: $0.integer(1), end: $0.integer(2),
+                    app: AppName(stored: $0.optionalText(3))
+                )
             }
             let ended = leases.prefix(limit).prefix { $0.end <= now.milliseconds }
             for lease in ended {
                 guard let id = NotificationID(rawValue: lease.notification) else { continue }
                 if try Self.endLease(of: id, by: lease.user, db, changes, now: now) { writer.recordErasure() }
             }
-            return (leases.dropFirst(ended.count).first.map { Date(milliseconds: $0.end) }, ended.map(\.user))
+            return (
+                leases.dropFirst(ended.count).first.map { Date(milliseconds: $0.end) },
+                ended.map { LookOrder(user: $0.user, app: $0.app) }
+            )
         }
-        for user in users { self.lookBook.record(LookOrder(user: user)) }
+        for order in orders { self.lookBook.record(order) }
         return next
     }
 
     static let nextLeases = """
-        select notification_id, user_id, leased_until from untaken where leased_until is not null
+        select notification_id, user_id, leased_until, (select app from notification where id = notification_id)
+        from untaken where leased_until is not null
         order by leased_until limit ?
         """
 

@@ -23,23 +23,24 @@ extension SQLiteStore {
         _ ids: [NotificationID],
         by user: User,
         now: Date
-    ) async throws -> (read: [NotificationID], hasChanged: Bool) {
+    ) async throws -> (read: [NotificationID], changedApps: Set<AppName>) {
         try await self.writer.write { [changes] db in
-            var marks: [Int64: ReadMark] = [:]
+            var marks: [Int64: (mark: ReadMark, app: AppName)] = [:]
             // One statement for all ids, since other users' posts wait for this transaction.
             try db.each(prepared: Self.marks, values: [ids.map(\.rawValue).json, user.id, now.milliseconds]) { row in
-                guard user.mayUse(AppName(stored: row.optionalText(2))) else { return }
-                marks[row.integer(0)] = row.isNull(1) ? .unread : .read
+                let app = AppName(stored: row.optionalText(2))
+                guard user.mayUse(app) else { return }
+                marks[row.integer(0)] = (row.isNull(1) ? .unread : .read, app)
             }
-            var hasChanged = false
+            var changedApps: Set<AppName> = []
             let read = try ids.filter { id in
                 guard let old = marks.removeValue(forKey: id.rawValue) else { return false }
-                guard old == .unread else { return true }
+                guard old.mark == .unread else { return true }
                 try Self.set(.read, of: id, for: user.id, db, changes, now: now)
-                hasChanged = true
+                changedApps.insert(old.app)
                 return true
             }
-            return (read: read, hasChanged: hasChanged)
+            return (read: read, changedApps: changedApps)
         }
     }
 

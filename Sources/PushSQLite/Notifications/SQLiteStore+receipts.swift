@@ -32,7 +32,7 @@ extension SQLiteStore {
 
     /// Selects those devices of a user whose push of the notification still waits for the minimum
     /// interval between two pushes. A device is left out if the user has another device in the
-    /// same lane.
+    /// same lane (a provider's queue).
     ///
     /// The query begins with `device`: a user has few devices, but a broadcast has very many
     /// pushes.

@@ -1,33 +1,38 @@
 package import Foundation
+internal import PushCore
 internal import PushStore
 internal import SQLite
 
 extension SQLiteStore {
     package func deleteExpired(now: Date, page: Int) async throws -> Bool {
         let (hasMore, shown) = try await self.writer.write(.housekeeping) { [writer, removals] db in
-            let expired = try db.all(prepared: Self.expired, now.milliseconds, page) { $0.integer(0) }
+            let expired = try db.all(prepared: Self.expired, now.milliseconds, page) {
+                (id: $0.integer(0), app: AppName(stored: $0.optionalText(1)))
+            }
             if !expired.isEmpty {
                 writer.recordErasure()
                 removals.record(now)
             }
             var left = page
-            var shown: Set<Int64> = []
-            for id in expired {
-                left -= try Self.delete(db, id, atMost: left, &shown)
+            var shown: Set<LookOrder> = []
+            for (id, app) in expired {
+                var users: Set<Int64> = []
+                left -= try Self.delete(db, id, atMost: left, &users)
+                shown.formUnion(users.map { LookOrder(user: $0, app: app) })
                 if left <= 0 { return (true, shown) }
             }
             return (expired.count == page, shown)
         }
         // The devices of these users may still show the notification, so they must sync.
-        for user in shown { self.lookBook.record(LookOrder(user: user)) }
+        for order in shown { self.lookBook.record(order) }
         return hasMore
     }
 
-    static let expired = "select id from notification where expires_at <= ? order by expires_at limit ?"
+    static let expired = "select id, app from notification where expires_at <= ? order by expires_at limit ?"
 
-    /// Deletes at most `limit` rows of a notification, and after the last of them the notification
-    /// itself. Returns the number of deleted rows. Adds to `shown` the recipients who have neither
-    /// read nor dismissed the notification.
+    /// Deletes at most `limit` rows of a notification. If no more rows remain, also deletes the
+    /// notification itself. Returns the number of deleted rows. Adds to `shown` the recipients who
+    /// have neither read nor dismissed the notification.
     private static func delete(
         _ db: Database,
         _ id: Int64,

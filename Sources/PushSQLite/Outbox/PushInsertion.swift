@@ -16,6 +16,8 @@ struct Pusher: Sendable {
     /// By lane, the plan that decides when the lane's devices get looks (pushes that tell a device
     /// to sync).
     let looks: [String: LookPlan]
+    /// See `StoreOptions.lookLifetime`.
+    let lookLifetime: TimeInterval
 }
 
 /// Inserts the recipients of a notification, and the pushes to their devices, one after the other,
@@ -77,8 +79,9 @@ struct PushInsertion {
         /// The device cannot be reached, and the push waits without a due time until it connects.
         ///
         /// When a device connects, the store finds such pushes through its user's rows in
-        /// `recipient` that are newer than the device's last connection. So a push can wait in
-        /// this way only if this transaction has inserted the row of its recipient.
+        /// `recipient` that are newer than the device's last connection. So a push may wait in
+        /// this way only if this transaction has inserted its recipient's row: an older row might
+        /// not be found.
         case parked
     }
 

@@ -27,8 +27,8 @@ extension SQLiteStore {
             try pushes.insert(found, db)
             if isLast {
                 try Self.endFanout(db, id)
-                // If all recipients collected the read-once payload before the broadcast ended, it
-                // was not erased then.
+                // A payload is not erased while its broadcast runs, even if all recipients so far
+                // have collected it.
                 if target.isReadOnce { try Self.eraseIfTaken(db, id) }
                 writer.recordErasure()
             } else {

@@ -3,10 +3,10 @@ internal import PushCore
 internal import PushStore
 internal import SQLite
 
-/// Moves pushes to the present lanes of their devices, for `DeviceStore.move`.
+/// Moves pushes to the present lanes (providers' queues) of their devices, for `DeviceStore.move`.
 extension SQLiteStore {
-    /// Moves queued pushes of a device to the device's present lane, at most `page`. Returns the
-    /// number of moved pushes.
+    /// Moves at most `page` queued pushes of a device to the device's present lane (a provider's
+    /// queue). Returns the number of moved pushes.
     static func moveQueued(_ db: Database, ofDevice device: Int64, page: Int, now: Date) throws -> Int {
         let lane = try db.first(prepared: "select lane from device where number = ?", device) { $0.optionalText(0) }
         guard let lane = lane ?? nil else { return 0 }

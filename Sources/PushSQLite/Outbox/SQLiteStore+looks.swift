@@ -34,15 +34,15 @@ extension SQLiteStore {
             for sync in syncs {
                 let waiting = try db.all(
                     """
-                    select v.number, v.look_id from device v indexed by device_by_user
+                    select v.number, v.look_id, v.lane from device v indexed by device_by_user
                     cross join delivery d on d.notification_id = v.look_id and d.device = v.number
-                    where v.user_id = \(sync.user) and v.session = \(sync.session) and d.state = 'queued'
+                    where v.user_id = \(sync.subject.user) and v.session = \(sync.session) and d.state = 'queued'
                     """
                 ) {
-                    DuePush(notification: $0.integer(1), device: $0.integer(0))
-                }
+                    (push: DuePush(notification: $0.integer(1), device: $0.integer(0)), lane: $0.text(2))
+                }.filter { sync.subject.concerns($0.lane) }
                 guard !waiting.isEmpty, try !Self.hasNewerChange(than: sync, db) else { continue }
-                for push in waiting { try Self.cancel(push, reason: PushReason.fetched, by: pusher, db, now: now) }
+                for (push, _) in waiting { try Self.cancel(push, reason: PushReason.fetched, by: pusher, db, now: now) }
             }
         }
     }
@@ -60,7 +60,8 @@ extension SQLiteStore {
         let devices = try db.all(
             """
             select v.number, v.id, v.lane, v.look_id, v.look_at, (
-                select d.state from delivery d where d.notification_id = v.look_id and d.device = v.number)
+                select d.due_at from delivery d
+                where d.notification_id = v.look_id and d.device = v.number and d.state = 'queued')
             from device v indexed by device_by_user
             where v.user_id = \(order.user) and v.lane is not null and v.claims_for is null
                 and (\(order.session) is null or v.session is null or v.session <> \(order.session))
@@ -69,10 +70,12 @@ extension SQLiteStore {
         var id: Int64?
         var count = 0
         for device in devices {
-            guard let plan = pusher.looks[device.lane], !pusher.isAway(device.lane, device.id) else { continue }
+            guard order.subject.concerns(device.lane), let plan = pusher.looks[device.lane],
+                !pusher.isAway(device.lane, device.id)
+            else { continue }
             let step = plan.step(
                 last: device.last == nil ? nil : device.dueAt,
-                isWaiting: device.state == "queued",
+                waitsUntil: device.waitsUntil,
                 isUrgent: order.isUrgent,
                 now: now
             )
@@ -97,9 +100,8 @@ extension SQLiteStore {
         let lane: String
         let last: Int64?
         let dueAt: Date?
-        /// The state of the push that last told the device to sync; `nil` if that push was
-        /// deleted.
-        let state: String?
+        /// When the push that last told the device to sync is due; `nil` if it does not wait.
+        let waitsUntil: Date?
 
         init(_ row: borrowing DirectRow) {
             self.number = row.integer(0)
@@ -107,16 +109,16 @@ extension SQLiteStore {
             self.lane = row.text(2)
             self.last = row.isNull(3) ? nil : row.integer(3)
             self.dueAt = row.date(4)
-            self.state = row.optionalText(5)
+            self.waitsUntil = row.date(5)
         }
     }
 
     private static func hasNewerChange(than sync: LookSync, _ db: Database) throws -> Bool {
         try db.exists(
             """
-            select 1 from recipient where user_id = \(sync.user) and change > \(sync.change)
+            select 1 from recipient where user_id = \(sync.subject.user) and change > \(sync.change)
             union all
-            select 1 from notification n cross join recipient r on r.notification_id = n.id and r.user_id = \(sync.user)
+            select 1 from notification n cross join recipient r on r.notification_id = n.id and r.user_id = \(sync.subject.user)
             where n.recall_change > \(sync.change)
             limit 1
             """
@@ -136,11 +138,11 @@ extension SQLiteStore {
             guard let id = makeID() else { continue }
             let inserted = try db.run(
                 """
-                insert into notification (id, sender_id, is_stored_by_clients, is_read_once, priority, sequence, seed,
+                insert into notification (id, sender_id, app, is_stored_by_clients, is_read_once, priority, sequence, seed,
                     created_at, expires_at)
-                values (\(id.rawValue), 0, 0, 0, \((order.isUrgent ? Push.Priority.high : .normal).rawValue),
+                values (\(id.rawValue), 0, \(order.subject.app.stored), 0, 0, \((order.isUrgent ? Push.Priority.high : .normal).rawValue),
                     \(pusher.changes.next()), \(Int64.random(in: .min ... .max)), \(now.milliseconds),
-                    \((now + LookPlan.lifetime).milliseconds)) on conflict (id) do nothing
+                    \((now + pusher.lookLifetime).milliseconds)) on conflict (id) do nothing
                 """
             )
             if inserted == 1 { return id.rawValue }

@@ -96,7 +96,7 @@ private struct Leasing {
     let now: Date
     let alerts = OpenedAlerts()
 
-    /// Leases a push; `nil` if it must not be sent, or not yet.
+    /// Marks a push as being sent (leases it); `nil` if the push must not be sent, or not yet.
     func lease(_ key: DuePush, _ db: Database, _ tally: inout TallyCount) throws -> LeasedDelivery? {
         do {
             let needsAcceptance = self.interval != nil || self.isProbe
@@ -126,8 +126,9 @@ private struct Leasing {
                 )
                 return delivery.leased(push, isAddressKnown: self.isProbe && due.acceptedAt != nil)
             case .wait(let date):
-                // The stored reason marks a push that waits for the minimum interval. Once the
-                // device has fetched the notification, this push is cancelled.
+                // The stored reason says that the push waits for the minimum interval between
+                // pushes to its device. Once the device has fetched the notification, this push is
+                // cancelled.
                 try self.postpone(key, until: date, db)
             case .replace: try self.settle(key, as: .cancelled, reason: PushReason.replaced, db, &tally)
             }

@@ -11,8 +11,8 @@ extension SQLiteStore {
                 do {
                     try batch.settle(db, delivery, as: settlement)
                 } catch let error as DatabaseError where !error.concernsAll {
-                    // The row is damaged. It stays leased until the next start, and the outcomes
-                    // of the other pushes are stored.
+                    // The row is damaged. The push counts as being sent until the next start, and
+                    // the outcomes of the other pushes are stored.
                     let id = delivery.push.notification.rawValue
                     writer.condition.record(.settlement(notification: id, device: delivery.device))
                 }

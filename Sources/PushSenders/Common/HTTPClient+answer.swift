@@ -5,9 +5,9 @@ extension HTTPClient {
     /// Sends a request, and turns a call without an answer into a `SendFailure`.
     ///
     /// - Parameters:
-    ///   - host: The pattern by which a device may name the host; `nil` if the operator has named
-    ///     it.
-    ///   - named: Limits the calls to hosts under a wildcard.
+    ///   - host: The allowed pattern that the host matches, if a device has named the host; `nil`
+    ///     if the operator has named it.
+    ///   - named: Makes the call if `host` is a wildcard, within the limits of `HostTrials`.
     func answer(
         to request: OutboundRequest,
         at host: HostPattern? = nil,

@@ -26,8 +26,8 @@ struct HostTrials: Sendable {
     static let delayWhenFull = Duration.seconds(1)
     /// How long further calls to a host wait for the answer to the first.
     static let timeout = Duration.milliseconds(500)
-    /// A host whose answer took longer stays limited: otherwise a host could keep all calls of a
-    /// lane (a provider's queue) busy until just before their deadlines.
+    /// If an answer took longer than this, the calls to its host stay limited: otherwise a host
+    /// could keep all calls of a lane (a provider's queue) busy until just before their deadlines.
     static let slowAnswer = Duration.seconds(5)
     /// The largest number of hosts in each table.
     static let rememberedHosts = 1000
@@ -89,7 +89,7 @@ struct HostTrials: Sendable {
     }
 
     /// Records a call to a host that had no answer. If the host has answered before, it may be
-    /// called again at once, within the limit.
+    /// called again at once, within the limit for hosts that have not answered yet.
     mutating func recordSilence(of host: String, now: ContinuousClock.Instant) {
         if self.answering.remove(host) != nil { return }
         if self.silent.count >= Self.rememberedHosts { self.silent = self.silent.filter { $0.value > now } }

@@ -7,11 +7,11 @@ internal import PushCore
 struct TokenSender: Sendable {
     let tokens: AccessTokenCache
     let client: HTTPClient
-    /// The patterns by which devices may name hosts; empty if the operator has named the only
+    /// The hosts that devices may name, as patterns; empty if the operator has named the only
     /// host.
     var hosts: [HostPattern] = []
-    /// Calls the hosts that only a wildcard allows, and limits the calls to those that have not
-    /// answered yet; `nil` if devices name no hosts.
+    /// Calls the hosts that only a wildcard allows. Limits how many calls at once go to hosts that
+    /// have not answered yet. `nil` if devices name no hosts.
     var named: NamedHosts?
 
     func send(
@@ -54,7 +54,8 @@ struct TokenSender: Sendable {
         return try outcome(response).mapError { $0.counted(at: host) }.get()
     }
 
-    /// The pattern by which a device has named the host; `nil` if the operator has named it.
+    /// The pattern that the host matches, if a device has named the host; `nil` if the operator
+    /// has named it.
     private func host(of request: OutboundRequest) -> HostPattern? {
         self.hosts.first { $0.matches(request.url) }
     }

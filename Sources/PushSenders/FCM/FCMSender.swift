@@ -57,8 +57,8 @@ package final class FCMSender: PushSender {
         timeout: Duration,
         now: Date
     ) throws(SendFailure) -> OutboundRequest {
-        // Signing fails only if there is too little memory, so the error is not needed for the
-        // reason.
+        // Signing fails only if there is too little memory, so the reason need not contain the
+        // error.
         guard let assertion = try? account.assertion(now: now) else {
             throw .misconfigured(reason: "signing with the key failed")
         }

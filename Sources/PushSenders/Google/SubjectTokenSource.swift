@@ -84,7 +84,7 @@ struct SubjectTokenSource: Sendable {
         if case .url(let url, _) = self.place { MetadataServer.isAddress(url) } else { false }
     }
 
-    /// Reads the token. If the place is a URL, `client` calls it.
+    /// Reads the token. If the token is at a URL, `client` calls that URL.
     func token(by client: HTTPClient, timeout: Duration, now: Date) async throws(SendFailure) -> Secret<String> {
         let bytes: [UInt8]
         switch self.place {

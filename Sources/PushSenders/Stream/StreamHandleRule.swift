@@ -7,8 +7,8 @@ package struct StreamHandleRule: HandleRule {
 
     package var form: HandleForm { .registrationID }
 
-    /// The handle is the registration id, which the server has issued to the account that
-    /// registers it.
+    /// Nobody needs to prove that the handle is theirs: it is the registration id, which the
+    /// server has issued to the account that registers it.
     package var isGuessable: Bool { false }
 
     package func address(_ handle: String) throws(HandleFlaw) -> DeviceHandle {

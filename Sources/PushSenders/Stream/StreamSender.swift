@@ -3,8 +3,8 @@ package import PushCore
 /// Sends to the event streams that devices hold open at this server, without a provider.
 ///
 /// A push counts as accepted when the kernel has accepted the event for a stream's socket. If the
-/// connection is lost after that, the device reconnects with `Last-Event-ID`. Every wait ends with
-/// the stream's `writeTimeout`.
+/// connection is lost after that, the device reconnects with `Last-Event-ID`. No wait is longer
+/// than the stream's `writeTimeout`.
 package struct StreamSender: PushSender {
     /// The delay before a retry. After this time, a stream accepts events again if its client
     /// reads them.

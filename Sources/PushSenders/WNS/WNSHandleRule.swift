@@ -23,7 +23,7 @@ package struct WNSHandleRule: HandleRule {
         self.expected = "it must be a channel, https at \(allowedHosts.joined(separator: ", "))"
     }
 
-    /// The path of a channel is a token of WNS.
+    /// Nobody can guess a channel, because its path contains a token of WNS.
     package var isGuessable: Bool { false }
 
     /// The channel's URL: it must be https, on an allowed host and port, without user or fragment.

@@ -48,7 +48,8 @@ package final class WNSSender: PushSender {
                 addresses: settings.addresses
             ),
             hosts: handles.hosts,
-            // The lane (the queue of pushes to WNS) sends twice this number of pushes at once.
+            // This limit is half of the number of pushes that the lane (the queue of pushes to
+            // WNS) sends at once.
             named: NamedHosts(limit: 2 * settings.connection.connections)
         )
         self.now = now

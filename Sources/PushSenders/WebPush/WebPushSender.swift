@@ -31,8 +31,8 @@ package final class WebPushSender: PushSender {
                 addresses: settings.addresses
             )
         }
-        // A lane (the queue of pushes to one push service) sends twice this number of pushes at
-        // once.
+        // This limit is half of the number of pushes that a lane (the queue of pushes to one push
+        // service) sends at once.
         let limit = 8 * settings.connection.connections
         self.named = Dictionary(uniqueKeysWithValues: clients.keys.map { ($0, NamedHosts(limit: limit)) })
         let tokens = try VAPIDTokens(key: settings.key, subject: settings.subject)

@@ -57,7 +57,7 @@ package final class EventWebhook: EventSender {
     }
 
     /// Events stay in the backlog if the receiver refuses them: an operator can repair the
-    /// receiver, and no answer makes the server give up an event.
+    /// receiver, and the server never gives up an event, whatever the answer is.
     static let table = OutcomeTable(
         accepted: 200...299,
         [

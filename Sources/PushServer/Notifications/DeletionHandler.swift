@@ -108,7 +108,7 @@ struct DeletionHandler: Handler {
     ) async throws -> Bool {
         let record = try context.record(.dismiss, of: "\(id)")
         if try await self.store.dismiss(id, by: user.id, ifStill: mark, recording: record, now: context.now) {
-            self.looks.record(try LookOrder(context))
+            if let order = try await LookOrder(context, changing: id) { self.looks.record(order) }
             return true
         }
         // Either the read mark changed after `expectation` read it, or the notification is gone.

@@ -128,7 +128,7 @@ struct ListHandler: Handler {
     private func recordSync(_ page: NotificationPage, _ request: ListRequest) {
         guard let session = request.session, !page.hasMore, !page.entries.isEmpty else { return }
         guard case .changes(_, _, isUnreadOnly: false) = request.query else { return }
-        self.looks.record(LookSync(user: request.user.id, session: session, change: page.end))
+        self.looks.record(LookSync(user: request.user.id, app: request.app, session: session, change: page.end))
     }
 
     private func payloads(of page: NotificationPage, _ key: [UInt8]?) throws -> [Data] {

@@ -43,7 +43,7 @@ struct ReadStateHandler: Handler {
         )
         {
         case .marked:
-            if found.mark != (isRead ? .read : .unread) { self.looks.record(try LookOrder(context)) }
+            if found.mark != (isRead ? .read : .unread) { self.looks.record(try LookOrder(context, of: found.app)) }
             return try await self.item(context, for: user)
         case .missing: throw Problem(.notFound)
         case .changed: throw Problem(.preconditionFailed)
@@ -66,17 +66,24 @@ struct ReadStateHandler: Handler {
         }
         let ids = numbers.compactMap { NotificationID(rawValue: Int64($0)) }
         guard ids.count == numbers.count else { throw Problem(.invalidMember, "Ids must be notification ids") }
-        let (read, hasChanged) = try await self.store.markRead(ids, by: context.user, now: context.now)
-        if hasChanged { self.looks.record(try LookOrder(context)) }
+        let (read, changedApps) = try await self.store.markRead(ids, by: context.user, now: context.now)
+        for app in changedApps { self.looks.record(try LookOrder(context, of: app)) }
         return Response(uncached: .object([.init("Read", .array(read.map { .number($0.rawValue) }))]))
     }
 }
 
 extension LookOrder {
-    /// After a change that the caller has made, requests looks: silent pushes that make the user's
-    /// other devices fetch changes.
-    init(_ context: RequestContext) throws {
-        self.init(user: try context.user.id, session: try context.token?.prefix.description)
+    /// Requests looks after a change that the caller has made to notifications of this app. A look
+    /// is a silent push that makes the user's other devices fetch changes.
+    init(_ context: RequestContext, of app: AppName) throws {
+        self.init(user: try context.user.id, app: app, session: try context.token?.prefix.description)
+    }
+
+    /// Requests looks after a change that the caller has made to this notification. `nil` if it
+    /// has expired; then the devices of all recipients get looks anyway.
+    init?(_ context: RequestContext, changing id: NotificationID) async throws {
+        guard let app = try await context.reader.apps(of: [id], now: context.now)[id] else { return nil }
+        try self.init(context, of: app)
     }
 }
 

@@ -25,7 +25,7 @@ struct TakingHandler: Handler {
         let record = try context.record(.confirm, of: "\(id)")
         switch try await self.store.take(id, by: context.user.id, recording: record, now: context.now) {
         case .taken:
-            self.looks.record(try LookOrder(context))
+            if let order = try await LookOrder(context, changing: id) { self.looks.record(order) }
             return .noContent
         case .takenBefore: return .noContent
         case .notFetched:

@@ -87,7 +87,8 @@ extension Diagnosis {
         case .queued: return self.wait(of: push)
         case .sending: return (.sending, "is being sent")
         case .accepted:
-            let rest = recipient?.dismissedAt == nil ? ", and the user has not fetched the payload" : ""
+            let isShown = recipient?.dismissedAt == nil && !push.lane.isOfLooks
+            let rest = isShown ? ", and the user has not fetched the payload" : ""
             return (.accepted, "was accepted by the provider\(at)\(rest)")
         case .fetched: return (.fetched, "was accepted by the provider, and the user fetched the payload\(at)")
         case .read: return (.read, "was accepted by the provider, and the user read the notification\(at)")

@@ -54,6 +54,10 @@ struct Diagnosis: Sendable {
         var pushes: [DeliveryEntry] = []
 
         var isClear: Bool { self.summary?.isEndToEnd == false }
+
+        /// Whether the notification is a look: its pushes only tell devices to sync, and it has no
+        /// recipients.
+        var isLook: Bool { !self.pushes.isEmpty && self.pushes.allSatisfy(\.lane.isOfLooks) }
     }
 
     let now: Date
@@ -113,6 +117,7 @@ struct Diagnosis: Sendable {
         if states.contains(where: { $0.cause != .findingDevices }) {
             return sentences + devices.flatMap(self.explain)
         }
+        if sent.isLook { return sentences + devices.flatMap(self.explain) + self.explain(look: sent, to: devices) }
         guard let recipient = sent.recipient else {
             let isRefused = self.requiresEncryption && sent.isClear
             let reason =
@@ -138,6 +143,7 @@ struct Diagnosis: Sendable {
     func explain(_ sent: Sent, isWhole: Bool) -> [Sentence] {
         let states = self.explain(sent)
         if states.contains(where: { $0.cause != .findingDevices }) { return states }
+        if sent.isLook { return states + self.explain(look: sent, to: nil) }
         guard sent.recipient != nil else {
             return states + [
                 Sentence(
@@ -238,6 +244,16 @@ struct Diagnosis: Sendable {
         let text =
             "Notification \(sent.id) has no push to the device \(device.id): its tags or platforms do not match those of the device (platform \(platform), \(list))."
         return Sentence(cause: .tagsDiffer, device: device.id, text: text)
+    }
+
+    /// Explains a look (a push that tells a device to sync): what it is, and the state of its
+    /// pushes to these devices. `nil` means all devices.
+    private func explain(look: Sent, to devices: [DeviceEntry]?) -> [Sentence] {
+        let text =
+            "\(look.id) is a look: a silent push that tells devices to fetch the changes of other devices. It has no recipients."
+        let numbers = devices.map { Set($0.map(\.place.number)) }
+        let pushes = look.pushes.filter { numbers?.contains($0.number) ?? true }.prefix(Self.maximumExplained)
+        return [Sentence(cause: .noRecipient, text: text)] + pushes.map { self.explain($0, of: look.id, nil) }
     }
 
     /// Whether and when the user has fetched, read or dismissed the notification; empty if the

@@ -147,7 +147,7 @@ package final class APNsSimulator: PushSimulator {
         } catch {
             var response = SimulatedResponse(status: error.status, headers: [id], body: Array(error.json.utf8))
             // A refusal with a status other than 403, 404 or 405 authenticates the client, because
-            // APNs has checked the provider token before.
+            // APNs has then found the provider token valid.
             response.provesClient = ![403, 404, 405].contains(error.status)
             return .refused(response, reason: error.reason.rawValue)
         }

@@ -95,8 +95,9 @@ package final class FCMSimulator: PushSimulator {
     /// The URL of the metadata server's tokens, in place of that at `metadata.google.internal`.
     package var metadataEndpoint: String { "http://127.0.0.1:\(self.metadataServer.port)\(MetadataRules.path)" }
 
-    /// The configuration that `gcloud iam workload-identity-pools create-cred-config` writes, with
-    /// the subject token in `source`, the JSON of `credential_source`.
+    /// The configuration that `gcloud iam workload-identity-pools create-cred-config` writes.
+    /// `source` is the JSON of its member `credential_source`, which says where the subject token
+    /// is.
     package func externalAccount(source: String, impersonates: Bool = true) -> String {
         let path = ImpersonationRules.path(of: self.verifier.clientEmail)
         let impersonation = impersonates ? #","service_account_impersonation_url":"\#(self.endpoint)\#(path)""# : ""

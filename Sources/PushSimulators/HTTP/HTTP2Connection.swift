@@ -41,8 +41,8 @@ final class HTTP2Connection<Stream: ByteStream & SendableMetatype>: @unchecked S
     /// Serves until the client has gone, breaks the protocol or is idle for too long, or the task
     /// is cancelled.
     ///
-    /// At the end it answers the requests in progress, as far as the socket takes the bytes at
-    /// once. GOAWAY names the last of these requests.
+    /// At the end it answers the requests in progress, as far as the socket takes the bytes
+    /// without a wait. GOAWAY names the last of these requests.
     func serve() async {
         await withDiscardingTaskGroup { group in
             await self.readRequests { arrival in

@@ -9,7 +9,7 @@ package struct CertificateContent: Sendable {
 
     package var commonNames: [String]
     package var usage: Usage
-    /// The alternative names of the subject in OpenSSL's notation, such as `DNS:example.com`,
+    /// The alternative names of the subject in OpenSSL's notation, such as `DNS:example.com` or
     /// `IP:127.0.0.1`.
     package var alternativeNames: [String]
     /// The start and the end of the certificate's validity, in seconds from now.

@@ -2,8 +2,8 @@ internal import COpenSSL
 internal import SocketTLS
 
 extension TestAuthority {
-    /// Makes a list of revoked certificates, in PEM. `validity` is its start and its end, in
-    /// seconds from now.
+    /// Makes a list of revoked certificates, in PEM. The list is valid from the start to the end
+    /// of `validity`, in seconds from now.
     package func makeRevocationList(
         of revoked: [Identity] = [],
         validity: ClosedRange<Int> = -3600...86_400

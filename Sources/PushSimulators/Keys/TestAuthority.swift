@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// A certificate authority that lives as long as the process, so that clients really verify
-/// certificates.
+/// A certificate authority for tests, so that clients really verify certificates. It lives as long
+/// as the process.
 ///
 /// ```swift
 /// let authority = try TestAuthority()

@@ -92,12 +92,12 @@ package protocol NotificationStore: PostStore {
 
     /// Marks notifications as read for a recipient, in one transaction. Returns the notifications
     /// that are now read; notifications that the user cannot see, or whose app the user may not
-    /// use, are left out. Also returns whether any of them was unread before.
+    /// use, are left out. Also returns the apps of those that were unread before.
     func markRead(
         _ ids: [NotificationID],
         by user: User,
         now: Date
-    ) async throws -> (read: [NotificationID], hasChanged: Bool)
+    ) async throws -> (read: [NotificationID], changedApps: Set<AppName>)
 
     /// Dismisses a notification for one of its recipients, and cancels its pushes to this user.
     /// Returns `false` if the user does not see the notification, or if its mark (read or unread)

@@ -5,9 +5,9 @@ internal import Synchronization
 /// enqueued a look for each device: a push that tells the device to sync. Any thread may use this
 /// object.
 ///
-/// A change costs an entry in memory, which is merged with other changes of the same user. So a
-/// user who marks hundreds of notifications causes one write. A crash loses the latest entries,
-/// but not the changes: the devices find them at their next sync.
+/// A change costs an entry in memory, which is merged with other changes of the same user and app.
+/// So a user who marks hundreds of notifications causes one write. A crash loses the latest
+/// entries, but not the changes: the devices find them at their next sync.
 package final class LookBook: Sendable {
     /// The entries that one write handles.
     package struct Entries: Sendable {
@@ -22,12 +22,12 @@ package final class LookBook: Sendable {
     }
 
     private struct Session: Hashable {
-        let user: Int64
+        let subject: LookOrder.Subject
         let session: String
     }
 
     private struct State {
-        var orders: [Int64: LookOrder] = [:]
+        var orders: [LookOrder.Subject: LookOrder] = [:]
         var syncs: [Session: Int64] = [:]
         var recalls: [NotificationID] = []
     }
@@ -37,7 +37,7 @@ package final class LookBook: Sendable {
     private let limit: Int
     private let state = Mutex(State())
 
-    /// If there are already `limit` users, sessions or recalls, a further entry is dropped.
+    /// If there are already `limit` orders, sessions or recalls, a further entry is dropped.
     package init(limit: Int = 50_000) {
         self.limit = limit
     }
@@ -45,18 +45,19 @@ package final class LookBook: Sendable {
     /// Records a change of a user's notifications.
     package func record(_ order: LookOrder) {
         self.add { state in
-            if let known = state.orders[order.user] {
-                state.orders[order.user] = known.merged(with: order)
+            if let known = state.orders[order.subject] {
+                state.orders[order.subject] = known.merged(with: order)
             } else if state.orders.count < self.limit {
-                state.orders[order.user] = order
+                state.orders[order.subject] = order
             }
         }
     }
 
-    /// Records that a session has fetched all changes of its user, up to a change number.
+    /// Records that a session has fetched all changes of its user in an app, up to a change
+    /// number.
     package func record(_ sync: LookSync) {
         self.add { state in
-            let key = Session(user: sync.user, session: sync.session)
+            let key = Session(subject: sync.subject, session: sync.session)
             guard state.syncs[key] != nil || state.syncs.count < self.limit else { return }
             state.syncs[key] = max(state.syncs[key] ?? .min, sync.change)
         }
@@ -74,8 +75,10 @@ package final class LookBook: Sendable {
             return state
         }
         var entries = Entries()
-        entries.orders = state.orders.values.sorted { $0.user < $1.user }
-        entries.syncs = state.syncs.map { LookSync(user: $0.user, session: $0.session, change: $1) }
+        entries.orders = state.orders.values.sorted { ($0.user, $0.subject.app) < ($1.user, $1.subject.app) }
+        entries.syncs = state.syncs.map { key, change in
+            LookSync(user: key.subject.user, app: key.subject.app, session: key.session, change: change)
+        }
         entries.recalls = state.recalls
         return entries
     }

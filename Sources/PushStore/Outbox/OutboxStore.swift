@@ -175,6 +175,7 @@ extension OutboxStore {
 
 /// The limit for the search for the oldest push of a queue.
 package enum OldestPush {
-    /// The number of pushes that are examined at each end of a queue, in less than a millisecond.
+    /// At most this many pushes at the front of a queue are examined, and as many at its back.
+    /// That takes less than a millisecond.
     package static let maximumExamined = 64
 }

@@ -75,7 +75,8 @@ struct DeliveriesCommand: AsyncParsableCommand {
             }
             if self.wait, configuration.databaseFile != nil {
                 // Without a running server, no push is sent, so the command would wait in vain.
-                // With PostgreSQL, a server may run on another machine.
+                // This is not checked with PostgreSQL, because a server may run on another
+                // machine.
                 guard try await Administration(of: configuration) != nil else {
                     throw CommandFailure(
                         "no server is running, so no push would end; start the server, or leave out --wait",

@@ -54,8 +54,8 @@ struct KeysCommand: AsyncParsableCommand {
             return "in use since \(since), \(key["Seals"]?.integer ?? 0) values encrypted"
         }
 
-        /// Prints whether day keys are in use, and for each server's file of day keys the first
-        /// day that it can still decrypt.
+        /// Prints whether payloads are encrypted with day keys. For each server's file of day
+        /// keys, prints the first day whose payloads it can still decrypt.
         private func showDayKeys(_ report: JSONValue) {
             guard case .bool(let isSealing)? = report["SealsDays"] else { return }
             let task = isSealing ? "encrypt payloads" : "encrypt nothing while a server of an older version is running"

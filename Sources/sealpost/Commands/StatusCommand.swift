@@ -65,15 +65,16 @@ struct StatusReport {
             "queue: \(pending) \(pending == 1 ? "push" : "pushes") pending, \(count) \(count == 1 ? "notification" : "notifications") scheduled\(next)"
     }
 
-    /// The counts of the last hour in which the server ran, summed over the steps of its history,
-    /// and the length of time that they cover.
+    /// The server's counts of the last hour in which it ran, and the time that they cover. The
+    /// answer has counts for each step of the hour; these are the sums.
     private var lastHour: String {
         let history = self.status["History"] ?? .null
         let steps = history.elements("Posted")
         guard
             let first = steps.firstIndex(where: { $0 != .null }), let end = Self.time(history, "End")
         else { return "last hour: nothing is counted yet; the first counts come half a minute after the start" }
-        // If the server started during the first step with counts, that step begins at the start.
+        // If the server started during the first step with counts, the counts begin when it
+        // started.
         let step = end - Double(steps.count - first) * Double(Self.number(history, "Seconds"))
         let start = max(step, Self.time(self.status, "StartedAt") ?? step)
         func sum(_ name: String) -> Int { history.elements(name).reduce(0) { $0 + ($1.integer ?? 0) } }

@@ -117,8 +117,8 @@ struct ExistingUser: ParsableArguments {
     @Argument(help: "The user name.")
     var name: String
 
-    /// Changes the member that `change` returns, or deletes the user if `change` returns `nil`.
-    /// Prints `result`, or for scripts the user's JSON.
+    /// Sets the user's member that `change` returns; if that is `nil`, deletes the user. Prints
+    /// `result`, or for scripts the user's JSON.
     func change(
         _ options: ConfigurationOptions,
         _ output: OutputOptions,

@@ -68,7 +68,7 @@ struct UserCommand: AsyncParsableCommand {
             }
         }
 
-        /// The members of the new user, with the password that is read.
+        /// The members of the new user. Reads the password, unless the user gets none.
         private var members: [JSONValue.Member] {
             get throws {
                 var members: [JSONValue.Member] = [

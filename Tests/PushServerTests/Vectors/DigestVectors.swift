@@ -2,8 +2,8 @@ import Foundation
 import HTTPSignatures
 import PushAPI
 
-/// `digests.json`: contents with their `Content-Digest`, and matching and other values of this
-/// field for one content.
+/// `digests.json`: contents with their `Content-Digest`. For one content, it also has further
+/// values of this field, some of which do not match.
 enum DigestVectors {
     static func file() -> JSONValue {
         let bodies: [(String, [UInt8])] = [
@@ -24,7 +24,7 @@ enum DigestVectors {
         return .members(("contents", .array(digests)), ("comparisons", self.comparisons()))
     }
 
-    /// Returns values of `Content-Digest`, and whether each matches the same content.
+    /// Returns values of `Content-Digest`, and whether each of them matches the content `secret`.
     private static func comparisons() -> JSONValue {
         let body = Array("secret".utf8)
         let right = ContentDigest.field(of: body)

@@ -88,8 +88,8 @@ enum HistoryVectors {
         let server = try await VectorServer()
         var history = History("a device's clock is a day ahead, and is put right: nothing is lost", server)
         try await server.post(1, #""one""#, lifetime: 3600)
-        // This sync has no signatures, because a client that pins a key refuses all answers while
-        // its clock is a day ahead.
+        // In this history, the clients' tests do not compare signatures with the device's clock. A
+        // client that pins a key would refuse all answers while that clock is a day ahead.
         try await history.sync()
         server.advance(by: 1)
         try await history.sync(clockIsAheadBy: 86_400)

@@ -5,8 +5,8 @@ import Testing
 
 @testable import PushServer
 
-/// `late.json`: answers that arrive after a change of the client's inbox, to requests that the
-/// client sent before the change.
+/// `late.json`: late answers. The client sends a request, its inbox changes, and then the answer
+/// arrives.
 enum LateAnswerVectors {
     fileprivate enum Call: String {
         /// A request for the notification, for a list with only its id (to update the screen), or
@@ -25,8 +25,8 @@ enum LateAnswerVectors {
     /// What the client has stored before it sends the request.
     private enum Past: String {
         case nothing, list
-        /// Only the notification, which it fetched by its id. The client therefore sends a
-        /// conditional request.
+        /// The client has stored only the notification, which it fetched by the id. It therefore
+        /// sends a conditional request.
         case fetched
     }
 
