@@ -34,9 +34,9 @@ extension PostgreSQLStore {
         now: Date,
         by record: @escaping @Sendable (Username, Scopes) -> AuditRecord
     ) async throws -> Enrolment? {
-        try await self.write { tx in
+        try await self.write { [sealing] tx in
             let found = try await tx.query(Self.lockUserOfCode, code.bytes, now.milliseconds).first.map {
-                try TokenGrant.used($0, code, self.sealing)
+                try TokenGrant.used($0, code, sealing)
             }
             // If two requests use a code at the same time, the second request fails here: the
             // first request has deleted the code.
