@@ -63,8 +63,8 @@ package struct ServerSettings: Sendable {
     package var maximumBatch: Int
     /// The memory for the bodies of all requests without an authenticated caller, in bytes.
     package var strangersBodies: Int
-    /// How long a batch may wait for a worker thread. The worker then has as long again: after
-    /// this time, it does not begin to store further elements of the batch.
+    /// How long a batch may wait for a worker thread, and how long the worker may then begin to
+    /// store further elements of the batch.
     package var batchTimeout: Duration
     /// The lifetime of a payload whose sender names none, which is also the longest lifetime.
     package var lifetime: Duration
@@ -148,8 +148,8 @@ package struct ServerSettings: Sendable {
         self.endToEndApps = endToEndApps
     }
 
-    /// The app with that name. If `name` is `nil`, the default app if the user belongs to it, or
-    /// else the user's only app.
+    /// The app with that name. Without a name, it is the default app or, for a user who does not
+    /// belong to the default app, the user's only app.
     ///
     /// Throws an `unknown-app` problem if there is no such app, or if the user does not belong to
     /// the app; the problem lists only the user's own apps. Administrators belong to all apps.

@@ -69,8 +69,8 @@ extension FailureCount.Rule {
     /// The rule for the failures of one address on one account. A guesser gets a few hundred
     /// guesses a day.
     static let pair = Self(free: 5, waits: 1...900, forgiveness: 1800)
-    /// The rule for the failures, on an account under attack, of one address that has never signed
-    /// in to the account: the first guess needs no wait, and all later waits are long.
+    /// The rule for the failures of one address on an account that is under attack, and to which
+    /// the address has never signed in. The first guess needs no wait; all later waits are long.
     static let stranger = Self(free: 0, waits: 60...900, forgiveness: 1800)
     /// The rule for the failures on an account if the addresses of clients are unknown. The
     /// account's owner then waits with everybody else, so the waits are short.
