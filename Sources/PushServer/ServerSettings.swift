@@ -66,7 +66,7 @@ package struct ServerSettings: Sendable {
     /// How long a batch may wait for a worker thread, and how long the worker may then begin to
     /// store further elements of the batch.
     package var batchTimeout: Duration
-    /// The lifetime of a payload whose sender names none, which is also the longest lifetime.
+    /// The lifetime of a payload if its sender names no lifetime; it is also the longest lifetime.
     package var lifetime: Duration
     /// How long a client may use its cached answer.
     package var cacheMaxAge: Duration
@@ -221,8 +221,8 @@ package struct ServerSettings: Sendable {
         return (platform, rule)
     }
 
-    /// The handle in a client's text, which may be for any platform. If no platform reads the text
-    /// as a JSON object, the text itself is the handle. `nil` if the text cannot be a handle.
+    /// The handle in a client's text; the handle may be any platform's. If no platform reads the
+    /// text as a JSON object, the text itself is the handle. `nil` if the text cannot be a handle.
     func handle(of text: String) -> DeviceHandle? {
         for rule in self.platforms.values {
             guard case .object(let canonical) = rule.handles.form else { continue }

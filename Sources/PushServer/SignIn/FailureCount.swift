@@ -91,8 +91,9 @@ extension FailureCount.Rule {
     /// The rule for all addresses of a site (/56) together, as `address` is for one address.
     static let site = Self(free: 60, waits: 1...900, forgiveness: 100)
     /// The rule for all addresses of an organisation (/48) together, as `address` is for one
-    /// address. Thousands of a carrier's phones may share a /48, so `free` is greater than the
-    /// number of sign-ins that may wait for a hash.
+    /// address. Thousands of a carrier's phones may share a /48, and an attempt counts as a
+    /// failure while it waits for a hash. So `free` is greater than the number of sign-ins that
+    /// may wait.
     static let organisation = Self(free: 300, waits: 1...900, forgiveness: 20)
     /// The rule for one address's invalid credentials that name no account: unknown tokens,
     /// certificates of unknown users. Such credentials cannot be guessed, and the credentials of a
