@@ -16,8 +16,7 @@ extension Query {
         if let milliseconds = CivilTime.milliseconds(rfc3339: text) {
             return Date(timeIntervalSince1970: TimeInterval(milliseconds) / 1000)
         }
-        // A period must have a unit, because a number without a unit could also be meant as a
-        // time.
+        // A period must have a unit: the caller may have meant a bare number as a time.
         guard
             text.last?.isNumber == false, let seconds = Int(secondsOf: text),
             (0...Self.longestPeriod).contains(seconds)

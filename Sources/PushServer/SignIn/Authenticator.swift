@@ -72,8 +72,8 @@ package final class Authenticator: Sendable {
     ///
     /// `reader` is the reader of the connection's event loop, or `nil` if that reader may wait.
     /// Wrong credentials count against the address `origin`. `term` is the term of the credential
-    /// lease in which the request began; it ends when the lease expires. If there is a lease but
-    /// no term, the cache is not used.
+    /// lease in which the request began; the term ends when the lease expires. If there is a lease
+    /// but no term, the cache is not used.
     ///
     /// Throws an `unauthorized` or `invalid-token` problem, which does not tell what is wrong, and
     /// `TryLater` after too many such problems.
