@@ -79,7 +79,7 @@ extension FailureCount.Rule {
     /// most providers give one customer a /56, which contains 256 networks of /64.
     static let sitePair = Self(free: 10, waits: 1...900, forgiveness: 900)
     /// The rule for the failures of one organisation on one account. An organisation is an IPv6
-    /// network of /48: companies get a /48, and at some providers any customer.
+    /// network of /48: companies get a /48, and some providers give one to every customer.
     static let organisationPair = Self(free: 20, waits: 1...900, forgiveness: 450)
     /// The rule for attempts that were refused during a wait, from an address that has signed in
     /// to the account before. As long as there are no more than `free` such attempts, the right
