@@ -6,8 +6,8 @@ package typealias FieldParameters = Keyed<BareItem>
 
 /// Values by key, in order, including repeated keys.
 ///
-/// In a structured field the last value of a key counts. The caller checks
-/// `hasRepeated` where no reader may choose another value.
+/// In a structured field the last value of a key counts. Where all readers must see the same
+/// value, the caller checks `hasRepeated`.
 package struct Keyed<Value: Sendable & Hashable>: Sendable, Hashable {
     package struct Entry: Sendable, Hashable {
         package let key: String

@@ -46,12 +46,12 @@ public struct SignatureComponent: Sendable, Hashable, CustomStringConvertible {
 
 /// The text to sign (RFC 9421 §2.5).
 public struct SignatureBase: Sendable, Hashable {
-    /// One line for each component, and the parameters' line without a line end.
+    /// One line for each component, and the line of the parameters, which has no line end.
     public let text: String
     /// The value in `Signature-Input` after the label, byte for byte.
     public let parameters: String
 
-    /// Creates the base of components with their values, in order, and of the parameters
+    /// Creates the base from components with their values, in order, and from the parameters
     /// `created`, `keyid`, `alg` and `nonce`.
     ///
     /// Throws if a component appears twice, or if a value has a character other than printable

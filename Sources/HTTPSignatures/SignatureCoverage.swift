@@ -20,8 +20,8 @@ public struct SignatureCoverage: Sendable, Hashable {
     /// the answer to a registration that never reached the server.
     public static let answer = Self(known: [.status, .contentDigest, .requestToken])
 
-    /// The coverage that a list asks for; `nil` if it lacks a component of `answer`, has one
-    /// twice, or has one that is not in `account`.
+    /// The coverage that a list asks for; `nil` if the list lacks a component of `answer`, repeats
+    /// a component, or has one that is not part of `account`.
     init?(_ items: [FieldItem]) {
         let components = items.compactMap(SignatureComponent.init)
         let set = Set(components)

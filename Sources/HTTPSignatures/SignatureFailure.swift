@@ -17,7 +17,7 @@ public struct SignatureFailure: Error, Sendable, Hashable, CustomStringConvertib
         /// A short name of the kind, of one or two words.
         public let description: String
 
-        /// The signature is missing, or a field or parameter that it needs.
+        /// The signature, or a field or parameter that it needs, is missing.
         public static let missing = Self(description: "missing")
         /// A field does not follow its standard.
         public static let malformed = Self(description: "malformed")

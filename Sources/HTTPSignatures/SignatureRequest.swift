@@ -19,8 +19,8 @@ public struct SignatureRequest: Sendable, Hashable {
 
     /// Reads the lines of the field, and chooses the first signature that can be made.
     ///
-    /// If none can be made, throws the reason for the first one: other components, another
-    /// algorithm, an unknown parameter, or a label or nonce that is too long.
+    /// If none can be made, throws the reason why the first one cannot be made: other components,
+    /// another algorithm, an unknown parameter, or a label or nonce that is too long.
     public init(acceptSignature lines: [String]) throws(SignatureFailure) {
         let dictionary = try StructuredFieldParser.dictionary(lines, of: "Accept-Signature")
         guard !dictionary.hasRepeated else { throw SignatureFailure(.duplicate, "a label appears twice") }

@@ -1,4 +1,4 @@
-/// An answer with its request, as far as signatures cover them.
+/// The parts of an answer and of its request that signatures can cover.
 public struct SignedMessage: Sendable {
     let status: Int
     let hash: [UInt8]

@@ -3,7 +3,7 @@ internal import Bytes
 extension JSONValue {
     /// Reads one JSON text in UTF-8, exactly as RFC 8259 defines it.
     ///
-    /// Throws if the text stops being JSON, or if it nests more than 64 deep.
+    /// Throws if the text is not JSON, or if it has more than 64 nested levels.
     public init(reading bytes: some Collection<UInt8>) throws(JSONSyntaxError) {
         var reader = JSONReader(bytes: Array(bytes))
         self = try reader.readText()

@@ -13,7 +13,8 @@ internal import Bytes
 /// response.value(forHTTPHeaderField: MyToken.fieldName) == token.echo
 /// ```
 public struct MyToken: Sendable, Hashable, CustomStringConvertible {
-    /// The name of the header field in requests and answers. The server spells it exactly so.
+    /// The name of the header field in requests and answers. The server writes it with exactly
+    /// these capitals.
     public static let fieldName = "MyToken"
 
     /// The numbers a token can have.

@@ -59,8 +59,8 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case methodNotAllowed = "method-not-allowed"
     /// The request took too long to arrive.
     case requestTimeout = "request-timeout"
-    /// A request to cancel or retry a single push came too late: the push does not wait for its
-    /// next attempt.
+    /// A request to cancel or retry a single push came too late: the push no longer waits for an
+    /// attempt.
     case pushNotWaiting = "push-not-waiting"
     /// A user of that name exists already.
     case conflict = "conflict"
@@ -91,7 +91,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case misdirectedRequest = "misdirected-request"
     /// `Expect` asks for something other than `100-continue`.
     case unsupportedExpectation = "unsupported-expectation"
-    /// This `Idempotency-Key` came with another request within the last 24 hours.
+    /// A different request with this `Idempotency-Key` came within the last 24 hours.
     case idempotencyKeyReused = "idempotency-key-reused"
     /// The request has too many fields, or they are too large.
     case headerTooLarge = "header-too-large"

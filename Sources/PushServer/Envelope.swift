@@ -201,9 +201,9 @@ final class Exchange {
     /// route does not know.
     var isCheckedStrictly = false
     var token: MyToken?
-    /// The term (period without an expiry of the credential lease) that was running when the
-    /// request began. Cached credentials are trusted only until this term ends. `nil` if the
-    /// request has no caller, or began outside a term.
+    /// The term of the credential lease in which the request began. The term ends when the lease
+    /// expires; after that, cached credentials are not trusted. `nil` if the request needs no
+    /// caller, or if no lease was valid when the request began.
     var term: CredentialLease.Term?
     /// The caller's account, if the caller is known and has one.
     var account: AccountID?
@@ -235,7 +235,8 @@ extension SpanRecorder {
     /// demands that a span names only known methods.
     private static let methods: Set<HTTPRequest.Method> = [.get, .head, .post, .put, .patch, .delete, .options]
 
-    /// Ends the span of a request with its method, its route and its status: never with its path.
+    /// Ends the span of a request. The span gets the request's method, its route and the status,
+    /// but never the path.
     fileprivate func end(_ span: OpenSpan, of exchange: Exchange, status: Int) {
         let method = exchange.request.head.method
         let isKnown = Self.methods.contains(method)

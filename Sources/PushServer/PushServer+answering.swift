@@ -77,9 +77,9 @@ extension PushServer {
     ) -> Reply {
         do {
             let step = try then(context)
-            // No answer is sent if the request's term of the credential lease has ended: the
+            // No answer is sent if the credential lease has expired since the request began: the
             // caller's credentials may have ended, too. Work must run even then, since other
-            // requests may wait for the work; `run` checks the term afterwards.
+            // requests may wait for the work; `run` checks the lease afterwards.
             if case .answer = step, let term = exchange.term { try self.lease?.check(term) }
             return self.reply(with: step, to: context, in: exchange)
         } catch {
@@ -115,8 +115,8 @@ extension PushServer {
         }
     }
 
-    /// Throws `StoreError.unavailable` if the term of the credential lease has ended during the
-    /// work. In that case the server was stopped or cut off from the database, and the caller's
+    /// Throws `StoreError.unavailable` if the credential lease has expired since the request
+    /// began. In that case the server was stopped or cut off from the database, and the caller's
     /// credentials may have ended long before the answer.
     private func runLeased(
         _ work: () async throws -> Response,

@@ -101,9 +101,9 @@ package final class PushServer: Responder {
                 looks: looks,
                 pool: lists,
                 tags: tags,
-                // If a version changes the JSON format of lists, it must change the name "cursor":
-                // a cursor is also the entity tag of an empty list. With a new name, clients do
-                // not take the old list for unchanged.
+                // If a version changes the JSON format of lists, it must change the name "cursor",
+                // so that all cursors change: a cursor is also the entity tag of an empty list,
+                // and clients must not take the old list for unchanged.
                 cursors: CursorMaker(key: secret.derive("cursor")),
                 signer: signer,
                 settings: settings,
@@ -266,8 +266,9 @@ package final class PushServer: Responder {
                 }
             }
             let now = self.wholeMilliseconds(self.now())
-            // The lease's term is read before any lookup in the cache of credentials. So the later
-            // check of the term notices if the lease has expired since.
+            // The lease's term, which ends when the lease expires, is read before any lookup in
+            // the cache of credentials. So the later check of the term notices if the lease has
+            // expired since.
             if let lease, found.needsCaller { exchange.term = lease.term }
             let caller = try self.knownCaller(of: exchange, for: found, now: now)
             if caller == nil, found.needsCaller {

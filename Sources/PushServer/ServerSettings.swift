@@ -63,10 +63,10 @@ package struct ServerSettings: Sendable {
     package var maximumBatch: Int
     /// The memory for the bodies of all requests without an authenticated caller, in bytes.
     package var strangersBodies: Int
-    /// How long a batch may wait for a worker thread. The worker then has as long again: after
-    /// this time, it does not begin to store further elements of the batch.
+    /// How long a batch may wait for a worker thread, and how long the worker may then begin to
+    /// store further elements of the batch.
     package var batchTimeout: Duration
-    /// The lifetime of a payload whose sender names none, which is also the longest lifetime.
+    /// The lifetime of a payload if its sender names no lifetime; it is also the longest lifetime.
     package var lifetime: Duration
     /// How long a client may use its cached answer.
     package var cacheMaxAge: Duration
@@ -148,8 +148,8 @@ package struct ServerSettings: Sendable {
         self.endToEndApps = endToEndApps
     }
 
-    /// The app with that name. If `name` is `nil`, the default app if the user belongs to it, or
-    /// else the user's only app.
+    /// The app with that name. Without a name, it is the default app or, for a user who does not
+    /// belong to the default app, the user's only app.
     ///
     /// Throws an `unknown-app` problem if there is no such app, or if the user does not belong to
     /// the app; the problem lists only the user's own apps. Administrators belong to all apps.
@@ -221,8 +221,8 @@ package struct ServerSettings: Sendable {
         return (platform, rule)
     }
 
-    /// The handle in a client's text, which may be for any platform. If no platform reads the text
-    /// as a JSON object, the text itself is the handle. `nil` if the text cannot be a handle.
+    /// The handle in a client's text; the handle may be any platform's. If no platform reads the
+    /// text as a JSON object, the text itself is the handle. `nil` if the text cannot be a handle.
     func handle(of text: String) -> DeviceHandle? {
         for rule in self.platforms.values {
             guard case .object(let canonical) = rule.handles.form else { continue }

@@ -118,7 +118,7 @@ struct SessionHandler: Handler {
         ])
     }
 
-    /// Ends the token of this request.
+    /// Revokes the token of this request.
     private func endSession(_ context: RequestContext) async throws -> Response {
         guard try context.known.issued == nil else {
             throw Problem(

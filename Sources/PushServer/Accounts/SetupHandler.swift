@@ -46,7 +46,7 @@ package final class SetupCode: Sendable {
     }
 }
 
-/// Lets the holder of the code that the server showed at its start make the first administrator.
+/// Makes the first administrator for whoever has the code that the server showed at its start.
 struct SetupHandler: Handler {
     let store: any AccountStore
     let reports: ReportReader

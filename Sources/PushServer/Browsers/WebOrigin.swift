@@ -30,8 +30,8 @@ package struct WebOrigin: Sendable, Hashable, CustomStringConvertible {
         self.description = "\(scheme)://\(host)\(number)"
     }
 
-    /// Whether nobody can change a page of this origin on its way to the browser, because the page
-    /// comes over TLS, from the browser's own machine, or from an app.
+    /// Whether a page of this origin reaches the browser unchanged, because the page comes over
+    /// TLS, from the browser's own machine, or from an app.
     package var isProtected: Bool {
         guard self.scheme == HTTPScheme.http.rawValue else { return true }
         return host == "localhost" || host.hasSuffix(".localhost") || host == "[::1]"

@@ -36,9 +36,9 @@ extension DeviceRegistration {
 
     /// The member `Shared`; false if absent.
     ///
-    /// The registration id is the secret key of the pushes' account hints (`AccountHint`), so it
-    /// must be random: nobody must be able to guess it. Earlier versions accepted ids that clients
-    /// had made up: for such an id, a shared registration gets a problem.
+    /// The pushes of a shared registration contain a keyed hash (`AccountHint`) whose key is the
+    /// registration id, so nobody must be able to guess the id. Earlier versions accepted ids that
+    /// clients had made up; a shared registration with such an id is refused.
     private static func isShared(_ body: JSONBody, _ id: RegistrationID) throws(Problem) -> Bool {
         guard try body.bool("Shared") == true else { return false }
         guard id.isRandom else {

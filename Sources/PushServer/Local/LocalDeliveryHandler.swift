@@ -15,9 +15,9 @@ struct LocalDeliveryHandler: Handler {
     /// pushes, could be reported as final after the last device was found.
     private let growing = DeliveryCounts(keptForStep: Self.keptForStep)
     private let settled = DeliveryCounts(keptForStep: Self.keptForStep)
-    /// How long a count is cached, for each step (a single read of the store) that the count took:
-    /// about ten times the duration of a step. So, while a command waits, counting takes only a
-    /// tenth of the time, and the command's progress bar still moves.
+    /// How long a count is cached for each step that it took; a step is a single read of the
+    /// store. The time is about ten times the duration of a step: while a command waits, counting
+    /// takes only a tenth of the time, and the command's progress bar still moves.
     private static let keptForStep: TimeInterval = 0.2
 
     init(reports: ReportReader, limit: Int = DeliveryCounts.countedAtOnce) {

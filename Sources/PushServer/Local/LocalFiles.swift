@@ -8,7 +8,7 @@ package import PushCore
 /// error text, and `ExitCode`, the command's exit code. No closure blocks a thread; each may take
 /// long.
 package struct LocalFiles: Sendable {
-    /// Lists the keys of the keyring, with the use of each key.
+    /// Lists the keys of the keyring, and says what the server uses each key for.
     package let listKeys: @Sendable () async -> JSONValue
     /// Adds a key to the keyring's file. The audit names the actor.
     package let rotateKeys: @Sendable (AuditRecord.Actor) async -> JSONValue

@@ -116,9 +116,9 @@ struct UserData: Sendable {
         ]).bytes
     }
 
-    /// Whether the entry's subject is the user or one of the user's devices. If another account
-    /// has registered the handle of one of these devices, the entry's detail names this user, not
-    /// the other account.
+    /// Whether the entry's subject is the user or one of the user's devices. The detail of
+    /// an entry about such a device names this user, even if another account has registered the
+    /// device's handle.
     private func isSubject(of entry: AuditEntry) -> Bool {
         switch entry.kind {
         case "device": self.devices.contains(entry.subject)

@@ -113,8 +113,8 @@ struct EntityTagMaker: Sendable {
     /// expires, its number is missing. The wrapped keys in the list depend on the device key that
     /// the request names.
     func tag(of page: NotificationPage, cursor: String?, for user: Int64, deviceKey: [UInt8]?) -> EntityTag {
-        // The number 2 tells this use of the keyed hash from others; then come the values on which
-        // the body depends.
+        // The number 2 distinguishes this use of the keyed hash from others; after it come the
+        // values on which the body depends.
         let message = (Int64(2), user, Int64(page.hasMore ? 1 : 0), Int64(page.entries.count))
         let code = self.hash.code { hash in
             withUnsafeBytes(of: message) { hash.update(bufferPointer: $0) }

@@ -6,8 +6,8 @@ package enum Gzip {
     /// level shrinks the page to 0.19 of its length, but takes four times as long.
     private static let level: Int32 = 1
 
-    /// Compresses bytes; returns `nil` if there is too little memory. An uncompressed, meaningless
-    /// file name of `nameLength` characters precedes the compressed bytes.
+    /// Compresses bytes; returns `nil` if there is too little memory. As padding, an uncompressed,
+    /// meaningless file name of `nameLength` characters precedes the compressed bytes.
     package static func compress(_ bytes: [UInt8], nameLength: Int) -> [UInt8]? {
         // zlib keeps the stream's address, so the stream must not move.
         let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)

@@ -78,7 +78,8 @@ struct JSONBody {
         guard case .number(let digits) = value, wanted.contains("integer") else {
             return Problem(.invalidMember, "\(name) must be \(wanted), not \(value.kind)")
         }
-        // An integer is a number, so the kind would not say what is wrong.
+        // The message contains the digits: the value's kind, "a number", would not say what is
+        // wrong.
         return Problem(.invalidMember, "\(name) must be \(wanted), not \(digits.prefix(24))")
     }
 }

@@ -16,7 +16,7 @@ extension Query {
         if let milliseconds = CivilTime.milliseconds(rfc3339: text) {
             return Date(timeIntervalSince1970: TimeInterval(milliseconds) / 1000)
         }
-        // The caller may mean a number without a unit as a time, so a period must have a unit.
+        // A period must have a unit: the caller may have meant a bare number as a time.
         guard
             text.last?.isNumber == false, let seconds = Int(secondsOf: text),
             (0...Self.longestPeriod).contains(seconds)

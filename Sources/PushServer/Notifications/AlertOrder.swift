@@ -8,7 +8,8 @@ internal import PushCore
 /// never see text of the payload. An unknown member is refused even without strict handling.
 struct AlertOrder {
     let alert: PushAlert
-    /// The requested alert, as the answer repeats it; it depends on the request alone.
+    /// The requested alert, as the answer repeats it: without the values of the template that the
+    /// request names.
     let json: JSONValue
 
     /// Checks the member's value. Throws problems that name the faulty member of `Alert` and the

@@ -111,8 +111,8 @@ struct BatchPoster: Sendable {
     ) -> Portion {
         var portion = Portion(end: start)
         var bytes = 0
-        // The ids that this portion has used. All its ids are drawn from a small range, so that
-        // two of hundreds are often equal. An element with a used id would have to wait for
+        // The ids that this portion has used. All its ids are drawn from a small range, so two of
+        // its hundreds of ids are often equal. An element with a used id would have to wait for
         // another commit.
         var ids: Set<NotificationID> = []
         let end = start == 0 ? Self.firstChunk : start + Self.chunk
@@ -138,8 +138,8 @@ struct BatchPoster: Sendable {
         besides ids: Set<NotificationID>
     ) throws -> Draft {
         if let most = [origin.quota, origin.changes].compactMap({ $0?.most }).min(), number >= most {
-            // Even a full quota does not suffice for this element, and a repeated batch would pay
-            // for all its elements again.
+            // Even a full quota does not suffice for this element. If the client repeated the
+            // batch, the quota would be charged for all elements again.
             throw Problem(
                 .invalidMember,
                 "Notifications has more elements than the \(most) that the quota admits at once; send this one in another request"

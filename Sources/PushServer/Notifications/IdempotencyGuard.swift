@@ -7,8 +7,8 @@ internal import PushStore
 internal import SocketHTTP
 internal import Synchronization
 
-/// Lets only one request with the same `Idempotency-Key` run at a time, and computes the
-/// identities that the store keeps of requests.
+/// Lets only one request with the same `Idempotency-Key` run at a time, and computes the hashes by
+/// which the store recognises repeated requests.
 ///
 /// The store has the outcomes of requests; this type has only the requests that are running in
 /// this process.
@@ -30,7 +30,8 @@ struct IdempotencyGuard: Sendable {
         fileprivate let query: String
     }
 
-    /// The identity that the store keeps of a request; `nil` if the request has no key.
+    /// The hashes by which the store recognises a repeated request; `nil` if the request has no
+    /// key.
     func request(of context: RequestContext, body: [UInt8]) throws(Problem) -> IdempotentRequest? {
         try self.keyed(context).map { self.request($0, body: body) }
     }
@@ -54,7 +55,7 @@ struct IdempotencyGuard: Sendable {
         )
     }
 
-    /// The identity of one element of a batch; `batch` is the identity of the whole request.
+    /// The hashes for one element of a batch; `batch` has the hashes for the whole request.
     func element(_ number: Int, of keyed: KeyedRequest, _ batch: IdempotentRequest) -> IdempotentRequest {
         IdempotentRequest(key: Self.hash("\(keyed.key) \(number)", by: self.keys), request: batch.request)
     }

@@ -5,8 +5,8 @@ package import PushCore
 /// close to each other.
 ///
 /// The tables of notifications, recipients and pushes are ordered by id. If ids were spread over
-/// all numbers, each row of a commit would be on a database page of its own. Measured with such
-/// ids, a commit of sixty posts wrote two hundred pages.
+/// all numbers, each row of a commit would be on a database page of its own. A measured commit of
+/// sixty posts with such ids wrote two hundred pages.
 ///
 /// The upper bits of an id are a keyed hash of the moment, with a key of the process; the lower
 /// bits are random. So an id reveals neither when it was assigned nor how many ids were assigned.

@@ -164,8 +164,8 @@ struct NotificationPoster: Sendable {
             // This condition rarely fails: `draw` chooses among at least 2^16 numbers, of which
             // only 0 is not an id.
             guard let id = self.ids.draw(at: now) else { continue }
-            // If the configuration allows few ids, none may be free; then the store refuses the
-            // returned id.
+            // If the configuration allows few ids, perhaps none is free; then the store refuses
+            // the returned id.
             attempts += 1
             if attempts == Self.maximumAttempts || !taken.contains(id) { return id }
         }

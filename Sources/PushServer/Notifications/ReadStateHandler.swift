@@ -73,14 +73,15 @@ struct ReadStateHandler: Handler {
 }
 
 extension LookOrder {
-    /// Requests looks after a change that the caller has made to notifications of this app. A look
-    /// is a silent push that makes the user's other devices fetch changes.
+    /// Orders silent pushes (looks) that make the user's other devices fetch the caller's change
+    /// to notifications of this app.
     init(_ context: RequestContext, of app: AppName) throws {
         self.init(user: try context.user.id, app: app, session: try context.token?.prefix.description)
     }
 
-    /// Requests looks after a change that the caller has made to this notification. `nil` if it
-    /// has expired; then the devices of all recipients get looks anyway.
+    /// Orders silent pushes (looks) that make the user's other devices fetch the caller's change
+    /// to this notification. `nil` if the notification has expired; then the devices of all
+    /// recipients get looks anyway.
     init?(_ context: RequestContext, changing id: NotificationID) async throws {
         guard let app = try await context.reader.apps(of: [id], now: context.now)[id] else { return nil }
         try self.init(context, of: app)

@@ -114,8 +114,8 @@ extension Diagnosis {
         return (.retrying, "waits for its next attempt\(next), because \(cause)")
     }
 
-    /// The time in words. It may be in the past: the server checks only when a push is due whether
-    /// a pause has ended.
+    /// The time in words. It may be in the past: as long as no push is due, the server does not
+    /// check whether a pause has ended.
     private func time(_ date: Date) -> String { date > self.now ? "at \(date.rfc3339)" : "due now" }
 
     private static func predicate(of cause: Cause, _ isOne: Bool, _ reason: String) -> String {

@@ -64,7 +64,8 @@ struct Diagnosis: Sendable {
     let pauses: [Lane: Pause?]
     /// The names of the platforms that have a sender.
     let platforms: Set<String>
-    /// For each platform whose pushes all go to one URL: the URL's host, by the platform's name.
+    /// The host that receives a platform's pushes, by the platform's name; only for platforms for
+    /// which the operator has configured one host.
     let receivers: [String: String]
     /// Whether the caller sees only some apps. The texts for this caller must not depend on the
     /// users and notifications of other apps.

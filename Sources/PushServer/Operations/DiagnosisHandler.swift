@@ -12,7 +12,8 @@ struct DiagnosisHandler: Handler {
     let daemon: Daemon
     /// The names of the platforms that have a sender.
     let platforms: Set<String>
-    /// For each platform whose pushes all go to one URL: the URL's host, by the platform's name.
+    /// The host that receives a platform's pushes, by the platform's name; only for platforms for
+    /// which the operator has configured one host.
     let receivers: [String: String]
     let scope: AppScope
     /// The largest number of a user's devices that are read.

@@ -16,9 +16,9 @@ final class Allowance: Sendable {
             let taken = used + policy.interval
             guard taken <= policy.tolerance else {
                 if now + used != seen {
-                    // Stores the limited `used`. Otherwise, if the old value is far in the future,
-                    // for example after the clock was set back, all requests until then would be
-                    // refused.
+                    // Stores the time that belongs to `used`, which is limited. If an old value
+                    // stayed that is far in the future, for example after the clock was set back,
+                    // all requests until then would be refused.
                     let (isDone, current) = self.exchange(seen, for: now + used)
                     seen = current
                     if !isDone { continue }

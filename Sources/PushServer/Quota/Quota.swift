@@ -25,7 +25,7 @@ package struct Quota: Sendable, Hashable {
     package let requests: Int
     /// The window of `requests`, in seconds.
     package let window: Int
-    /// The number of requests in a day that may store something; `nil` if there is no limit.
+    /// The number of requests that may store something within a day; `nil` if there is no limit.
     package let changes: Int?
 
     /// Returns `nil` if a number is outside of its range.

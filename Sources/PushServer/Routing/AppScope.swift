@@ -56,7 +56,8 @@ extension AppScope {
     /// cursor reveals the length of a name.
     private static let cursorLength = 112
 
-    /// The rule for cursors of a caller with this limit: `rule`, unless the cursors are encrypted.
+    /// Describes the valid cursors of a caller with this limit, for the text of a problem. `rule`
+    /// describes cursors that are not encrypted.
     static func rule(ofCursor rule: String, within limit: Set<AppName>?) -> String {
         limit == nil ? rule : "the Cursor of another page"
     }

@@ -44,8 +44,8 @@ extension Authenticator {
         try? await self.store.rehashPassword(of: user, from: hash, to: new)
     }
 
-    /// Hashes a password that a caller has chosen for a user, off the event loop. In the queue,
-    /// the hash counts for the caller, not for the user.
+    /// Hashes a password that a caller has chosen for a user, off the event loop. The limits of
+    /// the queue count the hash for the caller, not for the user.
     ///
     /// Throws `PasswordError` for an unacceptable password, and a `busy` problem if the queue is
     /// full.

@@ -71,9 +71,9 @@ package final class Authenticator: Sendable {
     /// caller of this function must call `signIn`.
     ///
     /// `reader` is the reader of the connection's event loop, or `nil` if that reader may wait.
-    /// Wrong credentials count against the address `origin`. `term` is the term (period without an
-    /// expiry of the credential lease) that was running when the request began. If there is a
-    /// lease but no term, the cache is not used.
+    /// Wrong credentials count against the address `origin`. `term` is the term of the credential
+    /// lease in which the request began; the term ends when the lease expires. If there is a lease
+    /// but no term, the cache is not used.
     ///
     /// Throws an `unauthorized` or `invalid-token` problem, which does not tell what is wrong, and
     /// `TryLater` after too many such problems.

@@ -56,9 +56,9 @@ final class CredentialCache: Sendable {
         self.shard(of: key.credentials).state.withLock { $0.epoch }
     }
 
-    /// Caches a caller, unless the user or the token was evicted after the eviction number
-    /// `epoch`. In that case, the caller may have been read before the change that caused the
-    /// eviction.
+    /// Caches a caller, unless the user or the token was evicted after the eviction with the
+    /// number `epoch`. In that case, the caller may have been read before the change that caused
+    /// the eviction.
     func remember(_ caller: Caller, for key: Key, since epoch: Int, now: Date) {
         self.shard(of: key.credentials).state.withLock { state in
             guard !state.isForgotten(caller, key, since: epoch) else { return }

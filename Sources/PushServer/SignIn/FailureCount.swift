@@ -69,8 +69,8 @@ extension FailureCount.Rule {
     /// The rule for the failures of one address on one account. A guesser gets a few hundred
     /// guesses a day.
     static let pair = Self(free: 5, waits: 1...900, forgiveness: 1800)
-    /// The rule for the failures, on an account under attack, of one address that has never signed
-    /// in to the account: the first guess needs no wait, and all later waits are long.
+    /// The rule for the failures of one address on an account that is under attack, and to which
+    /// the address has never signed in. The first guess needs no wait; all later waits are long.
     static let stranger = Self(free: 0, waits: 60...900, forgiveness: 1800)
     /// The rule for the failures on an account if the addresses of clients are unknown. The
     /// account's owner then waits with everybody else, so the waits are short.
@@ -79,7 +79,7 @@ extension FailureCount.Rule {
     /// most providers give one customer a /56, which contains 256 networks of /64.
     static let sitePair = Self(free: 10, waits: 1...900, forgiveness: 900)
     /// The rule for the failures of one organisation on one account. An organisation is an IPv6
-    /// network of /48: companies get a /48, and at some providers any customer.
+    /// network of /48: companies get a /48, and some providers give one to every customer.
     static let organisationPair = Self(free: 20, waits: 1...900, forgiveness: 450)
     /// The rule for attempts that were refused during a wait, from an address that has signed in
     /// to the account before. As long as there are no more than `free` such attempts, the right
@@ -91,8 +91,9 @@ extension FailureCount.Rule {
     /// The rule for all addresses of a site (/56) together, as `address` is for one address.
     static let site = Self(free: 60, waits: 1...900, forgiveness: 100)
     /// The rule for all addresses of an organisation (/48) together, as `address` is for one
-    /// address. Thousands of a carrier's phones may share a /48, so `free` is greater than the
-    /// number of sign-ins that may wait for a hash.
+    /// address. Thousands of a carrier's phones may share a /48, and an attempt counts as a
+    /// failure while it waits for a hash. So `free` is greater than the number of sign-ins that
+    /// may wait.
     static let organisation = Self(free: 300, waits: 1...900, forgiveness: 20)
     /// The rule for one address's invalid credentials that name no account: unknown tokens,
     /// certificates of unknown users. Such credentials cannot be guessed, and the credentials of a

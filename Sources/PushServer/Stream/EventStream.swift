@@ -31,8 +31,8 @@ struct EventStream: Sendable {
     /// The delay before a second search for pushes to this stream. The delivery may have set a
     /// push aside, because the stream was not open yet.
     private static let missedCheckDelay = Duration.seconds(1)
-    /// The number of sent events that a stream remembers, in order to send each event only once:
-    /// the stream carries the same event for each of the user's devices.
+    /// The number of sent events that a stream remembers. Several devices of the user may share
+    /// the stream, each with a push of the same event; the stream sends the event only once.
     private static let memory = 100
 
     /// Writes events until the stream ends.

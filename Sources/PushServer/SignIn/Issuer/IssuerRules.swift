@@ -193,7 +193,7 @@ package struct IssuerRules: Sendable {
     }
 
     /// The number of seconds from one time to the other, for messages. Both times are in tokens,
-    /// so they are not later than the year 9999.
+    /// so they are not later than the year 9999, and the number fits into an `Int`.
     private static func seconds(_ time: Date, _ other: Date) -> Int { Int(other.timeIntervalSince(time)) }
 
     private func role(by claims: TokenObject) throws(TokenFault) -> Role? {
