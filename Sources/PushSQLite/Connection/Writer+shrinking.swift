@@ -11,8 +11,8 @@ extension Writer {
     /// page can take a millisecond.
     private static let shrinkTime = Duration.milliseconds(2)
 
-    /// The number of pages and of free pages in the file; `nil` while the disk is full, since the
-    /// file then cannot be shortened: a step needs room in the log.
+    /// The number of pages and of free pages in the file; `nil` while the disk is full: the caller
+    /// then does not shorten the file, because that needs room in the log.
     func fileSpace() async throws -> FileSpace? {
         if self.condition.isFull { return nil }
         return try await self.write(.housekeeping) { [counts] db in

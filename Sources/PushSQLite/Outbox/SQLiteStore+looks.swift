@@ -176,8 +176,8 @@ extension SQLiteStore {
     }
 
     /// Deletes a look (a push that tells a device to sync) that has ended. A look that is being
-    /// sent expires now, so that the next cleanup deletes it. Otherwise the looks of a stream that
-    /// nobody reads would fill the database.
+    /// sent expires now, so that the next cleanup deletes it. Otherwise, if a client never read
+    /// its event stream, the looks in this stream would fill the database.
     private static func deleteEnded(_ push: DuePush, _ db: Database, now: Date) throws {
         try db.run(
             """
