@@ -28,7 +28,8 @@ extension Writer {
     /// This is a transaction of its own, which runs after the transactions that clients wait for.
     func shrink() async throws -> FileSpace {
         try await self.write(.housekeeping) { [self] db in
-            // The move of a page also copies erased data in it that is not wiped yet.
+            // When SQLite moves a page, it also copies erased data in the page that is not wiped
+            // yet.
             self.recordErasure()
             let end = ContinuousClock.now + Self.shrinkTime
             // SQLite removes one page for each row that this statement returns.
