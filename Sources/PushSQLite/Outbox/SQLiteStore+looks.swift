@@ -7,9 +7,9 @@ internal import SQLite
 /// another device of the same user has changed something.
 ///
 /// A look is the push of a notification that has no payload and no recipients. Each lane (a
-/// provider's queue) has a second lane for looks. The device's row names its last look, whose rows
-/// the next look deletes. So a device has only one look at a time, however often its user changes
-/// something.
+/// provider's queue) has a second lane for looks. The device's row names its last look. When the
+/// next look is enqueued, the rows of the last one are deleted. So a device has only one look at a
+/// time, however often its user changes something.
 extension SQLiteStore {
     package func enqueueLooks(
         _ orders: [LookOrder],
