@@ -17,7 +17,7 @@ package struct ServerEntry: Sendable, Hashable {
     package let release: String
     package let startedAt: Date
     /// The time at which the server last renewed its lease, by the store's clock. A clean shutdown
-    /// does not renew it, so it may then be up to five seconds before the shutdown.
+    /// does not renew the lease, so this time may be up to five seconds before the shutdown.
     package let heardAt: Date
     package let state: State
     /// Whether this is the server that the operator has asked.

@@ -79,7 +79,7 @@ package protocol StoreHealth: Sendable {
     var failure: String? { get }
 
     /// The reason why the store does not use a database that it can reach; `nil` as long as it
-    /// uses the database. Anybody may see this text.
+    /// uses the database. This text is public.
     var refusal: String? { get }
 
     /// Whether writes fail because the disk is full.
@@ -116,7 +116,8 @@ package struct StoreOptions: Sendable {
     /// minimum times between two looks of one device.
     package var looks: [String: Duration] = [:]
     /// The lifetime of a look (a push that tells a device to sync). It equals the default lifetime
-    /// of a notification: providers see the lifetime, and could otherwise tell looks apart.
+    /// of a notification: providers see the lifetime, and could otherwise tell looks from other
+    /// pushes.
     package var lookLifetime = Duration.seconds(2_592_000)
     /// The store adds to this book the changes that it makes without a request, for example when
     /// the lease of a read-once payload expires.

@@ -20,7 +20,7 @@ package enum StoreError: Error, CustomStringConvertible {
     /// the files `marks`, the database counts as new.
     case emptied(place: String, mark: String, marks: String)
     /// The only database server that accepts writes lacks data that was stored before, so the
-    /// store has changed nothing there. Anybody may see the summary. `kept` is the place of the
+    /// store has changed nothing there. The summary is public. `kept` is the place of the
     /// file that identifies the database that this server used before.
     case refused(summary: String, reason: String, kept: String)
     /// The disk is full. Writes fail until the disk has free space.

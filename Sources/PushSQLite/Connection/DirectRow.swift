@@ -4,8 +4,8 @@ internal import PushCore
 internal import PushStore
 internal import SQLite
 
-/// A query that many phones may run at the same time. Each reader finds the query's compiled
-/// statement by an index, without looking up the text.
+/// A query that many phones may run at the same time. Each reader keeps the compiled statement at
+/// a fixed place in an array, so it need not look up the text.
 struct DirectQuery: Sendable {
     let name: Name
     /// The SQL text; its parameters are `?1`, `?2` and so on.

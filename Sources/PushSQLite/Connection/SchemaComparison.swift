@@ -6,7 +6,7 @@ internal import SQLite
 internal import Synchronization
 
 /// Compares a database's schema with the schema that its migrations make. So it detects triggers
-/// and views that somebody else has added: the server's statements would run their code.
+/// and views that somebody else has added, and whose code the server's statements would run.
 enum SchemaComparison {
     private struct Object: Hashable, Comparable, CustomStringConvertible {
         let type: String

@@ -76,8 +76,8 @@ extension Writer {
     /// reader prevents the reset.
     func resetLog(_ mode: Database.CheckpointMode, _ db: Database) throws -> Bool {
         // Since the checkpoint there was no commit, so the reset has nothing to copy, and is
-        // short. The reader of reports was opened last, and is held first: if a report is running,
-        // this function returns before any other reader has to wait.
+        // short. The reader that makes reports was opened last, so it is the first that must stop.
+        // If a report is running, this function returns before any other reader has to wait.
         var held: [SQLiteReader] = []
         defer { for reader in held { reader.release() } }
         for reader in self.state.withLock({ $0.readers }).reversed() {

@@ -11,8 +11,8 @@ extension Writer {
     /// page can take a millisecond.
     private static let shrinkTime = Duration.milliseconds(2)
 
-    /// The number of pages and of free pages in the file; `nil` while the disk is full, since the
-    /// file then cannot be shortened: a step needs room in the log.
+    /// The number of pages and of free pages in the file; `nil` while the disk is full: the caller
+    /// then does not shorten the file, because that needs room in the log.
     func fileSpace() async throws -> FileSpace? {
         if self.condition.isFull { return nil }
         return try await self.write(.housekeeping) { [counts] db in
@@ -28,7 +28,8 @@ extension Writer {
     /// This is a transaction of its own, which runs after the transactions that clients wait for.
     func shrink() async throws -> FileSpace {
         try await self.write(.housekeeping) { [self] db in
-            // The move of a page also copies erased data in it that is not wiped yet.
+            // When SQLite moves a page, it also copies erased data in the page that is not wiped
+            // yet.
             self.recordErasure()
             let end = ContinuousClock.now + Self.shrinkTime
             // SQLite removes one page for each row that this statement returns.

@@ -38,9 +38,9 @@ extension Writer {
 
     /// Frees disk space, and checks whether enough of it is free.
     ///
-    /// There are four steps. The checkpoint may need room in the database's file. The truncation
-    /// of the log returns the log's room to the file system. Then a transaction that changes
-    /// nothing is committed. Finally, this method requests more room than a usual transaction
+    /// This method has four steps. It checkpoints the log, which may need room in the database's
+    /// file. It truncates the log, which returns the log's room to the file system. It commits a
+    /// transaction that changes nothing. Finally, it requests more room than a usual transaction
     /// takes.
     ///
     /// Without the truncation, a log that has filled a small disk would keep it full for ever.
@@ -73,7 +73,7 @@ extension DatabaseError {
     /// Whether the work failed because the disk is full. Then nothing of it is stored, and it may
     /// be tried again.
     ///
-    /// The index of a long log is a file, too. If this file cannot grow, SQLite reports a code of
-    /// its own.
+    /// The log has an index, which is a separate file. If this file cannot grow, SQLite reports
+    /// another code.
     var isFull: Bool { self.resultCode == .full || self.extendedResultCode == .ioErrorOfSharedMemory }
 }

@@ -174,7 +174,8 @@ final class Writer: Sendable {
             }
             switch turn {
             case .jobs(let jobs, let late):
-                // By now, the clients of these jobs have got an error, or will soon get one.
+                // The late jobs have waited too long: their clients have already got an error, or
+                // will soon get one.
                 for job in late { job.fail(StoreError.busy) }
                 if !jobs.isEmpty { self.commit(jobs) }
             case .receipts: self.writeSomeReceipts()

@@ -41,8 +41,8 @@ extension Registrar {
 
     // MARK: - Private
 
-    /// Makes a look due (a push that tells the device to sync) that waits for a retry: the device
-    /// may be reachable again.
+    /// If the device's look (a push that tells it to sync) waits for a retry, makes the look due:
+    /// the device may be reachable again.
     private static let makeLookDue = """
         update delivery set due_at = ?1
         where device = ?2 and notification_id = (select look_id from device where number = ?2)

@@ -28,8 +28,8 @@ extension SQLiteStore {
                 let next = try walk.take(AudienceWalk.page, of: audience, db)
                 numbers.formUnion(next.page.devices.map(\.number))
                 isLast = next.isLast
-                // The limit is checked after each page: a page of users may have more devices than
-                // users.
+                // The limit is checked after each page, because the users of one page may have any
+                // number of devices.
                 guard numbers.count <= limit else { return nil }
             }
             let request: SQL = """

@@ -18,8 +18,8 @@ extension SQLiteStore {
             and session in (select prefix from token where user_id = ?1 and is_session)
         """
 
-    /// Selects the rows of a user's devices that have a handle, including handles that the user
-    /// has not confirmed yet (claims).
+    /// Selects a user's devices that have a handle, and the user's claims (handles that the user
+    /// has not confirmed yet).
     static let devicesWithHandle = "\(EndingDevice.select) where user_id = ? and platform is not null"
 
     func write(_ ends: DeviceEnds, _ db: Database, now: Date) throws {

@@ -89,8 +89,8 @@ extension SQLiteStore {
         try db.first("select number from device where id = \(id.description)") { $0.integer(0) }
     }
 
-    /// The time when the first of these devices accepted the notification, in milliseconds since
-    /// 1970.
+    /// The earliest time at which one of these devices accepted the notification, in milliseconds
+    /// since 1970.
     private static func accepted(_ id: NotificationID, by devices: [Int64], _ db: Database) throws -> Int64? {
         try devices.compactMap { device in
             try db.first(

@@ -65,7 +65,7 @@ struct DatabaseFile {
         return isChanged
     }
 
-    /// Whether a page belongs to the pointer map (section 1.8).
+    /// Whether a page belongs to the pointer map (section 1.8 of the file format).
     func isPointerMap(_ number: Int) -> Bool {
         guard let interval = self.pointerMapInterval, number >= 2 else { return false }
         let first = (number - 2) / interval * interval + 2
@@ -74,7 +74,8 @@ struct DatabaseFile {
         return number == (first == Self.lockPosition / self.pageSize + 1 ? first + 1 : first)
     }
 
-    /// The unallocated space of a page with cells (section 1.6); `nil` for a page of another kind.
+    /// The unallocated space of a page with cells (section 1.6 of the file format); `nil` for a
+    /// page of another kind.
     static func room(in page: [UInt8], isFirst: Bool) -> Range<Int>? {
         // The first page begins with the header of the file.
         let header = isFirst ? Self.headerLength : 0

@@ -33,7 +33,8 @@ struct FileSpace: Sendable, Equatable {
     /// The value of `pragma auto_vacuum` for a file that is shortened on request.
     static let incremental = 2
 
-    /// The number of free pages that the next posts will use: an eighth of the pages in use.
+    /// The number of free pages that are kept for the next posts: an eighth of the pages in use,
+    /// but at least `least`.
     private var reserve: Int { max(Self.least, (self.pages - self.free) / 8) }
 
     /// Whether it is worthwhile to begin shortening. The threshold is twice the reserve, so that

@@ -46,7 +46,7 @@ final class LockFile: Sendable {
             let locks = try? String(contentsOfFile: "/proc/locks", encoding: .utf8)
         else { return nil }
         for line in locks.split(separator: "\n") {
-            // 1: FLOCK ADVISORY WRITE 4711 fd:01:1234 0 EOF, proc_locks(5)
+            // A line, as in proc_locks(5): `1: FLOCK ADVISORY WRITE 4711 fd:01:1234 0 EOF`
             let fields = line.split(separator: " ")
             guard fields.count > 5, fields[1] == "FLOCK", let process = Int(fields[4]), process > 0 else { continue }
             let file = fields[5].split(separator: ":")

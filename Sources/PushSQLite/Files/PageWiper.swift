@@ -202,7 +202,8 @@ private struct WriteAheadLog {
         guard fstat(descriptor, &status) == 0 else { throw PageWiper.failure() }
         guard status.st_size >= Self.headerLength else { return }
         // The log is mapped, because thousands of reads would take longer than the checkpoint
-        // itself. Only the writer truncates the log, and only the writer runs this code.
+        // itself. Only the writer truncates the log, and only the writer runs this code, so the
+        // mapped bytes stay valid.
         let length = Int(status.st_size)
         guard let start = mmap(nil, length, PROT_READ, MAP_SHARED, descriptor, 0), start != MAP_FAILED else {
             throw PageWiper.failure()

@@ -12,7 +12,7 @@ extension SQLiteStore {
     ) async throws -> Bool {
         guard keyring != self.sealing.vault.keyring else { return false }
         // The number of replacements rises before the keyring is replaced. A pass of `rewrap` that
-        // ends meanwhile notices this, and does not delete a key that is in use again.
+        // ends meanwhile notices the new number, and does not delete a key that is in use again.
         self.exchanges.wrappingAdd(1, ordering: .relaxed)
         let record = AuditRecord(.changeKeys, of: "key \(keyring.sealing)", by: actor, at: now)
         try await self.writer.write { [audit] db in

@@ -18,8 +18,8 @@ extension SQLiteReader {
             }
             var page = builder.page
             // The time of the last deletion is read after the rows. A deletion records its time
-            // before its commit. So if the rows show the effect of a deletion, the deletion is not
-            // later than this time.
+            // before its commit. So if the rows show the effect of a deletion, `removedAt` is not
+            // earlier than the time of that deletion.
             page.removedAt = self.removals.latest
             if !page.isBeyondBudget, needsPayloads(page) { try Self.readPayloads(of: &page, reads) }
             return page

@@ -98,7 +98,7 @@ extension SQLiteStore {
     }
 
     /// The maximum number of recipients whose rows a recall changes one by one. If there are more,
-    /// a single number in the notification's row counts for all of them.
+    /// a single change number in the notification's row counts for all of them.
     static let recallPage = 1000
 
     private static func recordRecall(

@@ -91,7 +91,7 @@ extension SQLiteStore {
         return inserted == 1
     }
 
-    /// Makes a user a recipient. Returns `false` if the user already was one, or may not get the
+    /// Makes a user a recipient. Returns `false` if the user already was one, or must not get the
     /// payload.
     static func insertRecipient(
         _ user: Int64,

@@ -141,8 +141,8 @@ private enum DueColumn: Int32, SelectedColumn {
 }
 
 /// The alert that a transaction has decrypted last. The pushes of a broadcast have the same alert,
-/// and are read one after the other. Parsing the alert's JSON takes longer than the rest of this
-/// work.
+/// and are read one after the other. Parsing the alert's JSON takes longer than the rest of the
+/// reading.
 final class OpenedAlerts {
     private var last: (notification: Int64, alert: Result<PushAlert, VaultError>)?
 

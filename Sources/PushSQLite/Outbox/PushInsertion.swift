@@ -115,7 +115,7 @@ struct PushInsertion {
     }
 
     /// Makes the user a recipient. Returns `false` if the user already was a recipient and has
-    /// dismissed the notification, or if the user may not get its payload.
+    /// dismissed the notification, or if the user must not get its payload.
     private mutating func addRecipient(_ user: Int64, _ db: Database) throws -> Bool {
         if self.newRecipients.contains(user) || self.earlierRecipients.contains(user) { return true }
         let isNew = try SQLiteStore.insertRecipient(

@@ -26,9 +26,9 @@ extension SQLiteReader {
         }
     }
 
-    /// Because of the cross join, SQLite begins with the pushes at both ends of the queue, which
-    /// are few. Each end has a subquery of its own: a common table expression for both would
-    /// contain the whole queue.
+    /// Because of the cross join, SQLite begins with the few pushes at both ends of the queue.
+    /// Each end has a subquery of its own: a common table expression for both would contain the
+    /// whole queue.
     static let oldestWaiting = """
         select min(n.created_at) from (
             select * from (

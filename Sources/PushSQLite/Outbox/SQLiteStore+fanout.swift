@@ -47,7 +47,7 @@ extension SQLiteStore {
     /// and inserts a row into `fanout`: the other pages follow later.
     ///
     /// `recipients` are the users who have become recipients in this transaction. Returns the
-    /// number of users and pushes. Also returns whether the delivery has work now.
+    /// number of users and pushes. Also returns whether pushes are due now, or other pages follow.
     static func enqueue(
         _ db: Database,
         _ target: PushTarget,

@@ -7,9 +7,9 @@ internal import SQLite
 /// another device of the same user has changed something.
 ///
 /// A look is the push of a notification that has no payload and no recipients. Each lane (a
-/// provider's queue) has a second lane for looks. The device's row names its last look, whose rows
-/// the next look deletes. So a device has only one look at a time, however often its user changes
-/// something.
+/// provider's queue) has a second lane for looks. The device's row names its last look. When the
+/// next look is enqueued, the rows of the last one are deleted. So a device has only one look at a
+/// time, however often its user changes something.
 extension SQLiteStore {
     package func enqueueLooks(
         _ orders: [LookOrder],
@@ -176,8 +176,8 @@ extension SQLiteStore {
     }
 
     /// Deletes a look (a push that tells a device to sync) that has ended. A look that is being
-    /// sent expires now, so that the next cleanup deletes it. Otherwise the looks of a stream that
-    /// nobody reads would fill the database.
+    /// sent expires now, so that the next cleanup deletes it. Otherwise, if a client never read
+    /// its event stream, the looks in this stream would fill the database.
     private static func deleteEnded(_ push: DuePush, _ db: Database, now: Date) throws {
         try db.run(
             """

@@ -38,8 +38,8 @@ private struct Batch {
             // this server has sent.
             let isOurs = providerID == delivery.push.attemptID.text
             let lane = try self.end(db, delivery, .accepted, reason: nil, providerID: isOurs ? nil : providerID)
-            // If the device was deleted, its push was settled at that moment, and the device may
-            // get no new row. The time of a look (a push that only tells the device to sync) is
+            // If the device was deleted, its push was settled at that moment, and the device must
+            // not get a new row. The time of a look (a push that only tells the device to sync) is
             // not stored, because a look does not delay the next notification.
             guard let lane, !Lane(stored: lane).isOfLooks else { return }
             try db.run(

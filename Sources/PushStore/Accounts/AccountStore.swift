@@ -10,8 +10,8 @@ package protocol AccountReader: Sendable {
     /// deleted, since `user` was read.
     func password(of user: User) async throws(StoreError) -> PasswordHash?
 
-    /// The token issuer's user who owns the account, and the rights of this user's newest token.
-    /// `nil` if nobody has signed in to the account with an issuer's token yet.
+    /// The owner of the account, who is a user of a token issuer, and the rights of the owner's
+    /// newest token. `nil` if nobody has signed in to the account with an issuer's token yet.
     func issuedAccount(of user: User) async throws(StoreError) -> IssuedAccount?
 
     /// The password hash of the user that `number` selects; `nil` if there are no users. The same

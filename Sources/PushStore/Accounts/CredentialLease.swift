@@ -47,8 +47,8 @@ package final class CredentialLease: Sendable {
         self.state = Mutex(State(goodUntil: goodUntil))
     }
 
-    /// The running term; `nil` while cached credentials may have ended without this server's
-    /// knowledge.
+    /// The running term (period without an expiry of the lease); `nil` while cached credentials
+    /// may have ended without this server's knowledge.
     package var term: Term? {
         let now = self.now()
         return self.state.withLock { !$0.isEnded && now < $0.goodUntil ? $0.term : nil }

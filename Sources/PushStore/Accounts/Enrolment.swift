@@ -5,8 +5,8 @@ package struct Enrolment: Sendable {
     /// The maximum number of codes of a user. If there are more, the oldest codes end.
     package static let maximumCount = 10
     /// An enrolment code is stored as a row of `token`, with the code's hash in place of a
-    /// token's. The row's column `scopes` begins with this word, which server versions without
-    /// codes ignore.
+    /// token's. The row's column `scopes` begins with this word. Server versions without codes
+    /// ignore the word.
     static let mark = "enrol "
     /// The SQL condition that a row of `token` is a code.
     package static let isCode = "scopes like '\(Self.mark)%'"

@@ -26,7 +26,8 @@ package struct IssuedRights: Sendable, Hashable {
     }
 }
 
-/// The issuer's user who owns an account, and the newest token that has given the account rights.
+/// The owner of an account, who is a user of a token issuer, and the newest token that has given
+/// the account rights.
 package struct IssuedAccount: Sendable, Hashable {
     /// A keyed hash of the issuer and the subject, 16 bytes long.
     package let owner: Data

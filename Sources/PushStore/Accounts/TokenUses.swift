@@ -5,8 +5,8 @@ internal import Synchronization
 /// The times at which tokens were last used. They stay in memory until a store writes them. A
 /// crash can lose them, which is harmless, since nobody relies on exact times.
 ///
-/// One lock suffices for all event loops, because each of them adds a token only once in some
-/// minutes.
+/// One lock suffices for all event loops, because each of them adds the same token only once in
+/// some minutes.
 package final class TokenUses: Sendable {
     /// The maximum number of tokens whose use waits to be stored. A use of a further token is not
     /// recorded. That token's next use, some minutes later, may be recorded.

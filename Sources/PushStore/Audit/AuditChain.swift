@@ -102,7 +102,7 @@ package struct AuditChain: Sendable {
     // MARK: - Private
 
     /// The fields of a record, joined by separators. No field contains a separator: names, ids and
-    /// addresses cannot contain one, and the server itself writes the details.
+    /// addresses cannot contain one, and the server writes the details without one.
     private func text(of record: AuditRecord) -> String {
         let actor = record.actor
         let fields = [

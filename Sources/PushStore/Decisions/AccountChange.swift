@@ -8,8 +8,8 @@ package struct AccountChange: Sendable, Hashable {
     package var password: PasswordHash?
     package var isDisabled: Bool?
     package var requiresEncryption: Bool?
-    /// An issuer's token, whose owner becomes or already is the owner of the account. `nil`: the
-    /// account's owner stays the same.
+    /// An issuer's token. The token's owner becomes the owner of the account, or already is its
+    /// owner. `nil`: the account's owner stays the same.
     package var issued: IssuedToken?
     /// The user who has presented the account's password, which must not have changed since then;
     /// `nil`: the change needs no password.

@@ -75,7 +75,7 @@ package struct DueDelivery: Sendable {
         if othersHaveKeys {
             for case .keyMissing(let number) in self.failures { return .waitForKey(number) }
         }
-        // A damaged row only fails itself: it must not keep the other rows from being sent.
+        // If the row is damaged, only this push fails: other pushes must still be sent.
         if let error = self.failures.first { return .settle(.failed, reason: "\(error)") }
         // The device may have been deleted while this push was being enqueued.
         guard !self.isRetired, let push = self.push(of: notification) else {
@@ -153,7 +153,7 @@ extension DueDelivery {
 }
 
 /// The facts about a notification that decide what happens to its pushes. A store often leases
-/// hundreds of pushes of one notification at once, so it decrypts the alert once for all of them.
+/// hundreds of pushes of one notification together, so it decrypts the alert once for all of them.
 package struct DueNotification: Sendable {
     package let isRecalled: Bool
     package let seed: Int64

@@ -132,8 +132,7 @@ package protocol DeviceStore: Sendable {
         now: Date
     ) async throws -> Int
 
-    /// Makes the pushes that wait for these devices due at once; returns the number of these
-    /// pushes.
+    /// Makes the pushes that wait for these devices due now; returns the number of these pushes.
     ///
     /// `last` is the last notification that the devices have seen. Pushes that a stream accepted
     /// at the same time as the push of `last`, or later, may have been lost in transit. They

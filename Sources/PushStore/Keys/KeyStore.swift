@@ -147,7 +147,7 @@ package protocol KeyStore: Sendable {
     var keyWait: KeyWait? { get }
 
     /// Stores how many values each key has encrypted since the last call. If the write fails, the
-    /// next call stores the sum.
+    /// next call stores these numbers, too.
     func writeSealCounts() async throws
 
     /// Re-encrypts, page by page, all values that are not encrypted with the keyring's first key.

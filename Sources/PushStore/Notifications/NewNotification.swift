@@ -59,7 +59,7 @@ package final class NewNotification: Sendable {
     }
 
     /// The encrypted values that the store must insert. If the keyring was replaced since they
-    /// were encrypted, encrypts them again, since a running `KeyStore.rewrap` might miss them.
+    /// were encrypted, encrypts them again, because a running `KeyStore.rewrap` might miss them.
     package func renewed(by vault: Vault) throws -> (payload: Data, alert: Data?) {
         let payload = try vault.renewed(self.sealedPayload, in: .payload(self.id, sender: self.sender))
         let alert = try self.sealedAlert.map { sealed in

@@ -3,7 +3,7 @@ package import PushCore
 
 /// A page of a user's notifications, in the order of their last changes, the oldest first.
 package struct NotificationPage: Sendable, Hashable {
-    /// The maximum number of payload bytes in a page. Only a single payload may be larger.
+    /// The maximum number of payload bytes in a page. A page with a single payload may exceed it.
     package static let maximumBytes = 1 << 20
 
     /// A notification in its present state.

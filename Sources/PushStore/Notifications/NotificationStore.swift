@@ -161,7 +161,7 @@ package protocol NotificationStore: PostStore {
     /// Records a recipient's first fetch of these payloads. The store writes the record later; a
     /// crash may lose it.
     ///
-    /// When the record is written, a waiting push is cancelled if the fetch must have come from
+    /// When the record is written, a waiting push is cancelled if the fetch certainly came from
     /// that push's device.
     func recordFetches(of ids: [NotificationID], by user: Int64, now: Date)
 

@@ -18,8 +18,8 @@ package struct LeasedDelivery: Sendable, Hashable {
 
 /// The limit for counting a user's unread notifications.
 package enum UnreadCount {
-    /// The number of the user's latest changes that the store examines, which takes less than a
-    /// millisecond.
+    /// The maximum number of the user's latest changes that the store examines. This takes less
+    /// than a millisecond.
     package static let maximumExamined = 1000
 }
 

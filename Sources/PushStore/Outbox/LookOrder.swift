@@ -18,7 +18,7 @@ package struct LookOrder: Sendable, Hashable {
     /// The session that has made all of these changes; its own devices know them already. `nil` if
     /// several sessions, or no session, made them.
     package let session: String?
-    /// Whether the pushes are sent at once and with high priority, for example after a recall.
+    /// Whether the pushes are sent immediately and with high priority, for example after a recall.
     package let isUrgent: Bool
 
     package init(user: Int64, app: AppName = .usual, session: String? = nil, isUrgent: Bool = false) {
@@ -83,7 +83,8 @@ package struct LookPlan: Sendable, Hashable {
         let pause = isUrgent ? min(self.interval, Self.urgentInterval) : self.interval
         if let due, due <= now + pause { return .leave }
         let first = now + (isUrgent ? 0 : min(self.interval / 5, Self.longestGathering))
-        // No server has begun to send a look that is not due yet.
+        // If the last look is not due yet, no server has begun to send it. The new look replaces
+        // it, and need not keep the minimum time from it.
         guard let last, due == nil || last <= now else { return .make(dueAt: first) }
         // If the clock was set back, `last` may be far in the future.
         return .make(dueAt: min(max(first, last + pause), now + self.interval))

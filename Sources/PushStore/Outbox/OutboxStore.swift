@@ -49,7 +49,7 @@ package protocol OutboxReader: Sendable {
         limit: Int
     ) async throws(StoreError) -> [FailedPush]
 
-    /// The recipients with numbers above `user` of a notification, at most `limit`.
+    /// A notification's recipients with user numbers above `user`, at most `limit`.
     func recipients(
         of id: NotificationID,
         after user: Int64,
@@ -111,8 +111,8 @@ package protocol OutboxStore: Sendable {
     /// the call.
     func acquireProbe(of lane: Lane) async throws -> Bool
 
-    /// The pushes that were leased when the last process ended become due at once. No other
-    /// process can be sending them.
+    /// Makes due all pushes that were leased when the last process ended: no process can be
+    /// sending them any more.
     func reclaimLeases(now: Date) async throws
 
     /// Cancels or hastens a single push. The store adds the record to the audit only if it has
