@@ -131,8 +131,8 @@ extension PostgreSQLStore {
         """
 
     /// Inserts missing rows. A stream's time is no later than that of the device's streams at
-    /// other servers. Those may be newer: they may have been opened while this server had no
-    /// number.
+    /// other servers, because they may be newer: a client may have opened them while this server
+    /// had no number.
     private static let addition = """
         insert into stream (device, node, since)
         select d.number, $2, coalesce(
