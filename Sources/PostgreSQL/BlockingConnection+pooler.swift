@@ -1,6 +1,6 @@
 extension BlockingConnection {
-    /// The number of tests whether a pooler shares sessions. A single test can miss such a pooler
-    /// if other clients keep it busy, or if it uses its sessions round-robin.
+    /// The number of runs of the test for shared sessions. A single run can miss a pooler that
+    /// shares sessions, if other clients keep it busy, or if it uses its sessions round-robin.
     private static let rounds = 4
 
     /// Throws `DatabaseError.unusable` if a pooler may run a client's next transaction in another

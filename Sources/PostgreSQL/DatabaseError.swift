@@ -47,7 +47,7 @@ extension DatabaseError {
         return code == "40001" || code == "40P01" || code == "55P03" || code == "57014"
     }
 
-    /// Whether a prepared statement does not exist, or returns other columns since a migration.
+    /// Whether the prepared statement does not exist, or a migration has changed its columns.
     var isStalePlan: Bool {
         guard case .refused(let code, _) = self else { return false }
         return code == "26000" || code == "0A000"

@@ -1,7 +1,7 @@
 internal import CPostgreSQL
 internal import Reactor
 
-/// Options of a transaction that differs from the default.
+/// The ways in which a transaction differs from the default.
 package struct TransactionTraits: OptionSet, Sendable {
     package let rawValue: Int
 
@@ -183,7 +183,7 @@ package final class Transaction: @unchecked Sendable {
                 }
             }
         // Even though sending failed, the server may have received a part of the message. But
-        // without the end of the commit, it stores nothing.
+        // without the complete commit, it stores nothing.
         guard isSent else {
             return completion(.failure(self.failure ?? .unavailable(reason: "the connection was lost")))
         }

@@ -2,8 +2,8 @@ internal import PostgreSQL
 internal import PushStore
 internal import Synchronization
 
-/// Tracks whether the store is open, and reports changes of the database's servers. Any thread may
-/// use it.
+/// Tracks whether the store is open, and reports events about the database's servers. Any thread
+/// may use it.
 final class DatabaseCondition: Sendable {
     private struct State {
         var isClosed = false

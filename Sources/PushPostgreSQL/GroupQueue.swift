@@ -126,7 +126,7 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
 
     /// Makes the first waiting caller the next leader. If the database does not answer, callers
     /// that have already waited for half of the limit fail with the error of the last group.
-    /// Otherwise they would wait for the whole limit once more.
+    /// Otherwise they would wait for the next group, which would probably fail, too.
     private func leave(after ends: [End]) {
         var (limit, failure) = (Self.limit, StoreError.busy)
         if let error = ends[0].failure, case .unavailable = error { (limit, failure) = (Self.limit / 2, error) }

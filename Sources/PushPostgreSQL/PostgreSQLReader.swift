@@ -28,7 +28,8 @@ package final class PostgreSQLReader: Sendable {
         }
     }
 
-    /// Runs a statement, and decodes its rows with `body`. The errors of both become `StoreError`.
+    /// Runs a statement, and decodes its rows with `body`. Errors of the statement and of `body`
+    /// become `StoreError`.
     func read<Value>(
         _ sql: String,
         _ values: any Bindable...,

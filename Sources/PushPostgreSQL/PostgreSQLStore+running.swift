@@ -2,8 +2,7 @@ internal import PushCore
 internal import PushStore
 
 extension PostgreSQLStore {
-    /// The maximum time after which the store checks for receipts (records of fetches), even
-    /// without a signal.
+    /// Even without a signal, the store checks for receipts (records of fetches) after this time.
     private static let longestWait = Duration.seconds(60)
 
     /// Wakes `run`, which writes the receipts soon. Any thread may call it.

@@ -94,7 +94,7 @@ package final class PostgreSQLStore: Sendable {
         guard self.condition.beginClosing() else { return }
         self.membership.abandon()
         // The thread that drops the last reference may be the event loop's, which must not wait
-        // for itself. So another thread stops the loop, and this closes the connections.
+        // for itself. So another thread stops the loop, which closes the connections.
         DispatchQueue.global().async { [loop] in loop.stop() }
     }
 

@@ -32,7 +32,7 @@ struct SessionSettings: Sendable {
         // tables are small must not scan them whole after they have grown. A plan for each
         // execution would cost more than most statements themselves. With `enable_seqscan=off` the
         // planner counts a scan that it cannot avoid as very expensive. Without the last two
-        // settings, it would compile such a scan, or start two processes for it.
+        // settings, the server would compile such a scan, or start two processes for it.
         ("enable_seqscan", "off"), ("plan_cache_mode", "force_generic_plan"), ("jit", "off"),
         ("max_parallel_workers_per_gather", "0"),
         // With these keepalives, the server notices that a client's machine has failed, and ends
@@ -49,7 +49,7 @@ extension DatabaseAddress {
     /// A path at which no file can exist, so that libpq reads no file in the user's home folder.
     private static let noFile = "/dev/null/none"
 
-    /// The parameters that `PQconnectStartParams` needs to connect to `hosts`. `addresses` are the
+    /// The parameters that `PQconnectStartParams` needs to connect to `hosts`. `addresses` has the
     /// numeric addresses of these hosts; it is empty if libpq may resolve their names.
     ///
     /// Sets every parameter that an environment variable could change. The `SessionSettings` are

@@ -11,7 +11,7 @@ struct Backoff {
         self.current = first
     }
 
-    /// Returns the next delay: a random duration between half of the current delay and the whole.
+    /// Returns the next delay: a random duration between half and all of the current delay.
     mutating func next() -> Duration {
         defer { self.current = min(self.current * 2, self.longest) }
         return self.current * Double.random(in: 0.5...1)

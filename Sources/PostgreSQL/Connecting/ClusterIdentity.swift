@@ -14,8 +14,8 @@ package struct ClusterIdentity: Sendable, Hashable {
     /// `SessionSettings`.
     ///
     /// It reduces `search_path` to the first schema, so that names refer to no object of another
-    /// schema. It raises `synchronous_commit` if a role, a database or the server has set it below
-    /// a flush to the disk. It calls only functions that every role may call. It does not read the
+    /// schema. It sets `synchronous_commit` to `on` if a role, a database or the server has set it
+    /// to `off` or `local`. It calls only functions that every role may call. It does not read the
     /// checkpoint's timeline, which stays the older one for a while after a failover.
     static func query(_ settings: SessionSettings) -> String {
         """

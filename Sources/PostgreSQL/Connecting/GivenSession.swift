@@ -11,8 +11,8 @@ struct GivenSession {
 
     /// The number of the server process that serves this session.
     let process: String
-    /// Whether the connection goes through a pooler. When a client connects, a pooler cannot tell
-    /// it the number of the server's process, which the pooler chooses only later.
+    /// Whether the connection goes through a pooler. A pooler chooses the server's process only
+    /// after the client has connected, so libpq's number differs from `process`.
     let isPooled: Bool
     /// Whether the session contains prepared statements of another client. Such a statement could
     /// run in place of this client's statement with the same name.

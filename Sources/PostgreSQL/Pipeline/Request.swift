@@ -50,7 +50,8 @@ enum Answer {
     case undone
 }
 
-/// The owner of an open connection, which gets its answers. All calls come on the event loop.
+/// The owner of an open connection; it gets the connection's answers. All calls come on the event
+/// loop.
 protocol SessionOwner: AnyObject {
     func session(_ session: Session, answered request: Request, with answer: Answer)
 

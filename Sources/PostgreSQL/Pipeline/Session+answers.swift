@@ -9,10 +9,10 @@ extension Session {
         /// executes this statement fails with it.
         var prepareFailure: DatabaseError?
         var hasFailed = false
-        /// The failure of the group's implicit commit, such as for a deferred constraint.
+        /// The failure of the group's implicit commit, such as a violated deferred constraint.
         var failureOfEnd: DatabaseError?
-        /// Whether the first item in flight has had its result. Before the next item, libpq then
-        /// reports that this item has no further result.
+        /// Whether the first item in flight has had its result. If so, libpq next reports that
+        /// this item has no further result.
         var hasResult = false
         /// The number of times that libpq returned no result although one was due.
         var silences = 0

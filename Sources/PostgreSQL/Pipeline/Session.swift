@@ -3,9 +3,9 @@ internal import Reactor
 
 /// An open connection to the server, in libpq's pipeline mode.
 ///
-/// It prepares each statement in the same flush that first sends this statement. The loop watches
-/// the socket level-triggered: for input always, and for output only while the socket has no room
-/// for the rest of libpq's output.
+/// It prepares each statement in the flush that sends the statement for the first time. The loop
+/// watches the socket level-triggered: for input always, and for output only while the socket has
+/// no room for the rest of libpq's output.
 ///
 /// `@unchecked Sendable`: only the loop's thread uses the members, which the methods assert.
 final class Session: ReadinessHandler, @unchecked Sendable {
@@ -98,7 +98,7 @@ final class Session: ReadinessHandler, @unchecked Sendable {
         if self.inFlight.isEmpty { self.lastHeard = self.loop.now }
         let key = request.statement.key
         if self.prepared[key] == nil, self.prepared.count < Self.maximumPrepared {
-            // The session never uses a name twice: even if a statement has failed, it may exist on
+            // The session never uses a name twice: a statement that has failed may still exist on
             // the server under its name.
             self.lastName += 1
             let name = "s\(self.lastName)"

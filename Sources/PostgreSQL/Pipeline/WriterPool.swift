@@ -15,7 +15,7 @@ final class WriterPool: SessionOwner {
     private let connector: Connector
     private let options: PoolOptions
     private let loop: EventLoop
-    /// The idle connections. The pool lends the last used connection first. So the other
+    /// The idle connections. The pool lends the most recently used connection first. So the other
     /// connections stay idle, and can be closed.
     private var idle: [(session: Session, since: ContinuousClock.Instant)] = []
     private var borrowed: [ObjectIdentifier: Session] = [:]

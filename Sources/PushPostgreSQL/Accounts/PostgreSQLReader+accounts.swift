@@ -51,7 +51,7 @@ extension PostgreSQLReader {
     private static let lastUser = "select max(id) from account"
 
     /// Selects the password of the first user with the id `$1` or a higher id. If all these users
-    /// were deleted after `lastUser` was read, selects the password of the last user.
+    /// were deleted meanwhile, selects the password of the last user.
     private static let passwordFrom = """
         select coalesce(
             (select password from account where id >= $1 order by id limit 1),

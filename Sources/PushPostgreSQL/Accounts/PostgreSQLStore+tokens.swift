@@ -116,8 +116,8 @@ extension PostgreSQLStore {
 
     // MARK: - Private
 
-    /// Inserts a random token, or an enrolment code. Adds a record that names the token to the
-    /// audit.
+    /// Inserts a random token, or an enrolment code. Also adds an audit record that names the
+    /// token.
     func insert(
         _ row: NewToken,
         as code: Fingerprint? = nil,

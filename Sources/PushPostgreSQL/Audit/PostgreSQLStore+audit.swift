@@ -53,8 +53,8 @@ extension PostgreSQLStore {
         """
 
     /// Selects the last old entry among the first `$4` entries of a hash chain; all entries up to
-    /// it are deleted. Some of them may be a little newer, since the entries' numbers are not
-    /// exactly in the order of their times.
+    /// it are deleted. Some of them may be a little newer than the time `$3`, since the entries'
+    /// numbers are not exactly in the order of their times.
     static let lastOld = """
         select number, link from (
             select a.number, a.link, a.at from audit a

@@ -65,8 +65,8 @@ extension Registrar {
         }
     }
 
-    /// Also makes a look due (a push that tells the device to sync) that waits for a retry: the
-    /// device may be reachable again.
+    /// If the device's look (a push that tells it to sync) waits for a retry, also makes the look
+    /// due: the device may be reachable again.
     private static let saveDevice = """
         with look as (
             update push p set due_at = $2

@@ -24,7 +24,7 @@ extension PostgreSQLStore {
                 )
             }
             // The rows are in the order of their numbers, which is not exactly that of their
-            // times. So rows before the last old row may be a little newer.
+            // times. So rows before the last old row may be a little newer than `date`.
             guard let last = rows.lastIndex(where: \.isOld) else { return TrimmedEvents(count: 0, undelivered: 0) }
             let deleted = rows[...last]
             _ = try await tx.query("delete from event where number > $1 and number <= $2", trimmed, rows[last].number)

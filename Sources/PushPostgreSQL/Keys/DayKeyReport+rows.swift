@@ -13,8 +13,9 @@ extension DayKeyReport {
     private static let renewal: UInt32 = 200
 
     /// Selects at least one row. Each row has the day and the check value of the chain, and one
-    /// holder (a file with day keys) with its day and time. Each row also says whether the servers
-    /// encrypt with day keys.
+    /// holder (a file with day keys). The keys of days before the holder's day are destroyed; the
+    /// time is that of the last report. Each row also says whether the servers encrypt with day
+    /// keys.
     static let all = """
         select c.day, c.check_value, m.oldest_known = m.name, h.place, h.day, h.at
         from (select 1) as one left join day_chain c on c.id = 1

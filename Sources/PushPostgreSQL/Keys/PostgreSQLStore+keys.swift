@@ -5,8 +5,8 @@ package import PushStore
 internal import Synchronization
 
 extension PostgreSQLStore {
-    /// The maximum time after which `keepKeys` checks, even without a signal, whether a key waits
-    /// for other servers.
+    /// Even without a signal, `keepKeys` checks after this time whether a key waits for other
+    /// servers.
     private static let longestWait = Duration.seconds(60)
 
     package var keyWait: KeyWait? { self.keys.wait }
@@ -85,8 +85,8 @@ extension PostgreSQLStore {
     /// Publishes the keyring's keys to the other servers. Then encrypts with the keyring's first
     /// key that all servers have.
     ///
-    /// A transaction must lock the row of `schema_state` if it joins a server, publishes keys or
-    /// changes the encrypting key. So what this transaction reads about the other servers under
+    /// A transaction must lock the row of `schema_state` if it registers a server, publishes keys
+    /// or changes the encrypting key. So what this transaction reads about the other servers under
     /// the lock stays true until the commit.
     private func use(_ keyring: Keyring, _ record: AuditRecord?, at date: Date) async throws {
         let current = try KeyAgreement(await self.read(KeyAgreement.all))
@@ -131,7 +131,7 @@ extension PostgreSQLStore {
 
     /// Publishes this server's encrypting key. This must come after the switch to that key, so
     /// that no server deletes the old key while this server may encrypt with it. The new key
-    /// counts as in use before that, because it is the first key of the keyring.
+    /// counts as in use even before it is published, because it is the first key of the keyring.
     private func reportSealing() async throws {
         let (server, sealing) = (self.membership.number, Int64(self.sealing.vault.keyring.sealing))
         try await self.write { tx in

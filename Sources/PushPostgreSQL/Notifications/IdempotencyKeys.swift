@@ -20,7 +20,7 @@ struct IdempotencyKeys {
     /// The keys whose rows are too old to count; they are deleted.
     private let old: [Data]
 
-    /// Decodes the rows that `lookup` has found; `nil` if no request has a key.
+    /// Decodes the rows that `lookup` has found; `rows` is `nil` if no request has a key.
     init(_ requests: [Reserved], found rows: Rows?) throws {
         let key = StoredRequest.Column.allCases.count
         let found = Dictionary(try rows?.map { (try $0.data(key), try StoredRequest($0)) } ?? []) { first, _ in first }

@@ -89,8 +89,8 @@ extension PostGroup {
         Array(Set(posts.flatMap { $0.audience.users.map(\.key) }))
     }
 
-    /// Adds to the senders' stored numbers of notifications and bytes, and locks their rows of
-    /// `usage`. `added` is sorted by sender.
+    /// Adds to the senders' usage (how many notifications and bytes they have stored), and locks
+    /// these rows. `added` is sorted by sender.
     static func adding(_ added: [(sender: Int64, usage: Usage)]) throws -> Statement {
         try Statement(
             Self.usageAddition,
@@ -100,8 +100,8 @@ extension PostGroup {
         )
     }
 
-    /// Adds to the senders' stored numbers of notifications and bytes. Fails if a sender then
-    /// exceeds its maximum in `most`.
+    /// Adds to the senders' usage (how many notifications and bytes they have stored). Fails if a
+    /// sender then exceeds its maximum in `most`.
     static func adding(_ added: [(sender: Int64, usage: Usage)], most: [Int64: Usage]) throws -> Statement {
         if most.isEmpty { return try Self.adding(added) }
         return try Statement(

@@ -23,7 +23,7 @@ struct PostGroup {
     /// The kind of a run of the group's transaction.
     enum Run: Sendable {
         /// The run checks the senders' storage limits at its end, and throws `Overtaken` if the
-        /// posts exceed one.
+        /// posts exceed a limit.
         case first
         /// The run begins with a lock on the senders' usage, so that other posts of these senders
         /// wait for this transaction.

@@ -16,8 +16,8 @@ struct PostMember: GroupMember {
     var byteCount: Int { self.posts.reduce(0) { $0 + $1.sealedPayload.count } }
 
     /// Whether the posts may share a transaction with other callers' posts. A group first locks
-    /// the accounts and the counters of changes of the named users, and such posts need no earlier
-    /// lock.
+    /// the accounts and the counters of changes of the named users. So its posts must need no
+    /// earlier lock.
     var joinsOthers: Bool { self.batch == nil && self.posts.count == 1 && self.isDirect(self.posts[0]) }
 
     /// Whether a post goes now, and goes to exactly the devices of the users whom it names.

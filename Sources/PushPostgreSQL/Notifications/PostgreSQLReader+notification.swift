@@ -147,8 +147,8 @@ extension PostgreSQLReader {
         try await self.read(Self.newest, user) { rows in try rows.first?.integer(0) ?? 0 }
     }
 
-    /// Selects the user's newest change number. It is the last number that was drawn for the user,
-    /// or else the number before the next one that can be drawn.
+    /// Selects the user's newest change number: the one directly before the next number that can
+    /// be drawn. It may be higher than the last number that was drawn.
     static let newest = """
         select greatest(
             coalesce((select change from user_change where user_id = $1), 0),

@@ -4,8 +4,8 @@ internal import PushStore
 
 /// The key of a row of `recipient`: a notification and one of its recipients.
 struct RecipientKey: Sendable, Hashable, Comparable {
-    /// Most statements on `recipient` use `KeyLookup.equality`. It suffices there, since migration
-    /// P0009 tells the planner that one column of the key matches many rows.
+    /// For most statements on `recipient`, `KeyLookup.equality` suffices: migration P0009 tells
+    /// the planner that one column of the key alone matches many rows.
     static let lookup = KeyLookup(columns: ["notification_id", "user_id"])
 
     let notification: Int64
@@ -18,8 +18,8 @@ struct RecipientKey: Sendable, Hashable, Comparable {
 
 /// The erasure of read-once payloads that no recipient waits for any more.
 extension PostgreSQLStore {
-    /// Records that these recipients no longer wait for their payloads. Erases those payloads that
-    /// no recipient waits for now.
+    /// Records that these recipients no longer wait for their payloads. Erases the payloads that
+    /// no recipient waits for any more.
     static func recordTaken(_ tx: WriteTransaction, _ recipients: [RecipientKey]) async throws {
         let rows = try await tx.query(
             """
@@ -93,8 +93,8 @@ extension PostgreSQLStore {
         order by 1, 2
         """
 
-    /// Subtracts erased notifications and payloads from their senders' stored numbers of
-    /// notifications and bytes.
+    /// Subtracts erased notifications and payloads from their senders' usage (how many
+    /// notifications and bytes they have stored).
     ///
     /// This must be the transaction's last statement: all posts of a sender wait for its row of
     /// `usage`.

@@ -174,7 +174,7 @@ extension PostgreSQLStore {
     /// The index over the recipients of a notification, in the order of the users' ids.
     private static let byNotification = PairIndex(first: "notification_id", second: "user_id")
 
-    /// Selects pushes of the notification `$1`, those to devices after `$2`, at most `$3` pushes.
+    /// Selects at most `$3` pushes of the notification `$1`, to devices after `$2`.
     private static let pushes = """
         select device from push where \(DuePush.byNotification.rows(of: "$1", after: "$2"))
         order by \(DuePush.byNotification.order) limit $3

@@ -65,8 +65,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Searches for expired rows: `body` runs a statement that begins at the time `start`, in
-    /// milliseconds. The time of the first row that it finds is recorded for the next search.
+    /// Searches for expired rows: `body` runs a statement that finds rows from the time `start`
+    /// on, in milliseconds. The time of the first row found is recorded for the next search.
     func search<Value>(
         for rows: SearchMarks.Rows,
         at date: Date,

@@ -28,8 +28,8 @@ final class RetentionProgress: Sendable {
     /// notifications that another server has deleted would stay for ever.
     private static let limit = 10_000
 
-    /// The second number in the key of the last row that was deleted; `Int64.max` if all rows were
-    /// deleted.
+    /// For each table and notification, the second number in the key of the last deleted row;
+    /// `Int64.max` if all rows were deleted.
     private let last = Mutex([Key: Int64]())
 
     /// The notifications that still have rows, in groups. First come partly deleted notifications,

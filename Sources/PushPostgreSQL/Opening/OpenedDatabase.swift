@@ -4,8 +4,8 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// A database that is ready for use: migrated, with all data keys in use available, and with this
-/// server registered in the table `node`.
+/// A database that is ready for use: it is migrated, and this server has all data keys in use and
+/// is registered in the table `node`.
 struct OpenedDatabase {
     let address: DatabaseAddress
     /// The cluster and its timeline. They are already stored in the server's `DatabaseMark`.
@@ -32,7 +32,8 @@ struct OpenedDatabase {
                 throw StoreError.emptied(place: address.description, mark: place, marks: marks)
             }
             try Schema.prepare(connection, migrations)
-            // Stored only now, so that a mark shows that the database had tables.
+            // The mark is stored only now, so that a stored mark shows that the database had
+            // tables.
             let mark = DatabaseMark(identity)
             if mark != kept { try options.mark?.keep(mark) }
             let days = try Self.dayKeys(connection, options, migrations)
@@ -56,8 +57,8 @@ struct OpenedDatabase {
         }
     }
 
-    /// Connects, and first compares the cluster with the stored `DatabaseMark`, which it also
-    /// returns. So an older database is neither read nor changed.
+    /// Connects, and compares the cluster with the stored `DatabaseMark`, so that an older
+    /// database is neither read nor changed. Also returns this mark.
     private static func connect(
         _ address: DatabaseAddress,
         _ keeper: (any DatabaseMarkKeeper)?

@@ -54,7 +54,7 @@ final class LeaseBook: Sendable {
         self.state.withLock { $0.searches = [now, now + Self.longestCommit] }
     }
 
-    /// Whether a search in the database for leases that the book lacks is due. Removes the due
+    /// Whether it is time to search the database for leases that the book lacks. Removes the due
     /// searches from the schedule.
     func takeSearch(now: ContinuousClock.Instant) -> Bool {
         self.state.withLock { state in

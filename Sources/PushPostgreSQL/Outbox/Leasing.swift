@@ -4,9 +4,10 @@ internal import PushCore
 internal import PushStore
 
 /// Decides what happens to due pushes of one lane (a provider's queue), and leases those that are
-/// to be sent. A transaction has already locked the pushes.
+/// to be sent. The caller's transaction has already locked the pushes.
 struct Leasing {
-    /// The delay in seconds before a push whose key this server lacks is checked again.
+    /// If this server lacks the key for a push, it checks the push again after this delay, in
+    /// seconds.
     static let keyPause: TimeInterval = 5
 
     let lane: Lane

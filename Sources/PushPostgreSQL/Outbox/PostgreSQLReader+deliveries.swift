@@ -34,8 +34,8 @@ extension PostgreSQLReader {
         order by d.device limit $3
         """
 
-    /// Selects failed pushes. The names are read only after the limit, so that the planner finds
-    /// their rows by an index.
+    /// Selects failed pushes. The devices and users are joined only to the pushes that remain
+    /// after the limit, so that the planner finds their rows by an index.
     package static let failedPushes = """
         with d as (
             select notification_id, device, user_id, lane, state, attempts, reason, settled_at from push_end

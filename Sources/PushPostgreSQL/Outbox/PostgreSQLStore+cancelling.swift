@@ -35,7 +35,7 @@ extension PostgreSQLStore {
     /// are being sent. A provider's later answer then changes nothing.
     ///
     /// This function is for deleted devices. Afterwards the caller must delete their rows of
-    /// `device_push`: an answer that is stored just before may have added such a row.
+    /// `device_push`: an answer that was stored just before this call may have added such a row.
     static func endPushes(
         _ tx: WriteTransaction,
         ofDevices devices: [Int64],

@@ -105,9 +105,9 @@ extension PostgreSQLStore {
     /// keeps; for these, the notification's sender is read, too.
     ///
     /// A push may have ended already and been enqueued again, so the statement looks for its key
-    /// in `push_end`. `on conflict` would instead add an entry to the log for each push, and read
-    /// the index twice. No other transaction can end the push meanwhile: it would have to delete
-    /// the same row of `push`.
+    /// in `push_end`. `on conflict` would instead add an entry to the write-ahead log for each
+    /// push, and read the index twice. No other transaction can end the push meanwhile: it would
+    /// have to delete the same row of `push`.
     ///
     /// The lookup is a scalar subquery. `not exists` would become a join, which reads the whole
     /// table if the planner assumes that the table is small.

@@ -83,7 +83,7 @@ extension PostgreSQLStore {
         }
         self.leases.forget(leases.map(\.push))
         // These pushes are due from now on. If the clock was set back, later searches might
-        // otherwise begin after this time, and miss the pushes.
+        // otherwise begin after the pushes' due time, and miss them.
         self.marks.forgetAll()
     }
 

@@ -181,8 +181,8 @@ struct ReleaseRights {
         self.senders[sender]?.covers(audience) ?? false
     }
 
-    /// The ids of the users whom an audience names, in ascending order. Users who were deleted, or
-    /// who lost the app, after the post are left out.
+    /// The ids of the users whom an audience names, in ascending order. Leaves out users who were
+    /// deleted or who lost the app after the post.
     func users(of audience: HashedAudience) -> [Int64] {
         Set(audience.users.compactMap { self.named[$0.key]?.id(in: audience.audience.app) }).sorted()
     }

@@ -199,7 +199,8 @@ final class ServerMembership: Sendable {
 
     /// Joins under another number, after the server was fenced under its last number.
     private func rejoin() {
-        // The renewal also finds no row if it was in flight when this server gave up its number.
+        // If this server gave up its number while the renewal was in flight, the renewal found no
+        // row, either. The server then does not join again.
         if self.state.withLock({ $0.isEnded }) { return }
         guard self.options.mayExchange() else { return self.wait() }
         // Requests that were admitted under the old number must not continue.

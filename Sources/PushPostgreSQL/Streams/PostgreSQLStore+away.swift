@@ -5,8 +5,8 @@ internal import PushStore
 
 /// Pushes to devices that had no event stream at the server that tried to send them.
 extension PostgreSQLStore {
-    /// Makes those pushes due at once whose devices now have a stream, at this server or another
-    /// one. The other pushes wait until their devices connect.
+    /// If a push's device now has a stream, at this server or another one, makes the push due
+    /// immediately. The other pushes wait until their devices connect.
     ///
     /// This must be the first step of its transaction: it locks the counters of changes of the
     /// devices' users. So a stream that is opened meanwhile finds the waiting pushes.

@@ -128,7 +128,7 @@ extension PostgreSQLStore {
         where s.device = any($1::int8[]) and s.node = $2 and s.is_shared and \(noneElsewhere)
         """
 
-    /// Selects pushes that streams have accepted, of devices that have a stream both at this
+    /// Selects the pushes that a stream has accepted, for devices that have a stream both at this
     /// server and at another one. Leaves out pushes that were accepted more than two seconds
     /// before the stream at this server was opened. Always returns a row with the database's time.
     static let settledElsewhere = """

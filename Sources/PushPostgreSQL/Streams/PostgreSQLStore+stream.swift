@@ -28,8 +28,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Makes the pushes to some devices of one user due. The closure `devices` returns the numbers
-    /// of these devices.
+    /// Makes pushes due that wait for some devices of one user. The closure `devices` returns the
+    /// numbers of these devices.
     private func makeDue(
         ofUser user: Int64,
         after last: NotificationID?,

@@ -130,8 +130,9 @@ extension PostgreSQLStore {
             and (node <> all \(StreamHolder.activeServers) or (node = $3 and device = any($2::int8[])))
         """
 
-    /// Inserts missing rows. A stream's time is no later than that of the streams at other
-    /// servers: other servers may have opened streams while this server had no number.
+    /// Inserts missing rows. A stream's time is no later than that of the device's streams at
+    /// other servers, because they may be newer: a client may have opened them while this server
+    /// had no number.
     private static let addition = """
         insert into stream (device, node, since)
         select d.number, $2, coalesce(

@@ -7,7 +7,8 @@ struct KeyLookup {
 
     /// The condition that a row has the key of another row. With this condition, PostgreSQL looks
     /// the key up in an index, whatever the planner assumes. Use it in statements that read more
-    /// columns than the key. For the key alone, PostgreSQL may scan the whole index.
+    /// columns than the key. If a statement reads only the key, PostgreSQL may scan the whole
+    /// index.
     ///
     /// A table that is empty when it is analyzed counts as empty until the next analysis, even if
     /// many rows are inserted meanwhile. A join by plain equality then reads a whole index for

@@ -132,7 +132,7 @@ final class SearchMarks: Sendable {
         }
     }
 
-    /// Ends a search that has timed out. `date` is its time, in milliseconds.
+    /// Ends a search that has timed out. `date` is the time of the search, in milliseconds.
     func fail(_ search: Search, date: Int64) {
         self.change(search) { mark in
             let start = max(mark?.start ?? .min, date - Self.reach)

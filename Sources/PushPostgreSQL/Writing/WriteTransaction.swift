@@ -88,7 +88,7 @@ final class WriteTransaction: Sendable {
         self.pending.withLock { $0.events.append(event) }
     }
 
-    /// Whether the store keeps events of this kind, so that the caller must read their values.
+    /// Whether the store keeps events of this kind. If so, the caller must read their values.
     func keeps(_ kind: PushEvent.Kind) -> Bool { self.kinds.contains(kind) }
 
     /// Sets the number of callers whose writes this transaction stores.

@@ -12,8 +12,8 @@ struct AuditHead: Sendable, Hashable {
 /// A number that one transaction at a time uses. It selects the rows of the table `tally` that the
 /// transaction changes, and the audit's hash chain that gets the transaction's records.
 final class WriterSlot: Sendable {
-    /// A few different numbers suffice: two servers that use the same rows of the tally only wait
-    /// for each other.
+    /// A few different numbers suffice: if two servers use the same rows of the tally, they wait
+    /// for each other, which does no harm.
     private static let servers: Int64 = 64
     private static let slots: Int64 = 64
 
