@@ -234,7 +234,7 @@ import Testing
         )
     }
 
-    /// A pause that ends by itself is only a warning.
+    /// The doctor only warns about a paused lane (queue of pushes) if the pause ends by itself.
     @Test(arguments: [("misconfigured", Finding.Grade.fail), ("outage", .warn), ("unheard-of", .warn)])
     func aPausedLaneIsReported(cause: String, grade: Finding.Grade) throws {
         let json = #"""
