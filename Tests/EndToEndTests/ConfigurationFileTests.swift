@@ -60,8 +60,8 @@ import Testing
         #expect(ended.errors.contains("sealpost: configuration: environment variables, as"), "\(ended.errors)")
     }
 
-    /// Before it creates anything, the server reads the configuration, and then the files that the
-    /// keys in these rows name.
+    /// Before it creates anything, the server reads the configuration, and then the files that
+    /// these configuration keys name.
     @Test(arguments: [
         ("senders:\n  fcm:\n    serviceAccount: none.json", 3, "senders.fcm.serviceAccount"),
         (
@@ -243,7 +243,8 @@ import Testing
         #expect(try await self.run("user add alice --no-password").code == 0)
     }
 
-    /// A server that joins others may have their keyring before its first start.
+    /// A server that joins others may have their keyring before its first start, so a keyring
+    /// alone does not show that tables were lost.
     @Test func aDatabaseOnAServerWithoutItsTablesIsLost() async throws {
         func environment() throws -> [String: String] {
             ["SEALPOST_DATABASE": try PostgreSQLCluster.shared.newDatabaseText()]

@@ -144,8 +144,8 @@ import Testing
         }
     }
 
-    /// SQLite reports an exhausted quota like any failed write, so the server itself must tell it
-    /// from a failing disk.
+    /// SQLite reports an exhausted quota like any failed write, so the server itself must
+    /// distinguish it from a failing disk.
     @Test(.timeLimit(.minutes(5))) func anExhaustedFileSystemQuotaIsTreatedAsAFullDisk() async throws {
         _ = try await Daemon.run(
             ["user", "add", "alice", "--password-stdin"],

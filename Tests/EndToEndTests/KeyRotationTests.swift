@@ -212,7 +212,7 @@ import Testing
     }
 
     /// A server stores only twice a minute how many values each key has encrypted, but a reload
-    /// stores these numbers at once.
+    /// stores these numbers immediately.
     @Test(arguments: [true, false]) func theListCountsAllValuesJustAfterAReload(withAServer: Bool) async throws {
         try await self.fill(300)
         let daemon = withAServer ? try await Daemon(in: self.folder) : nil

@@ -60,7 +60,8 @@ import Testing
 
     @Test func eachBlockNamesItsLanguage() throws {
         for page in try GuideTests.allPages() {
-            // A block begins with a fence that names a language, and ends with a fence without one.
+            // A block begins with a fence that names a language, and ends with a fence without
+            // one.
             let fences = try Repository.text(of: page).matches(of: /(?m)^ *```(.*)\n((?s).*?)^ *```$/)
             for fence in fences {
                 #expect(fence.output.1.wholeMatch(of: /[a-z]+/) != nil, "\(page): \(fence.output.0.prefix(80))")

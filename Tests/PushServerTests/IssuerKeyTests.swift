@@ -46,7 +46,7 @@ import Testing
         #expect(try await answers == [200, 200, 200])
     }
 
-    /// After the earlier read began, the issuer may have published the key that the request needs.
+    /// The issuer may have published the key that the request needs after the earlier read began.
     @Test func aReadThatBeganBeforeTheWaitDoesNotCount() async throws {
         let keys = self.known.keys
         let early = keys.begin()

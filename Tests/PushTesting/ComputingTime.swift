@@ -7,8 +7,8 @@ package enum ComputingTime {
     ///
     /// A quadratic reader takes sixteen times as long for all units as for a quarter of them.
     /// Tests run without optimisation, so even a linear reader may need more than 5 ms on a slow
-    /// machine. The measurement is repeated. A disturbance affects one measurement, but a quadratic
-    /// reader is slow in all of them.
+    /// machine. The measurement is repeated. A disturbance affects one measurement, but a
+    /// quadratic reader is slow in all of them.
     package static func isInProportion<Input>(
         to count: Int,
         _ make: (Int) -> Input,
