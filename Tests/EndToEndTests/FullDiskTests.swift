@@ -95,7 +95,7 @@ import Testing
         for _ in 0..<3 {
             self.fill(ballast)
             paths += try await self.post(60, to: port)
-            // The space returns while clients post.
+            // The disk gets free space again while clients post.
             async let more = self.post(60, to: port)
             try FileManager.default.removeItem(atPath: ballast)
             paths += try await more

@@ -69,7 +69,8 @@ import Testing
                 )
                 #expect(answer.status == (name == "alice" ? 200 : 401), "\(name)")
             }
-            // The daemon has another password for alice than the proxy.
+            // With alice's password at the daemon, which the proxy does not know, the proxy itself
+            // refuses the request.
             #expect(try await site.curl("/api/register").values("Content-Type") == ["text/html"])
         }
     }
