@@ -69,8 +69,8 @@ import Testing
                 )
                 #expect(answer.status == (name == "alice" ? 200 : 401), "\(name)")
             }
-            // With alice's password at the daemon, which the proxy does not know, the proxy itself
-            // refuses the request.
+            // The request has alice's password at the daemon. The proxy does not know this
+            // password, and refuses the request itself.
             #expect(try await site.curl("/api/register").values("Content-Type") == ["text/html"])
         }
     }

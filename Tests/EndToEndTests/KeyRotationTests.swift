@@ -224,7 +224,7 @@ import Testing
         #expect(await daemon?.terminate() ?? 0 == 0)
     }
 
-    /// The actor of an entry is `local` and the name of the user who ran the command.
+    /// The actor of each audit entry is `local` and the name of the user who ran the command.
     @Test func theAuditNamesTheUserWhoChangedTheKeyring() async throws {
         let daemon = try await Daemon(in: self.folder)
         #expect(try await self.keys("rotate").output.hasPrefix("key 2 added to var/keyring; "))
