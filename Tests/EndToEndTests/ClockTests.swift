@@ -139,8 +139,8 @@ import Testing
         #expect(try HeldClock(after: self.file.load()).behind == nil)
     }
 
-    /// How many seconds another machine's clock is ahead of this one (`nil` without another
-    /// machine), and whether the server therefore trusts its own clock.
+    /// How many seconds another machine's clock is ahead of this one, and whether that clock
+    /// confirms this one. `nil` means that there is no other machine.
     @Test(
         arguments: [(0, true), (3000, true), (-3000, true), (-Self.jump, false), (nil, false)]
             as [(Double?, Bool)]

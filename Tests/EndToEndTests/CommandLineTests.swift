@@ -172,7 +172,7 @@ import Testing
         #expect(try await Daemon.run(["token", "list"], in: folder).output.split(separator: "\n").count == 1)
     }
 
-    /// The database has the names encrypted, in another order.
+    /// The database lists the users in another order, because their names are encrypted there.
     @Test func usersAreListedByName() async throws {
         let names = ["dora", "alice", "carl", "bea", "fred", "emil"]
         for name in names {

@@ -67,7 +67,7 @@ import Yams
         #expect(Self.text(of: configuration) == Self.text(of: example), sourceLocation: sourceLocation)
     }
 
-    /// Returns the settings as text. Leaves out the values as the file spells them, and also the
+    /// Returns the settings as text. Leaves out `values` (the texts in the file), and also the
     /// dictionaries, whose order in the text may differ.
     private static func text(of configuration: Configuration) -> String {
         var configuration = configuration

@@ -60,8 +60,8 @@ import Testing
         #expect(ended.errors.contains("sealpost: configuration: environment variables, as"), "\(ended.errors)")
     }
 
-    /// Before it creates anything, the server reads the configuration, and then the files that the
-    /// keys in these rows name.
+    /// Before it creates anything, the server reads the configuration, and then the files that
+    /// these configuration keys name.
     @Test(arguments: [
         ("senders:\n  fcm:\n    serviceAccount: none.json", 3, "senders.fcm.serviceAccount"),
         (
@@ -128,8 +128,8 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.file("var")) == ["signing-keys"])
     }
 
-    /// The target may be on a volume that is not mounted. No file can be made under the link's
-    /// name.
+    /// The missing target of the link may be on a volume that is not mounted. The server must
+    /// therefore not make new keys in place of the link.
     @Test(arguments: [
         ("var/keyring", "keys"), ("var/signing-keys", "keys"), ("var/vapid.pem", "senders.webpush.keyFile"),
     ])
@@ -225,7 +225,8 @@ import Testing
         #expect(try await self.run("migrate", environment: environment).code == 0)
     }
 
-    /// The start of a new server prints a link that makes an administrator.
+    /// If a command took the empty file for the database of a new server, the server would print a
+    /// link that creates an administrator.
     @Test(arguments: ["serve", "init --yes", "user list", "user add bob --no-password", "migrate", "backup copy.db"])
     func anEmptiedFileIsALostDatabase(command: String) async throws {
         try await Daemon.makeDatabase(in: self.folder)
@@ -233,7 +234,7 @@ import Testing
         try #require(truncate(file, 0) == 0)
         let ended = try await self.run(command, environment: ["SEALPOST_SERVER_LISTEN": "127.0.0.1:0"])
         #expect(ended.code == 78 && ended.output.isEmpty, "\(ended.output) \(ended.errors)")
-        // The paths of `init` are absolute.
+        // `init` prints an absolute path, so the test checks only the path's end.
         #expect(ended.errors.contains("var/sealpost.db is empty, although a server has used it, as "))
         #expect(ended.errors.contains("var/keyring shows: restore a backup; or"), "\(ended.errors)")
         #expect(try await self.run("doctor").output.contains("\nfail database: var/sealpost.db is empty, although"))
@@ -242,7 +243,8 @@ import Testing
         #expect(try await self.run("user add alice --no-password").code == 0)
     }
 
-    /// A server that joins others may have their keyring before its first start.
+    /// A server that joins others may have their keyring before its first start, so a keyring
+    /// alone does not show that tables were lost.
     @Test func aDatabaseOnAServerWithoutItsTablesIsLost() async throws {
         func environment() throws -> [String: String] {
             ["SEALPOST_DATABASE": try PostgreSQLCluster.shared.newDatabaseText()]

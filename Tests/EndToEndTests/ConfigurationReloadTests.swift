@@ -98,7 +98,7 @@ import Testing
         let isOver = Mutex(false)
     }
 
-    /// The test writes valid and invalid files in turn, while clients send requests without a
+    /// The test writes valid and invalid files alternately, while clients send requests without a
     /// pause.
     @Test func noRequestFailsWhileFilesAreExchanged() async throws {
         func file(_ number: Int) -> String {

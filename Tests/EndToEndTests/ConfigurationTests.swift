@@ -709,8 +709,8 @@ import Testing
         defaults.senders = example.senders
         #expect(example.quotas == defaults.quotas)
         #expect(example.server.storage == defaults.server.storage)
-        // The comparison leaves out the values as the file spells them, and also the
-        // dictionaries, whose order in the text may differ.
+        // The comparison leaves out `values` (the texts in the file), and also the dictionaries,
+        // whose order in the text may differ.
         (defaults.quotas, defaults.values) = (example.quotas, example.values)
         defaults.server.storage = example.server.storage
         #expect("\(example)" == "\(defaults)")

@@ -62,7 +62,7 @@ import Testing
         #expect(try file.load() == chain.advanced(to: self.day(20_005)))
     }
 
-    /// The server was killed while it changed the file to a new day, and left a temporary file.
+    /// The server was killed while it replaced the file for a new day, and left a temporary file.
     @Test(arguments: ["", "1 AA", String(repeating: "1 AA", count: 100)])
     func leftoversOfACrashedChangeAreOverwritten(left: String) throws {
         let file = DayKeyFile(self.path)

@@ -234,7 +234,8 @@ import Testing
         )
     }
 
-    /// A pause that ends by itself is only a warning.
+    /// If the pause of a lane (queue of pushes) ends by itself, the doctor reports a warning and
+    /// not a failure.
     @Test(arguments: [("misconfigured", Finding.Grade.fail), ("outage", .warn), ("unheard-of", .warn)])
     func aPausedLaneIsReported(cause: String, grade: Finding.Grade) throws {
         let json = #"""

@@ -88,8 +88,8 @@ import Testing
         #expect(try await send("old", at: now - 1000) == 401)
         #expect(try await send("forged", at: now, signedFor: "another") == 401)
         #expect(try await send("claim", at: now, #"{"confirmation":"c0de","handle":"abcd"}"#) == 204)
-        // The key `events.webhook` may name the same receiver, so the example must accept events,
-        // too.
+        // An operator may name the receiver of pushes in `events.webhook`, too, so the example
+        // must accept events.
         let event = """
             {"Number":1,"At":"2026-11-29T08:00:00Z","Kind":"failed","Notification":7,"Device":null,"User":"alice",\
             "App":"default","Platform":"apns","Reason":"BadDeviceToken"}

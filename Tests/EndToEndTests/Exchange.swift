@@ -5,7 +5,8 @@ import Testing
 /// What a hostile proxy does: it answers a client's request with the server's answer to another
 /// request.
 struct Exchange: Sendable {
-    /// A call of a phone's client. Some calls occur twice, with and without stored data.
+    /// A call of a phone's client. Some calls occur twice: by clients with and without stored
+    /// data.
     enum Call: CaseIterable, Sendable {
         case requestRegistration, register, unregister, notification, cachedNotification, sync, cachedInbox, send,
             markRead

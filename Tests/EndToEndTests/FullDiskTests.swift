@@ -95,7 +95,7 @@ import Testing
         for _ in 0..<3 {
             self.fill(ballast)
             paths += try await self.post(60, to: port)
-            // The space returns while clients post.
+            // The disk gets free space again while clients post.
             async let more = self.post(60, to: port)
             try FileManager.default.removeItem(atPath: ballast)
             paths += try await more
@@ -144,8 +144,8 @@ import Testing
         }
     }
 
-    /// SQLite reports an exhausted quota like any failed write, so the server itself must tell it
-    /// from a failing disk.
+    /// SQLite reports an exhausted quota like any failed write, so the server itself must
+    /// distinguish it from a failing disk.
     @Test(.timeLimit(.minutes(5))) func anExhaustedFileSystemQuotaIsTreatedAsAFullDisk() async throws {
         _ = try await Daemon.run(
             ["user", "add", "alice", "--password-stdin"],

@@ -57,7 +57,7 @@ import Testing
         #expect(answer.status == 200)
     }
 
-    /// Posts until the connection breaks. When `enough` posts of all clients are answered, kills
+    /// Posts until the connection breaks. When all clients together have `enough` answers, kills
     /// the daemon while other clients post.
     private func post(_ name: String, _ daemon: Daemon, _ sent: SentPosts, until enough: Int) async {
         for number in 0... {

@@ -69,7 +69,8 @@ import Testing
                 )
                 #expect(answer.status == (name == "alice" ? 200 : 401), "\(name)")
             }
-            // The daemon has another password for alice than the proxy.
+            // The request has alice's password at the daemon. The proxy does not know this
+            // password, and refuses the request itself.
             #expect(try await site.curl("/api/register").values("Content-Type") == ["text/html"])
         }
     }

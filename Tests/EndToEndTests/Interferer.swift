@@ -28,7 +28,8 @@ struct Interferer: Sendable, CustomTestStringConvertible {
 
     /// What `curl` must observe as evidence that the proxy really does its harm.
     enum Sign: Sendable {
-        /// The same answer to two requests, with the id that the daemon gave to the first request.
+        /// Two requests get the same answer, with the id that the daemon gave to the first
+        /// request.
         case repeats
         /// An answer with this status that the daemon has never sent.
         case own(Int)

@@ -212,7 +212,7 @@ import Testing
     }
 
     /// A server stores only twice a minute how many values each key has encrypted, but a reload
-    /// stores these numbers at once.
+    /// stores these numbers immediately.
     @Test(arguments: [true, false]) func theListCountsAllValuesJustAfterAReload(withAServer: Bool) async throws {
         try await self.fill(300)
         let daemon = withAServer ? try await Daemon(in: self.folder) : nil
@@ -224,8 +224,7 @@ import Testing
         #expect(await daemon?.terminate() ?? 0 == 0)
     }
 
-    /// Without a server, the commands change the files as well. The audit then names the shell's
-    /// user.
+    /// The actor of each audit entry is `local` and the name of the user who ran the command.
     @Test func theAuditNamesTheUserWhoChangedTheKeyring() async throws {
         let daemon = try await Daemon(in: self.folder)
         #expect(try await self.keys("rotate").output.hasPrefix("key 2 added to var/keyring; "))
@@ -300,8 +299,8 @@ import Testing
         let store = try configuration.openStore()
         let name = try #require(Username("alice"))
         _ = try await store.addUser(name, role: .device, password: PasswordHash(phc: "none"), now: Date())
-        // A new key encrypts only when all servers have it; a store that a command opens does not
-        // count. The test therefore opens a store as a server does.
+        // A new key encrypts only when all servers have it. A store that a command opens does not
+        // count as a server, so the test opens a store as a server does.
         var options = StoreOptions()
         options.dayChain = DayKeyFile(configuration.dayKeys)
         options.mark = TimelineFile(configuration.timeline)

@@ -300,8 +300,9 @@ import Testing
         let running = StatusReport(status, isRunning: true)
         #expect(running.lines == ["server 1.0 is running since 2026-11-28T19:59:52Z"] + lines)
         #expect(running.json["Running"] == .bool(true) && running.json["Version"] == .string("1.0"))
-        // Without a server, two lines are missing: the one about the command's own process, which
-        // is not a server, and the one about the last hour, of which it has no samples.
+        // Without a server, the report omits two lines. A command is no server, so the line about
+        // this server is missing. A command has no samples, so the line about the last hour is
+        // missing.
         let resting = StatusReport(status, isRunning: false).lines
         let known = lines.filter { !$0.hasPrefix("from ") && !$0.hasPrefix("server a/1") }
         #expect(resting == ["no server is running here; the database has:"] + known)

@@ -115,7 +115,7 @@ import Testing
         async let cutOff = UnreadPipe.blocking {
             LogFile.ignoreBrokenPipes()
             var file = LogFile(descriptor: pipe.end)
-            // The text is larger than a pipe accepts at once.
+            // The text is larger than the buffer of the pipe.
             let isWhole = file.write(String(repeating: "y", count: 1 << 20))
             return (file, isWhole)
         }

@@ -8,7 +8,7 @@ import Testing
 @testable import PushApplication
 @testable import sealpost_demo
 
-/// A server that has sent a push shows every metric.
+/// A server that has sent a push shows every metric of its features.
 @Suite(.timeLimit(.minutes(5))) struct MetricExpositionTests {
     /// Metrics that the servers of these tests do not show, because each metric needs a feature
     /// that these servers lack. The features are a receiver of events, an issuer, credentials that

@@ -7,8 +7,9 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// Clients as other published documents describe them. One checks `MyToken`, one answers
-/// challenges, and one shows its stored data while the server cannot be reached.
+/// Clients that follow published documents other than the tutorial of `TutorialClientTests`. One
+/// checks `MyToken`, one answers challenges, and one shows its stored data while the server cannot
+/// be reached.
 @Suite(.timeLimit(.minutes(5))) struct PublishedClientTests {
     @Test func answersOfEachStatusEchoTheCalculatedToken() async throws {
         try await Stack.run { stack in

@@ -103,7 +103,7 @@ import Testing
         ("tracing", "tracing: {endpoint: 'https://h.example/', caFile: <file>}"),
     ]
 
-    /// libcurl would report such a file only at the first call.
+    /// libcurl would report an unusable file only at the first request to the service.
     @Test(arguments: Self.authorities)
     func aFileWithoutCertificatesOfAuthoritiesIsRefused(section: String, yaml: String) async throws {
         try "no certificate\n".write(toFile: self.folder.file("text"), atomically: true, encoding: .utf8)

@@ -192,8 +192,8 @@ import Testing
             #expect(await daemon.process.errors(until: "signs=").contains("signing keys reloaded"))
             let both = try await self.publishedKeys(site)
             #expect(both.count == 2 && both[1] == old[0])
-            // One client pins the old key and requests its signature. The other client accepts any
-            // key.
+            // One client pins the old key, and requests a signature with that key. The other
+            // client accepts any key.
             let pinned = try await site.curl("/healthz", options: Self.asking("1", keyID: old[0].id))
             try self.verify(pinned, "/healthz", token: "1", keys: old)
             let other = try await site.curl("/healthz", options: Self.asking("1"))

@@ -156,8 +156,8 @@ struct Site: Sendable {
     /// weaker hash.
     private static let hash = Result { try PasswordHash(of: Stack.password) }
 
-    /// Replaces the running proxies at the same address, like a phone that moves to another
-    /// network.
+    /// Replaces the running proxies. The new ones have the same address, so the change is like a
+    /// phone's move to another network.
     func replaceProxies(with layers: [Layer]) async throws {
         try await self.chain.replace(with: layers)
     }

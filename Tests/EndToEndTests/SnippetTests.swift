@@ -60,7 +60,8 @@ import Testing
 
     @Test func eachBlockNamesItsLanguage() throws {
         for page in try GuideTests.allPages() {
-            // Only a fence that ends a block has no language.
+            // A block begins with a fence that names a language, and ends with a fence without
+            // one.
             let fences = try Repository.text(of: page).matches(of: /(?m)^ *```(.*)\n((?s).*?)^ *```$/)
             for fence in fences {
                 #expect(fence.output.1.wholeMatch(of: /[a-z]+/) != nil, "\(page): \(fence.output.0.prefix(80))")
@@ -98,7 +99,7 @@ import Testing
                 reasons.append("\(snippet.page): \(reason)")
             } else {
                 var names = ["<!-- \(snippet.mark) -->", "block(\"\(snippet.mark)\")"]
-                // This comment names a test, which finds the block by its heading.
+                // The mark `run by …` names a test, which finds the block by its heading.
                 if let test = snippet.mark.firstMatch(of: /^run by (\w+)$/)?.output.1 {
                     names.append("struct \(test) {")
                 }

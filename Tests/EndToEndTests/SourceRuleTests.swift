@@ -53,7 +53,7 @@ import Testing
     /// The files that may read the machine's clock. All others get the time from a `HeldClock`.
     private static let clockReaders: Set<String> = [
         "HeldClock.swift", "Issuer.swift", "IssuerSetup.swift", "PushServer.swift", "ClosedServer.swift",
-        // Only tests use this store's own clock; the program gives each store a clock.
+        // Only tests use a store's default clock; the program gives each store a clock.
         "Store.swift",
         // These files read the time for logs, certificates, a lock's timeout, a demonstration,
         // keys and spans. Nothing expires by this time.

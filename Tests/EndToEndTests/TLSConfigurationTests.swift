@@ -20,8 +20,8 @@ import Testing
         return try Configuration.load(file: self.files.folder.file("sealpost.yaml"), environment: environment)
     }
 
-    /// A revocation list is valid only for days. It is reported among the certificates only on its
-    /// last day, because otherwise it would always seem to expire soon.
+    /// A revocation list is valid only for some days. It is reported among the certificates only
+    /// on its last day, because otherwise it would always seem to expire soon.
     @Test(arguments: [(3600, true), (-60, true), (100_000, false)])
     func aRevocationListIsShownOnItsLastDay(left: Int, isShown: Bool) throws {
         try self.files.write(self.files.authority.makeRevocationList(validity: -7200...left), to: "revoked.pem")

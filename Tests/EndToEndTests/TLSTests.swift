@@ -50,8 +50,8 @@ import Testing
         return ended.errors.firstMatch(of: /subject: CN=(\w+)/).map { String($0.output.1) }
     }
 
-    /// Opens a connection that sends one request at once, and a second request when the test opens
-    /// the pipe `go`.
+    /// Opens a connection that sends one request immediately, and a second request when the test
+    /// opens the pipe `go`.
     private func openConnection(to daemon: Daemon) throws -> ChildProcess {
         try self.files.shell(
             """

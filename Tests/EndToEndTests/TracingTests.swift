@@ -311,7 +311,7 @@ import Testing
             change(&configuration)
             let export = try SpanExport(configuration, recorder, on: loop)
             var service = export.makeService(logger: Logger(label: "test") { _ in log })
-            // The limit must not end the exports of a slow machine.
+            // The time limit of the last exports must not end them early on a slow machine.
             service.lastExports = .seconds(60)
             try await self.run(service) { try await body(log) }
             await export.close()

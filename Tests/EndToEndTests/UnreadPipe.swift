@@ -24,8 +24,8 @@ final class UnreadPipe: Sendable {
     }
 
     /// Returns another descriptor of the writing end, for a writer that lives as long as this
-    /// process. It is never closed, because another file would soon get its number and receive the
-    /// writer's bytes.
+    /// process. The descriptor is never closed. Otherwise another file would soon get its number,
+    /// and receive the writer's bytes.
     func endForEver() -> Int32 {
         fcntl(self.end, F_DUPFD_CLOEXEC, 0)
     }

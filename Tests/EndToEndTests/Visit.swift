@@ -24,7 +24,7 @@ struct Visit: Sendable {
     let site: Site
     /// Alice's notification.
     let id: Int64
-    /// The id of alice's registration of a device other than the client's.
+    /// The registration id of another device of alice, which is not the client's device.
     let registration: String
     private let sessions: [String: Session]
     private let keys: [VerificationKey]

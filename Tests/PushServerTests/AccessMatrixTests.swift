@@ -184,8 +184,8 @@ import Testing
         ).description
     }
 
-    /// Sends a request while a simulated provider accepts every push. A request that tests a
-    /// device waits until its push is accepted.
+    /// Sends a request. A request for a test push waits for the push's outcome, so a simulated
+    /// provider accepts every push meanwhile.
     private static func send(
         _ target: String,
         _ body: String,

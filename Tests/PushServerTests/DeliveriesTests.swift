@@ -182,8 +182,8 @@ import Testing
         #expect(answer["Reason"]?.text == "no event stream is open")
     }
 
-    /// No sender runs here, so the request for a test waits until its deadline for the result of
-    /// the push.
+    /// No sender runs here, so the request for a test push waits for the result until its
+    /// deadline.
     @Test(arguments: [
         (
             "apns", "ada",

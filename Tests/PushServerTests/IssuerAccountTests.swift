@@ -153,8 +153,8 @@ import Testing
         #expect(try await fixture.send(bearing: self.issuer.token()).json["Role"] == .string("device"))
     }
 
-    /// The claims of an old and a new token, and whether the server still accepts the old token
-    /// after the new one.
+    /// The claims of an old and a new token, and whether the server accepts the old token even
+    /// after it has received the new one.
     struct Pair: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let old: [String: JSONValue?]

@@ -46,7 +46,7 @@ import Testing
         #expect(try await answers == [200, 200, 200])
     }
 
-    /// After the earlier read began, the issuer may have published the key that the request needs.
+    /// The earlier read may have begun before the issuer published the key that the request needs.
     @Test func aReadThatBeganBeforeTheWaitDoesNotCount() async throws {
         let keys = self.known.keys
         let early = keys.begin()

@@ -72,8 +72,8 @@ import Testing
         ] as [([String: JSONValue?], String)]
     )
     func invalidHeadersAreRefused(header: [String: JSONValue?], reason: String) async throws {
-        // The key `RS256` is for another algorithm than the issuer's default; the server finds
-        // this key only by its own key id.
+        // The issuer's keys have the names of their algorithms as ids, and the token is signed for
+        // ES256. If its header claims RS256, it must also name the key with the id `RS256`.
         var header = header
         if header["alg"] == .some(.string("RS256")) { header["kid"] = .some(.string("RS256")) }
         let token = try self.issuer.token(header: header)

@@ -201,7 +201,7 @@ private struct History {
         case 12: try await self.fixture.send(.get, path, user: user)
         case 13, 14:
             self.fixture.clock.advance(by: [0.3, 0.7, 1, 5, 60].randomElement(using: &self.random) ?? 1)
-            // A running server ends leases in this way, at the current time.
+            // In a running server, a background task makes this call.
             _ = try await self.fixture.storage.store.endLeases(now: self.fixture.clock.now, limit: 100)
         case 15: try await self.fixture.send(.post, "\(path)/taken", user: user)
         default: _ = try await self.fixture.storage.store.deleteExpired(now: self.fixture.clock.now, page: 3)

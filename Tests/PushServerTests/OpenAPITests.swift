@@ -72,8 +72,8 @@ import Testing
             #expect(values.contains(value))
             #expect(name == "status" || values.count == ProblemCode.allCases.count)
         }
-        // Apart from `Problem`, exactly one schema contains the code: that of the problems with
-        // the code's status.
+        // Only two schemas contain the code: `Problem`, and the schema of all problems with the
+        // same status.
         let schemas = (Self.document["components"]?["schemas"] ?? .null).members.filter {
             $0.name != "Problem" && String(decoding: $0.value.bytes, as: UTF8.self).contains("\"\(code.type)\"")
         }

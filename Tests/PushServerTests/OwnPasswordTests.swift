@@ -54,8 +54,8 @@ import Testing
         #expect(fixture.authenticator.samples == before)
     }
 
-    /// In an earlier version, any number of new passwords could wait for their hashes, and
-    /// sign-ins had to wait behind them.
+    /// In an earlier version, any number of new passwords could wait to be hashed, and sign-ins
+    /// had to wait behind them.
     @Test func hashesOfNewPasswordsAreLimited() async throws {
         let authenticator = try await ServerFixture().authenticator
         let alice = try #require(Username("alice"))

@@ -65,8 +65,8 @@ import Testing
             try await fixture.storage.settle(delivery, as: .accepted(providerID: nil))
         }
         // This request puts ada's password into the server's cache, which already has the other
-        // users' passwords. Without this request, many tests would sign in for the first time at
-        // once, and the server would refuse some of them.
+        // users' passwords. Without this request, many tests would make their first sign-in at the
+        // same time, and the server would refuse some of them.
         #expect(try await fixture.send(.get, Paths.users, user: "ada").status == .ok)
         // The first fetch appears in the lists of devices and deliveries; later fetches do not
         // change these lists.

@@ -23,7 +23,7 @@ extension Response {
         }
     }
 
-    /// The field names with the case in which they were sent. `HTTPField.Name` ignores the case.
+    /// The field names as they were sent. `HTTPField.Name` ignores upper and lower case.
     var rawNames: [String] { self.fields.lines.map(\.name.rawName) }
 
     /// Checks that the response is a problem with this code, and that its detail contains `word`.

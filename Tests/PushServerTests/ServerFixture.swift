@@ -11,8 +11,8 @@ import Testing
 
 @testable import PushServer
 
-/// A server that opens no sockets, with its own store and four users: alice and bob have the role
-/// `device`, paul is a publisher, and ada an administrator. All have the same password.
+/// A server that opens no sockets, with its own store and the users in `roles`. All users have the
+/// same password.
 struct ServerFixture: Sendable {
     /// The password has characters that are easily misread: colons, blanks, and a letter outside
     /// ASCII.

@@ -196,7 +196,7 @@ import Testing
         #expect(weak.right.fields[.signature] == weak.other.fields[.signature])
         #expect(weak.right.fields[.signatureInput] == weak.other.fields[.signatureInput])
         try self.verify(weak.right, of: fixture, to: ("HEAD", path), coverage: .answer)
-        // An answer to HEAD has no content.
+        // As for an answer to HEAD, `verify` expects no content here, and both answers have none.
         try self.verify(weak.other, of: fixture, to: ("HEAD", path), coverage: .answer)
         let strong = try await exchanged(Self.asking)
         try self.verify(strong.right, of: fixture, to: ("PUT", path))

@@ -43,7 +43,7 @@ struct TestIssuer: Sendable {
         return issuer
     }
 
-    /// Replaces the keys that the server knows of the issuer by the keys of these algorithms.
+    /// Gives the server the keys of these algorithms, in place of the issuer's keys that it knew.
     func publish(_ algorithms: [TokenAlgorithm] = TokenAlgorithm.allCases, in issuer: Issuer) throws {
         issuer.keys.end(issuer.keys.begin(), with: try self.keySet(algorithms), now: self.clock.now)
     }

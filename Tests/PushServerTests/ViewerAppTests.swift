@@ -185,8 +185,8 @@ import Testing
         try await fixture.send(.get, path + "1\(query)", user: "ada").expectProblem(.invalidCursor)
     }
 
-    /// Without the rule about the limited viewer's cursors, the problem would ask for a number,
-    /// and refuse each number.
+    /// A viewer of only some apps may send nothing but the `Cursor` of another page. The server
+    /// refuses every number from such a viewer, so its error must not ask for a number.
     @Test(arguments: [
         ("/api/events?since=1", "since", "the number of an event"),
         ("/api/audit?before=1", "before", "the number of an audit entry"),

@@ -6,9 +6,9 @@ package enum ComputingTime {
     /// long as reading a quarter of them.
     ///
     /// A quadratic reader takes sixteen times as long for all units as for a quarter of them.
-    /// Tests run without optimisation, so a limit of 5 ms alone would measure the machine. The
-    /// measurement is repeated. A disturbance affects one measurement, but a quadratic reader is
-    /// slow in all of them.
+    /// Tests run without optimisation, so even a linear reader may need more than 5 ms on a slow
+    /// machine. The measurement is repeated. A disturbance affects one measurement, but a
+    /// quadratic reader is slow in all of them.
     package static func isInProportion<Input>(
         to count: Int,
         _ make: (Int) -> Input,

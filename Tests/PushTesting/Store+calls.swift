@@ -166,8 +166,8 @@ extension NotificationStore {
         try await self.dismiss(id, by: user, ifStill: nil, recording: nil, now: now)
     }
 
-    /// Leases a read-once payload and takes it at once. Returns `false` if the payload was fetched
-    /// before, or does not exist.
+    /// Leases a read-once payload and takes it immediately. Returns `false` if the payload was
+    /// fetched before, or does not exist.
     package func take(_ id: NotificationID, by user: Int64, now: Date) async throws -> Bool {
         let end = now + PayloadLease.length.timeInterval
         guard try await self.lease(id, to: user, until: end, recording: nil, now: now) == .granted else { return false }

@@ -317,8 +317,8 @@ package struct WaitingReader: StoreReader {
 }
 
 extension Trait where Self == Repetition {
-    /// Runs each test of a suite twice: with readers that answer at once, and with asynchronous
-    /// readers.
+    /// Runs each test of a suite twice: with readers that answer immediately, and with
+    /// asynchronous readers.
     package static var eachReader: Repetition {
         Repetition { run in
             for isUsed in [false, true] { try await WaitingReader.$isUsed.withValue(isUsed) { try await run() } }

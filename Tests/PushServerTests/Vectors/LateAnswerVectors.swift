@@ -9,8 +9,8 @@ import Testing
 /// arrives.
 enum LateAnswerVectors {
     fileprivate enum Call: String {
-        /// A request for the notification, for a list with only its id (to update the screen), or
-        /// for the next page of the list.
+        /// A request for the notification, for a list of this notification alone (to update the
+        /// screen), or for the next page of the list.
         case notification, shown, list
     }
 
