@@ -5,9 +5,9 @@ internal import PushStore
 /// stream.
 ///
 /// A transaction that changes rows of streams first locks the change counter of the device's user.
-/// A transaction that searches for a stream locks this counter before its search, if its push must
-/// wait when there is no stream. So the second of two such transactions sees the changes of the
-/// first.
+/// Some pushes must wait if there is no stream. A transaction with such a push also locks this
+/// counter, before it searches for the stream. So the second of two such transactions sees the
+/// changes of the first.
 enum StreamHolder {
     /// The SQL array of the servers that are not fenced (whose pushes no other server may take
     /// over); only their rows of `stream` count.
