@@ -40,8 +40,8 @@ package final class HeldClock: Sendable {
         }
     }
 
-    /// How far ahead of the reference a trusted reading may be, in seconds. Corrections by time
-    /// servers are smaller.
+    /// The number of seconds by which a reading of the system's clock may be ahead of the expected
+    /// time, and still be trusted. Corrections by time servers are smaller.
     package static let longestStep: TimeInterval = 3600
     /// How many seconds, at most, the machine may have been off between the time of a `Mark` and
     /// the start of this process.

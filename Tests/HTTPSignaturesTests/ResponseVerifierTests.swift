@@ -67,7 +67,8 @@ import Testing
             var answer = try SampleAnswer.signed(status: status, body: "", for: request(signed))
             answer.request = request(asked)
             for now in [SampleKey.now - 1e9, SampleKey.now + 1e9] { #expect(try answer.refusal(now: now) == refusal) }
-            // Without a nonce the clock decides, as for servers that know no nonces.
+            // Without a nonce in the request, the verifier compares the signature's time with the
+            // clock, as it does for servers that know no nonces.
             #expect(try answer.refusal() == (refusal == .stale ? nil : refusal))
             answer["signature-input"] = answer["signature-input"].replacing("nonce=\"other\"", with: "nonce=\"n\"")
             if signed == "other" { #expect(try answer.refusal() == .badSignature) }

@@ -191,7 +191,7 @@ extension AlertPlaceholder {
         self.category = try section.constant("category")
         self.thread = try section.constant("thread")
         // Every level except `critical`: a critical alert needs a publisher who may use that
-        // level, and the placeholder has no publisher.
+        // level, and no publisher sends the placeholder that this section sets.
         let levels = InterruptionLevel.allCases.filter { $0 != .critical }.map(\.rawValue)
         self.interruptionLevel = try section.string("interruptionLevel", oneOf: levels)
             .flatMap(InterruptionLevel.init)

@@ -24,9 +24,9 @@ enum Credentials: Sendable {
     /// takes precedence over the session of the console's page, and the session over a
     /// certificate.
     ///
-    /// `isRestored` has the same meaning as in `PageSessions.token`. Throws the problems of that
-    /// method, and an `unauthorized` problem if there are no credentials, or more than one
-    /// `Authorization` field.
+    /// `isRestored`: a page of the console that was reloaded may sign in without its `Page-Token`
+    /// (see `PageSessions.token`). Throws the problems of `PageSessions.token`, and an
+    /// `unauthorized` problem if there are no credentials, or more than one `Authorization` field.
     init(
         of request: Request,
         identityField: IdentityField?,
