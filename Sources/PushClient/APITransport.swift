@@ -34,7 +34,8 @@ final class APITransport: Sendable {
 
     /// Returns the server's answer if it is a success or 304; throws the server's refusals.
     ///
-    /// The call ends within the options' deadline, or within the deadline of a surrounding call.
+    /// The call ends within the options' deadline or, as a part of a longer call, within that
+    /// call's deadline.
     func call(_ request: APIRequest) async throws -> Answer {
         if request.isAnonymous {
             return try await CallDeadline.within(self.options.deadline) {

@@ -67,7 +67,7 @@ struct AccountIndex: Sendable, Hashable {
     /// The file with the ids of opened end-to-end messages; `nil` before the first message.
     var messages: EntryName?
 
-    /// An empty index that records no deletion of the commits up to `commit`.
+    /// An empty index. What the commits up to `commit` have deleted counts as forgotten.
     static func empty(_ proof: Proof, epoch: UInt32, after commit: Int64) -> AccountIndex {
         AccountIndex(proof: proof, epoch: epoch, forgottenUpTo: commit)
     }
