@@ -70,7 +70,8 @@ struct Sync {
             serverTime: serverTime,
             now: self.now
         )
-        // Another call has merged a page since: this call continues from the other call's cursor.
+        // If another call has merged a page during the request, this call continues from the
+        // cursor of that page.
         guard isMerged else { return true }
         (self.isBeginning, self.hasRestarted) = (false, true)
         for item in page.items {
