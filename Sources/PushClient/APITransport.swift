@@ -62,8 +62,8 @@ final class APITransport: Sendable {
     // MARK: - Private
 
     /// If the account id is unknown, asks the server once which account the name and password
-    /// belong to. Without this question, a proxy could answer the first call for an account of its
-    /// own, and the client would adopt that account.
+    /// belong to. Without this question, a proxy could answer the first call with the data of its
+    /// own account, and the client would adopt that account.
     private func identify() async throws {
         guard let username = self.credentials.username, self.own.id == nil, !self.isIdentified.withLock({ $0 }) else {
             return
