@@ -34,7 +34,8 @@ final class APITransport: Sendable {
 
     /// Returns the server's answer if it is a success or 304; throws the server's refusals.
     ///
-    /// The call ends within the options' deadline, or within the deadline of a surrounding call.
+    /// The call ends within the options' deadline or, as a part of a longer call, within that
+    /// call's deadline.
     func call(_ request: APIRequest) async throws -> Answer {
         if request.isAnonymous {
             return try await CallDeadline.within(self.options.deadline) {
@@ -61,8 +62,8 @@ final class APITransport: Sendable {
     // MARK: - Private
 
     /// If the account id is unknown, asks the server once which account the name and password
-    /// belong to. Without this question, a proxy could answer the first call for an account of its
-    /// own, and the client would adopt that account.
+    /// belong to. Without this question, a proxy could answer the first call with the data of its
+    /// own account, and the client would adopt that account.
     private func identify() async throws {
         guard let username = self.credentials.username, self.own.id == nil, !self.isIdentified.withLock({ $0 }) else {
             return

@@ -69,7 +69,7 @@ struct AnswerCheck: Sendable {
         )
     }
 
-    /// Returns when the answer was signed, and whether the client may trust the account that the
+    /// Returns the time of the signature, and whether the client may trust the account that the
     /// answer names.
     private func verify(
         _ check: Check,
@@ -77,8 +77,8 @@ struct AnswerCheck: Sendable {
         account: String?,
         now: Date
     ) throws(PushClientError) -> (signedAt: Date?, isAccountCovered: Bool) {
-        // Without signatures, the client trusts the account in each answer. A check of that
-        // account detects accidents, but no attacks; so does the check of the echo of `MyToken`.
+        // Without signatures, the client trusts the account in each answer. The checks of that
+        // account and of the echo of `MyToken` detect accidents, but no attacks.
         guard let verifiers else { return (nil, true) }
         do {
             return (try check.verifySignature(for: token, verifiers.account, now: now), true)
@@ -211,7 +211,8 @@ private struct Check {
         let status = self.response.status
         if seen == "none" {
             // `none` is right if the request's credentials are missing or refused. The server
-            // sends successes and the statuses below only to a signed-in user.
+            // sends successes and the statuses below only to a signed-in user, so `none` is wrong
+            // there.
             guard status < 400 || [403, 404, 409, 410, 412].contains(status) else { return nil }
             throw self.interference(.wrongAccount, own ?? "an account", seen)
         }

@@ -30,8 +30,8 @@ extension PushClient {
             }
         }
 
-        /// The name under which the client caches the account's values, apart from other accounts'
-        /// values.
+        /// The name under which the client caches the account's values, separately from other
+        /// accounts' values.
         let account: String
         /// The user name that belongs to the password; `nil` with a token.
         var username: String?

@@ -6,7 +6,7 @@ internal import PushAPI
     internal import FoundationNetworking
 #endif
 
-/// The URL of a server's API. It also creates the URL requests with their header fields.
+/// The URL of a server's API. This type also creates the URL requests with their header fields.
 struct Endpoint: Sendable {
     /// The server's URL without its final slash. If the URL has a path, for example behind a proxy
     /// for several servers, that path precedes the paths of the API.

@@ -24,8 +24,8 @@ final class OwnAccount: Sendable {
     /// Remembers the account identifier of the first answer to a client with a token. Returns
     /// `false` if another identifier is known already.
     ///
-    /// If two processes learn an identifier at the same time, the identifier that is stored first
-    /// counts.
+    /// If two processes learn an identifier at the same time, both use the identifier that is
+    /// stored first.
     func learn(_ id: String) -> Bool {
         guard let account else { return self.known.withLock { $0 == nil || $0 == id } }
         let stored = try? account.change { draft in

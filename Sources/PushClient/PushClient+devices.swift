@@ -68,7 +68,8 @@ extension PushClient {
     public struct TestPush: Sendable, Hashable {
         /// `accepted`, `queued` or `failed`.
         public let state: String
-        /// The reason in the provider's words; `nil` if the provider gave none.
+        /// The provider's reason for this state, in its own words; `nil` if the provider gave
+        /// none.
         public let reason: String?
     }
 
@@ -131,9 +132,9 @@ extension PushClient {
         _ = try await self.api.call(request)
     }
 
-    /// Sends the server the code that it has pushed to the handle of a webhook, so that the server
-    /// registers the handle. If the code is wrong or has expired, the call throws the problem
-    /// `confirmation-refused`.
+    /// Sends back to the server the code that the server has pushed to a webhook's handle. The
+    /// server then registers the handle. If the code is wrong or has expired, the call throws the
+    /// problem `confirmation-refused`.
     public func confirmHandle(_ code: String) async throws {
         var request = APIRequest("POST", Paths.confirmation(try self.ownDevice()))
         request.body = .string(code)

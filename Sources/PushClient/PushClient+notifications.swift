@@ -42,7 +42,7 @@ extension PushClient {
     }
 
     /// Confirms to the server that a read-once payload has arrived, so that the server erases it
-    /// at once.
+    /// immediately.
     ///
     /// Call this after the payload was shown or stored. Without the call, the server erases the
     /// payload a minute after the first fetch. There is no need to retry later if the call throws
@@ -72,7 +72,7 @@ extension PushClient {
     /// Marks up to 500 notifications as read in one request, and returns the ids of the
     /// notifications that are now read.
     ///
-    /// The result has no ids of deleted notifications and of other users' notifications. If there
+    /// The result contains neither deleted notifications nor other users' notifications. If there
     /// are more than 500 ids, the server marks nothing, and the call throws
     /// ``PushClientError/problem(_:)`` with the code `invalid-member`: pass 500 ids at a time. If
     /// there are no ids, the client sends nothing.

@@ -82,7 +82,7 @@ struct TestServerState: Sendable {
         self.platform = body?["Platform"]?.text ?? ""
         if case .array(let tags)? = body?["Tags"] { self.topics = Set(tags.compactMap(\.text)) }
         self.streams.isForDevice = self.registration != nil && body?["Platform"]?.text == "stream"
-        // The device gets pushes only for later notifications.
+        // The device gets pushes only for notifications that are added after its registration.
         self.streams.announcedUpTo = self.lastID
         return TestAnswer(200)
     }

@@ -5,7 +5,7 @@ import PushClient
 import PushClientTesting
 import Testing
 
-/// Tests the calls about the account's devices, its topics, codes and passwords.
+/// Tests the calls about the account's devices, topics, codes and password.
 @Suite(.timeLimit(.minutes(5))) struct DeviceCallTests {
     private let server = TestServer()
 

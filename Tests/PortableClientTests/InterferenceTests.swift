@@ -76,8 +76,8 @@ import Testing
         }
     }
 
-    /// A proxy requests something that does not exist, with the same `MyToken`. It returns the
-    /// server's own 404 for that path.
+    /// A proxy requests something that does not exist, with the `MyToken` of the client's request.
+    /// It returns the server's own 404 for that path.
     @Test func refusalOfAnotherRequestDeletesNothing() async throws {
         let options = PushClient.Options(testing: [Tampering.key.publicKey])
         let own: ProtocolPeer.Script = { request, _ in

@@ -46,7 +46,8 @@ import Testing
         }
     }
 
-    /// A provider has reported that the device is gone, so the server has retired it.
+    /// A provider has reported that the device is gone, so the server has retired the
+    /// registration.
     @Test(arguments: [
         #"[{"Id":"id-2"}]"#, #"[{"Id":"id-1","RetiredAt":"2026-01-01T00:00:00Z"}]"#, "[]",
     ])

@@ -345,7 +345,7 @@ import Testing
         }
     }
 
-    /// A longer cursor would take space in the index from the notifications.
+    /// The index has a maximum size, so a longer cursor would leave less space for notifications.
     @Test(arguments: [1024, 1025, 100_000]) func aCursorIsBounded(_ length: Int) async throws {
         let cursor = String(repeating: "c", count: length)
         try await ProtocolPeer.run({ request, _ in

@@ -178,8 +178,8 @@ import Testing
         }
     }
 
-    /// The client registered the device before it knew its account's id. For a password, the
-    /// user's name alone decides which account may be signed out.
+    /// The client has a password, and registered the device before it knew its account's id. So
+    /// the sign-out ends a registration only if it belongs to the user's name.
     @Test func aSignOutWithAPasswordIsTiedToTheName() async throws {
         let store = PushClient.Store.memory
         let password = PushClient.Credentials.basic(username: "alice", password: "p")
@@ -198,8 +198,8 @@ import Testing
 
     // MARK: Versions
 
-    /// A server of an earlier version can make no signature that covers the account. The client
-    /// accepts its other signature until the client knows its account.
+    /// A server of an earlier version cannot sign the account. Until the client knows its account,
+    /// it also accepts a signature that does not cover the account.
     @Test func earlierServerIsTrustedUntilTheAccountIsKnown() async throws {
         let store = PushClient.Store.memory
         try await ProtocolPeer.run(Self.script(nil)) { peer async throws in

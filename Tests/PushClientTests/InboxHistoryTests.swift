@@ -28,8 +28,8 @@ import Testing
     private static func take(_ step: JSONValue, _ keeper: InboxKeeper, _ name: String) async throws {
         let now = try step.time("deviceTime")
         let exchange = try VectorExchange(step)
-        // The check uses the server's time. With the clock of a device that is a day ahead, it
-        // would refuse the answer.
+        // The check uses the server's time. With the time of a device whose clock is a day ahead,
+        // the check would refuse the answer.
         let checked = try exchange.checked(by: VectorFile.pinned(), now: step.time("serverTime"))
         #expect(try checked.fields.serverTime == step.time("serverTime"), "\(name)")
         var sync = Sync(keeper, app: nil, keyQuery: [], now: now)

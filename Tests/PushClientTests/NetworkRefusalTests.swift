@@ -11,8 +11,8 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// Tests proxies that require credentials, and captive portals with a certificate of their own,
-/// with the session on Linux.
+/// Tests how URLSession on Linux reports proxies that require credentials, and captive portals
+/// with a certificate of their own.
 ///
 /// On Apple's systems a proxy's refusal is a CFNetwork error, 306 to 311, and the system handles
 /// its challenge (`ErrorAdviceTests`, `ChallengeTests`). The refusal of a certificate is a

@@ -35,8 +35,8 @@ extension TwoProcesses {
         #expect(lost.isEmpty, "sent, and neither here nor there: \(lost)")
         for name in Self.names {
             #expect(snapshot.index.mark(of: name) >= self.said.confirmed[name] ?? 0, "a commit of \(name) is lost")
-            // The ids that the consumer shows, with the changes that it has not confirmed yet,
-            // must be exactly the ids of the inbox.
+            // The ids that the consumer shows, plus the changes that it has not confirmed yet,
+            // must result in exactly the ids of the inbox.
             let changes = InboxChanges(snapshot, since: snapshot.index.mark(of: name), consumer: name)
             let shown = changes.isEverything ? [] : try self.shown(by: name) ?? []
             let all = shown.subtracting(changes.deleted).union(changes.arrived)

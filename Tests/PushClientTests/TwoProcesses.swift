@@ -19,7 +19,7 @@ struct TwoProcesses {
     private(set) var kills = 0
     /// The steps that the processes have recorded.
     private(set) var said = Said()
-    /// Whether a check has found a cursor of the list so far.
+    /// Whether an earlier check has found the cursor of a sync in the store.
     private(set) var hasBegun = false
 
     init(server: ModelServer, url: URL, folder: TemporaryFolder) {
@@ -35,8 +35,8 @@ struct TwoProcesses {
         )
     }
 
-    /// The ids that a process shows, as of its last reading of the changes; `nil` before the first
-    /// reading.
+    /// The ids that a process showed when it last read the changes; `nil` if it has not read any
+    /// yet.
     func shown(by name: String) throws -> Set<Int64>? {
         let file = self.folder.file("shown-\(name)")
         guard FileManager.default.fileExists(atPath: file) else { return nil }

@@ -53,8 +53,8 @@ public struct DeviceKeys: Sendable {
         try self.init(stored: keys.stored(with: "\(body).\(Base64.url.text(of: signature))."))
     }
 
-    /// Reads the keys that ``stored`` had at an earlier start of the app. Throws if the data does
-    /// not contain such keys.
+    /// Reads the keys from data that the app has stored, the value of ``stored``. Throws if the
+    /// data does not contain keys.
     public init(stored: Data) throws {
         let (keys, text) = try PrivateKeys.read(stored)
         self.stored = stored

@@ -10,8 +10,8 @@ public struct Inbox: Sendable, Hashable {
     /// notification that has expired by the device's clock is left out of this list. The client
     /// deletes it only when it has expired by the server's clock.
     public let notifications: [NotificationItem]
-    /// The ids of notifications that are new or changed since the last sync by any process of
-    /// the app.
+    /// The ids of notifications that are new or changed since the last sync, no matter which
+    /// process of the app made that sync.
     public let arrived: [Int64]
     /// The ids of notifications that were dismissed or recalled or have expired since the last
     /// sync: stop showing them.

@@ -10,8 +10,8 @@ public struct InboxChanges: Sendable, Hashable {
     /// them.
     public let deleted: Set<Int64>
     /// Whether ``arrived`` lists the whole inbox: the consumer's last confirmation is so old that
-    /// some later deletions are no longer known, or the store was created again. Then remove from
-    /// the consumer's data all notifications that ``arrived`` does not list.
+    /// some later deletions are no longer known, or the store was created again. If so, remove
+    /// from the consumer's data all notifications that ``arrived`` does not list.
     public let isEverything: Bool
     let consumer: String
     /// The last commit that the changes include.
@@ -22,8 +22,8 @@ public struct InboxChanges: Sendable, Hashable {
 
     init(_ snapshot: Account.Snapshot, since mark: Int64, consumer: String) {
         let index = snapshot.index
-        // The latest commit is before the confirmed one, so the store was created again, and the
-        // consumer has not seen its commits.
+        // If the latest commit is before the confirmed one, the store was created again, and the
+        // consumer has not seen the commits of the new store.
         let isAnew = snapshot.commit < mark
         // If older deletions are unknown, only the full list shows which notifications are gone.
         self.isEverything = isAnew || index.forgottenUpTo > mark

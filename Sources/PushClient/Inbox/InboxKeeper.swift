@@ -24,7 +24,7 @@ actor InboxKeeper {
     }
 
     /// Adopts the values that earlier versions of this library stored, and removes leftover files.
-    /// Calls that read or sync the whole inbox begin with it.
+    /// Calls that read or sync the whole inbox first call this function.
     func prepare() {
         self.account.returnToFiles()
         self.account.adoptEarlier()

@@ -26,8 +26,8 @@ struct InboxPage: Sendable {
             case .array(let deleted)? = json["Deleted"], let cursor = json["Cursor"]?.text,
             case .bool(let hasMore)? = json["More"]
         else { throw answer.unexpected("a list of notifications") }
-        // The index stores the cursor together with the notifications, so a long cursor would
-        // displace notifications. The server's cursors have about thirty bytes.
+        // The index has a maximum size, so a long cursor would leave less space for notifications.
+        // The server's cursors have about thirty bytes.
         guard cursor.utf8.count <= Self.maximumCursor else {
             throw answer.unexpected("a cursor of at most \(Self.maximumCursor) bytes")
         }

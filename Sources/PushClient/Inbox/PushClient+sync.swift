@@ -2,7 +2,7 @@ internal import Foundation
 public import PushAPI
 
 extension PushClient {
-    /// A page of the cached inbox, immediately and without network: show it, then
+    /// Returns a page of the cached inbox immediately, without network: show it, then call
     /// ``sync(limit:)``.
     ///
     /// The page has the newest `limit` notifications, or the newest `limit` of those older than

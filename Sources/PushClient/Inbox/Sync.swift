@@ -1,8 +1,8 @@
 internal import Foundation
 internal import PushAPI
 
-/// Fetches all changes since the cursor: page after page. One commit stores each page with its
-/// cursor.
+/// Fetches all changes since the cursor, page after page. Each page is stored together with its
+/// cursor, in one commit.
 struct Sync {
     /// The maximum number of pages of one sync, far more than any inbox has. This limit ends the
     /// loop if a server or a proxy claims in every answer that there are more pages.
@@ -70,7 +70,8 @@ struct Sync {
             serverTime: serverTime,
             now: self.now
         )
-        // Another call has merged a page since: this call continues from the other call's cursor.
+        // If another call has merged a page during the request, this call continues from the
+        // cursor of that page.
         guard isMerged else { return true }
         (self.isBeginning, self.hasRestarted) = (false, true)
         for item in page.items {
@@ -90,7 +91,8 @@ struct Sync {
         if let app { request.query.append(URLQueryItem(name: "app", value: app)) }
         if let cursor {
             request.query.append(URLQueryItem(name: "since", value: cursor))
-            // If nothing follows a cursor, the server's answer has that cursor as its tag.
+            // If there are no changes after a cursor, the server's answer has that cursor as its
+            // tag.
             request.tag = "\"\(cursor)\""
         }
         return request

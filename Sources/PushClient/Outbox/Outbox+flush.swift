@@ -66,7 +66,7 @@ extension Outbox {
 
     private func send(_ task: OutboxTask) async throws {
         let now = self.client.now()
-        // `abs`: if the clock was set back by more than this time, the task's age is unknown.
+        // `abs`: if the clock was set back by more than `keyLifetime`, the task's age is unknown.
         if let tried = task.triedAt, abs(now.timeIntervalSince(tried)) > Self.keyLifetime {
             return try await self.client.inbox.fail([task.key], nil)
         }

@@ -2,8 +2,8 @@ public import Foundation
 public import PushAPI
 
 /// Tasks, such as a dismissal, that the user can finish without a network. The client stores each
-/// task at once, and shows the inbox as if the task were done. It sends the tasks to the server
-/// later, in the order in which the app added them.
+/// task immediately, and shows the inbox as if the task were done. It sends the tasks to the
+/// server later, in the order in which the app added them.
 ///
 /// ``PushClient/sync(limit:)`` sends the tasks before it fetches changes; ``flush()`` sends them
 /// and fetches nothing. All attempts of a task have the same idempotency key, in every process and

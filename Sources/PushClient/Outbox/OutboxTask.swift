@@ -46,8 +46,8 @@ extension AccountIndex {
     mutating func fail(_ keys: Set<UUID>, _ code: String?) {
         let failed = self.outbox.filter { keys.contains($0.key) }
         self.finish(keys)
-        // The server's own codes are shorter. A longer code must not take room in the index from
-        // the notifications.
+        // The server's own codes are shorter. A longer code would leave less space for
+        // notifications in the index.
         let code = code.map { String(decoding: $0.utf8.prefix(OutboxTask.maximumCode), as: UTF8.self) }
         self.failures += failed.map {
             Outbox.Failure(key: $0.key, notification: $0.kind == .send ? nil : $0.id, code: code)
@@ -57,7 +57,7 @@ extension AccountIndex {
 }
 
 extension AccountDraft {
-    /// Appends a task; returns `false` if there is no room.
+    /// Appends a task; returns `false` if the outbox is full.
     ///
     /// A new task replaces an older one for the same notification. After a dismissal, tasks for
     /// the dismissed notification are ignored.

@@ -31,8 +31,8 @@
     }
 
     extension PushClient {
-        /// Removes the shown notifications with these ids, such as ``Inbox/deleted`` after a sync,
-        /// from the notification centre.
+        /// Removes from the notification centre the shown notifications with these ids, such as
+        /// ``Inbox/deleted`` after a sync.
         public static func removeDelivered(_ ids: Set<Int64>) {
             if ids.isEmpty { return }
             UNUserNotificationCenter.current().getDeliveredNotifications { shown in

@@ -108,8 +108,8 @@ public final class NotificationServiceHelper: Sendable {
     private func content(of push: PushMessage, _ delivery: Delivery) async -> NotificationContent? {
         let clients = self.clients()
         guard let client = PushClient.recipient(of: push, among: clients) else { return nil }
-        // The app's closures may ignore cancellation, and the system does not wait. Without a
-        // content in time the placeholder is shown.
+        // The app's closures may ignore cancellation, and the system does not wait. If the content
+        // is not ready in time, the placeholder is shown.
         return try? await CallDeadline.race(within: self.limit) {
             await self.content(of: push.id, client, among: clients, delivery.placeholder)
         }
@@ -167,7 +167,7 @@ final class Delivery: Sendable {
 extension PushClient {
     /// The number of unread notifications, as far as the client knows it without a network.
     ///
-    /// While it counts, the client has one notification at a time in memory, since an extension
+    /// During the count the client has one notification at a time in memory, since an extension
     /// lacks the memory for all of them.
     public func cachedBadge() async -> Int? {
         await self.inbox.prepare()

@@ -29,7 +29,8 @@ extension PushClient {
         return item
     }
 
-    /// Caches the notification of an answer, without its payload if that must not be stored.
+    /// Caches the notification of an answer, without its payload if the payload must not be
+    /// stored.
     ///
     /// All signed answers have `no-store`, because of proxies' caches. The item's own members say
     /// whether the client may store the payload.

@@ -75,8 +75,8 @@ extension PushClient {
         return clients.first { $0.isRecipient(of: push) }
     }
 
-    /// The `accountHint` of a push: an HMAC under the registration id, which no push provider
-    /// learns.
+    /// The `accountHint` of a push: an HMAC whose key is the registration id. No push provider
+    /// learns that id.
     package static func accountHint(of notification: Int64, registration: String) -> String {
         let key = SymmetricKey(data: Array(registration.utf8))
         let code = HMAC<SHA256>.authenticationCode(for: Array("hint \(notification)".utf8), using: key)

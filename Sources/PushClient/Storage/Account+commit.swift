@@ -48,7 +48,8 @@ extension Account {
         for commit in commits where commit <= draft.commit - Self.storedIndexes {
             store.removeIndex(commit, in: self.folder)
         }
-        // Another process may use the names of entries that exist only in memory.
+        // Entries of the overlay exist only in memory, so another process may use their names for
+        // other entries.
         if !(store is OverlayStore) {
             self.note(draft.fresh.compactMap { id, new in index.name(of: id).map { ItemFacts($0, new.cached) } })
         }

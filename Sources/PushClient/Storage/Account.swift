@@ -133,7 +133,8 @@ final class Account: Sendable {
         }
     }
 
-    /// The latest index as it is stored, of any sign-in; `nil` if no index is readable.
+    /// The latest stored index, no matter which sign-in it belongs to; `nil` if no index is
+    /// readable.
     func newest(_ store: any EntryStore) throws -> (commit: Int64, index: AccountIndex?) {
         for attempt in 0..<Self.attempts {
             let commits = try store.commits(in: self.folder)

@@ -2,8 +2,8 @@ internal import Foundation
 
 /// The format of an index in its file, with about twelve bytes for each notification.
 ///
-/// The format has the sorted ids as differences, and each commit as its distance from the latest
-/// commit.
+/// The ids are sorted, and each is stored as its difference from the id before it. Each commit is
+/// stored as its distance from the latest commit.
 extension AccountIndex {
     private static let form: UInt8 = 2
     /// The version that adds an outbox at the end. An index without an outbox has the format that

@@ -67,13 +67,14 @@ struct AccountIndex: Sendable, Hashable {
     /// The file with the ids of opened end-to-end messages; `nil` before the first message.
     var messages: EntryName?
 
-    /// An empty index that records no deletion of the commits up to `commit`.
+    /// Returns an empty index, in which the deletions of all commits up to `commit` count as
+    /// forgotten.
     static func empty(_ proof: Proof, epoch: UInt32, after commit: Int64) -> AccountIndex {
         AccountIndex(proof: proof, epoch: epoch, forgottenUpTo: commit)
     }
 
-    /// The index without its notifications, because they are not authenticated as `proof` says, or
-    /// cannot be read.
+    /// Returns the index without its notifications, for use if they are not authenticated as
+    /// `proof` says, or cannot be read.
     func withoutEntries(_ proof: Proof, after commit: Int64) -> AccountIndex {
         var index = AccountIndex.empty(proof, epoch: self.epoch, after: commit)
         index.history = self.history

@@ -10,8 +10,8 @@ internal import Foundation
 struct StoredRegistration: Codable, Sendable, Hashable {
     let id: String
     /// A digest of platform, environment, handle, sharing and tags, which detects changes without
-    /// revealing these values. After the digest come the first characters of the session's token:
-    /// when the server ends that session, it ends the registration, too.
+    /// revealing these values. After the digest come the first characters of the session's token,
+    /// because the registration ends with that session.
     let fingerprint: Data
     let date: Date
 

@@ -6,7 +6,8 @@ internal import PushAPI
 #endif
 
 extension APITransport {
-    /// Opens the event stream of a device after its last known event, and checks the head.
+    /// Opens the event stream of a device, which continues after the event `last`, and checks the
+    /// head.
     ///
     /// A stream is not signed. The echo of `MyToken` in its head shows that it answers this
     /// request, and the notifications that the client fetches for the stream's ids are signed. A

@@ -31,7 +31,7 @@ final class EventChannel: Sendable {
     static let maximumSignals = 500
     private let state = Locked(State())
 
-    /// The delay before reconnecting that the server asks for.
+    /// The delay that the server asks for before a reconnection.
     var retry: Duration? { self.state.withLock { $0.parser.retry } }
 
     // MARK: - The session's side

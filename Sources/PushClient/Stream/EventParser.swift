@@ -24,7 +24,7 @@ package struct EventParser: Sendable {
     package static let maximumLine = 4096
     package static let maximumData = 16_384
 
-    /// The delay before reconnecting that the server asks for, limited to between one second and
+    /// The delay that the server asks for before a reconnection, limited to between one second and
     /// one minute. Without the lower limit, the client could reconnect without pause.
     package private(set) var retry: Duration?
     private var line: [UInt8] = []

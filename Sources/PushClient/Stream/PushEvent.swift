@@ -2,8 +2,8 @@ public import PushAPI
 
 /// An event of `PushClient.events(platform:silence:)`.
 public enum PushEvent: Sendable {
-    /// The stream is open: call `PushClient.sync()` for earlier notifications. From here on
-    /// pushes arrive at once.
+    /// The stream is open: call `PushClient.sync()` for earlier notifications. From here on pushes
+    /// arrive without delay.
     case connected
     /// A push has arrived. The values are the id of its notification, and the notification that
     /// the client has fetched and cached.
