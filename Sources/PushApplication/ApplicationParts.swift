@@ -170,9 +170,9 @@ struct ApplicationParts: Sendable {
             return sender.setup.lanes.map { lane in
                 var lane = lane
                 // Another server may enqueue pushes that only this server can send, because the
-                // device's stream is here. For a lane with a rate, another server may also enqueue
-                // more pushes than that server's part of the rate allows. Polling finds these
-                // pushes.
+                // device's stream is here. For a lane (queue of pushes) with a rate, another
+                // server may also enqueue more pushes than that server's part of the rate allows.
+                // Polling finds these pushes.
                 if self.store.isShared, isStream || lane.rate != nil { lane.pollInterval = .milliseconds(500) }
                 return lane
             }

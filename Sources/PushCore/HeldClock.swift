@@ -18,7 +18,7 @@ package final class HeldClock: Sendable {
         package let time: Date
         /// The number of seconds since the start of the machine.
         package let uptime: TimeInterval
-        /// How many seconds `time` is ahead of the reference.
+        /// How many seconds `time` is ahead of the reference, which comes from an earlier reading.
         package let step: TimeInterval
         /// How many seconds `time` is ahead of the lowest reading since the reference was chosen.
         package let rise: TimeInterval
@@ -40,8 +40,8 @@ package final class HeldClock: Sendable {
         }
     }
 
-    /// How far ahead of the reference a trusted reading may be, in seconds. Corrections by time
-    /// servers are smaller.
+    /// How many seconds a trusted reading may be ahead of the reference, which comes from an
+    /// earlier reading. Corrections by time servers are smaller.
     package static let longestStep: TimeInterval = 3600
     /// How many seconds, at most, the machine may have been off between the time of a `Mark` and
     /// the start of this process.
@@ -135,7 +135,7 @@ extension HeldClock {
         /// Without this value, a jump of the clock just before the choice and another just after
         /// it could add up to more than the limit.
         private var lowest: TimeInterval
-        /// How far a reading may be ahead of the reference.
+        /// How far a reading may be ahead of the reference (`offset`).
         private var limit = HeldClock.longestStep
         /// The uptime at which a new reference is chosen, which is done once a day. If each
         /// reading became the reference, many small jumps of the clock could add up to a large
