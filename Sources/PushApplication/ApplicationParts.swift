@@ -114,8 +114,8 @@ struct ApplicationParts: Sendable {
     }
 
     /// Before a start that makes files, reads the files that the configuration names, checks the
-    /// folders of the new files, and opens its addresses. So if a file, a folder or an address
-    /// cannot be used, the start fails before it makes any file.
+    /// folders of the new files, and opens the configured addresses. So if a file, a folder or an
+    /// address cannot be used, the start fails before it makes any file.
     ///
     /// Returns the opened listeners; `listeners` itself if it is not empty, or if the start makes
     /// no files.

@@ -22,7 +22,7 @@ package final class HeldClock: Sendable {
         package let step: TimeInterval
         /// How many seconds `time` is ahead of the lowest reading since the reference was chosen.
         package let rise: TimeInterval
-        /// The uptime at which the next reference is chosen.
+        /// The uptime at which the next reference (see `step`) is chosen.
         package let next: TimeInterval
         /// Identifies the start of the machine from which `uptime` counts.
         package let boot: String
@@ -154,7 +154,7 @@ extension HeldClock {
                 self.accepted = time - mark.uptime
                 self.offset = self.accepted - mark.step
                 self.lowest = self.accepted - mark.rise
-                // If a server restarts often, it still gets a new reference once a day.
+                // If a server restarts often, the reference is still replaced once a day.
                 self.next = min(self.next, mark.next)
             } else {
                 self.offset = time - uptime

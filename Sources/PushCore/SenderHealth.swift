@@ -255,8 +255,8 @@ package struct SenderHealth: Sendable {
         self.recover()
     }
 
-    /// Whether refusals of the credential mean that it is wrong, and are not the provider's
-    /// occasional mistake.
+    /// Whether the credential is wrong; otherwise its refusals are an occasional mistake of the
+    /// provider.
     ///
     /// The credential is wrong if the provider has accepted no push before, or refuses a probe. It
     /// is also wrong if the provider refuses a push twice and accepts no push in between, or
