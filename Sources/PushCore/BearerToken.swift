@@ -46,8 +46,8 @@ package struct BearerToken: Sendable {
         self.prefix = prefix
     }
 
-    /// The hash of the token, which the database stores. A plain hash is enough for a secret that
-    /// cannot be guessed.
+    /// The token's hash, which the database stores in place of the token. A plain hash is enough
+    /// for a secret that cannot be guessed.
     package var fingerprint: Fingerprint { Fingerprint(of: self.text.exposed[...]) }
 
     /// CRC-32 (ISO 3309, as in gzip) in base 62, the most significant digit first.

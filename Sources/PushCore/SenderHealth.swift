@@ -40,8 +40,8 @@ package struct SenderHealth: Sendable {
     /// delay is twice as long, up to `longestPause`.
     package static let firstPause: TimeInterval = 60
     package static let longestPause: TimeInterval = 900
-    /// The longest delay, in seconds, after a probe to an address that has never got an accepted
-    /// push.
+    /// The longest delay, in seconds, after a failed probe to an address that has never got an
+    /// accepted push.
     package static let longestDelayForNew: TimeInterval = 60
     /// The largest number of users in each of the sets below.
     private static let rememberedUsers = 1000
