@@ -8,8 +8,8 @@ internal import Reactor
 final class Transfer {
     /// The result of a call that libcurl has finished.
     enum Completion {
-        /// The call's pool may not open a connection: nothing was sent, and the call waits for
-        /// another pool, ahead of all other calls.
+        /// The call's pool was not allowed to open a connection: nothing was sent, and the call
+        /// waits for another pool, ahead of all other calls.
         case notSent
         /// The connection was lost before a 2xx status arrived: the call is repeated on a new
         /// connection.
@@ -40,7 +40,8 @@ final class Transfer {
     /// of its trailer.
     private var headerBytes = 0
     private var sawRefusedAddress = false
-    /// Whether the call needed a connection that its pool may not open; nothing was sent.
+    /// Whether the call needed a connection that its pool was not allowed to open; nothing was
+    /// sent.
     private var sawSpentPool = false
     /// How often the call has been repeated after an interruption.
     private var repeats = 0
@@ -199,7 +200,8 @@ final class Transfer {
         self.headerBytes += count
         guard self.headerBytes > self.maximumHeader else { return count }
         self.isTooLarge = true
-        // As in `receive`, this result makes libcurl abort, since no line is empty.
+        // As in `receive`, a result other than the line's length makes libcurl abort; no line has
+        // the length 0.
         return 0
     }
 

@@ -57,8 +57,8 @@ package struct Application: Sendable {
             try self.parts.makeHistory(),
             try self.parts.makeLooks(),
         ]
-        // The export of spans comes first in the list, so it ends after the services that record
-        // spans.
+        // The services end in reverse order: the export of spans comes first, so it ends after the
+        // services that record spans.
         if let spans = self.parts.makeSpanExport() { services.insert(spans, at: 0) }
         if !self.parts.watchedFiles.isEmpty { services.append(FileWatchService(parts: self.parts)) }
         if let events { services.append(events) }

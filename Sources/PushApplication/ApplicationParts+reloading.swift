@@ -106,7 +106,7 @@ extension ApplicationParts {
         do {
             guard try setup.reload() else { return }
             // A provider's refusal of the old credentials says nothing about the new ones, so the
-            // server ends the pauses of the sender's lanes.
+            // server ends the pauses of the sender's lanes (queues of pushes).
             for lane in setup.lanes { self.status.reset(lane.lane) }
             self.logger.info("credentials reloaded", metadata: ["sender": "\(name)"])
         } catch {

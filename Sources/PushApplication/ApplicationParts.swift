@@ -114,8 +114,8 @@ struct ApplicationParts: Sendable {
     }
 
     /// Before a start that makes files, reads the files that the configuration names, checks the
-    /// folders of the new files, and opens its addresses. So if a file, a folder or an address
-    /// cannot be used, the start fails before it makes any file.
+    /// folders of the new files, and opens the configured addresses. So if a file, a folder or an
+    /// address cannot be used, the start fails before it makes any file.
     ///
     /// Returns the opened listeners; `listeners` itself if it is not empty, or if the start makes
     /// no files.
@@ -170,9 +170,9 @@ struct ApplicationParts: Sendable {
             return sender.setup.lanes.map { lane in
                 var lane = lane
                 // Another server may enqueue pushes that only this server can send, because the
-                // device's stream is here. For a lane with a rate, another server may also enqueue
-                // more pushes than that server's part of the rate allows. Polling finds these
-                // pushes.
+                // device's stream is here. For a lane (queue of pushes) with a rate, another
+                // server may also enqueue more pushes than that server's part of the rate allows.
+                // Polling finds these pushes.
                 if self.store.isShared, isStream || lane.rate != nil { lane.pollInterval = .milliseconds(500) }
                 return lane
             }

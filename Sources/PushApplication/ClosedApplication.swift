@@ -90,8 +90,8 @@ extension Application {
         } catch let error as StoreError {
             guard case .refused(let summary, _, _) = error else { throw error }
             logger.error("database refused", metadata: ["reason": "\(error)"])
-            // The closed application binds the listeners and the application reuses them, so that
-            // no connection is refused in between.
+            // The closed application and the application that replaces it use the same listeners,
+            // so that no connection is refused between the two.
             let bound = listeners.isEmpty ? try configuration.makeListeners() : listeners
             let closed = try ClosedApplication(
                 configuration,

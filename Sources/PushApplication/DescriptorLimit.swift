@@ -7,7 +7,7 @@ package enum DescriptorLimit {
     /// Raises the soft limit to the hard limit, and warns if the hard limit is too low for this
     /// number of connections.
     ///
-    /// The soft limit is low by default for programs that use select(2).
+    /// By default the soft limit is low, for the sake of programs that use select(2).
     package static func raise(for connections: Int, logger: Logger) {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }

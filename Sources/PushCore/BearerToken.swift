@@ -1,14 +1,14 @@
 internal import Bytes
 
 /// A generated secret that authenticates a user and is never stored. It consists of `spt_`, 36
-/// random letters and digits, and a checksum of 6.
+/// random letters and digits, and a checksum of 6 characters.
 ///
 /// The token has 214 random bits; 166 of them stay secret if the first eight random characters are
 /// shown. The prefix and the checksum let scanners recognise a token that was published by
 /// accident, and let the server refuse a malformed token without a database lookup.
 package struct BearerToken: Sendable {
     /// The shortest and the longest lifetime: at most a year, since the people who know of a token
-    /// may leave.
+    /// may leave without revoking it.
     package static let lifetime = Duration.seconds(1)...Duration.seconds(31_536_000)
 
     fileprivate static let start = "spt_"
@@ -46,8 +46,8 @@ package struct BearerToken: Sendable {
         self.prefix = prefix
     }
 
-    /// The hash of the token, which the database stores. A plain hash is enough for a secret that
-    /// cannot be guessed.
+    /// The token's hash, which the database stores in place of the token. A plain hash is enough
+    /// for a secret that cannot be guessed.
     package var fingerprint: Fingerprint { Fingerprint(of: self.text.exposed[...]) }
 
     /// CRC-32 (ISO 3309, as in gzip) in base 62, the most significant digit first.

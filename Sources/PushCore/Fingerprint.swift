@@ -20,7 +20,7 @@ package struct Fingerprint: Sendable, Hashable, BitwiseCopyable {
     }
 
     /// The text's HMAC under the key of `code`: without that key nobody can compute the
-    /// fingerprint, not even of a text that is guessed.
+    /// fingerprint, even of a text that they have guessed.
     package init(of text: Substring, code: KeyedHash) {
         var text = text
         let digest = code.code { hash in text.withUTF8 { hash.update(bufferPointer: UnsafeRawBufferPointer($0)) } }

@@ -65,8 +65,8 @@ package struct Pacer: Sendable {
     private mutating func share(_ now: Date) -> Double {
         guard let riseBegan else { return 1 }
         let share = Self.least + (1 - Self.least) * now.timeIntervalSince(riseBegan) / Self.rise
-        // The rise is over. The share is below its minimum if the clock was set back; this also
-        // ends the rise.
+        // Above the range, the rise is over. Below it, the clock was set back, which also ends the
+        // rise.
         guard (Self.least..<1).contains(share) else {
             self.riseBegan = nil
             return 1

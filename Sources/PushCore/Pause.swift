@@ -31,7 +31,7 @@ package struct Pause: Sendable, Hashable {
     /// The reason in the provider's words.
     package let reason: String
     package let since: Date
-    /// The time at which the next probe may be sent.
+    /// The time at which the next single push may be sent, as a probe.
     package let until: Date
 
     package init(_ cause: Cause, reason: String, since: Date, until: Date) {
@@ -47,8 +47,8 @@ package enum HealthEvent: Sendable, Hashable {
     case paused(Pause)
     /// The pause has another cause or reason now.
     case changed(from: Pause, to: Pause)
-    /// A probe was refused for the same reason as the previous probe; the next probe is sent after
-    /// `delay`.
+    /// A probe (a single push during the pause) was refused for the same reason as the previous
+    /// one; the next probe is sent after `delay`.
     case prolonged(Pause, delay: TimeInterval)
     case resumed(Pause)
     /// The provider has refused a device before it has accepted any push. On a server with few

@@ -7,8 +7,8 @@ package struct ProbeChoice: Sendable, Hashable {
         /// An address that has got an accepted push before: if the provider refuses a push to this
         /// address now, the fault is probably the server's and not the device's.
         case known
-        /// An address that has got no accepted push yet: it may have been registered under the
-        /// present configuration of the server.
+        /// An address that has got no accepted push yet. After a change of the server, such as
+        /// another VAPID key, the provider may accept only addresses that were registered since.
         case new
     }
 

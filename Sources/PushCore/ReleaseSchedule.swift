@@ -5,7 +5,8 @@ internal import Synchronization
 /// loop's planned check of the store.
 package final class ReleaseSchedule: Sendable {
     private let next = Mutex(Date.distantFuture)
-    /// The signal that the loop must check the store earlier than it has planned.
+    /// Wakes the loop that sends scheduled notifications: it must check the store earlier than it
+    /// has planned.
     package let signal = Signal()
 
     package init() {}

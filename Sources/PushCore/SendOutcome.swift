@@ -63,7 +63,7 @@ package enum SendFailure: Error, Sendable, Hashable {
     case credentialExpired(reason: String)
     /// The provider has called the server's access token invalid, twice in a row. Some providers
     /// now and then call a valid token invalid, so the pushes to the provider pause only if it
-    /// accepts none meanwhile.
+    /// accepts no push in between.
     case credentialRefused(reason: String)
 
     /// The reason in the provider's words.

@@ -40,8 +40,8 @@ package struct SenderHealth: Sendable {
     /// delay is twice as long, up to `longestPause`.
     package static let firstPause: TimeInterval = 60
     package static let longestPause: TimeInterval = 900
-    /// The longest delay, in seconds, after a probe to an address that has never got an accepted
-    /// push.
+    /// The longest delay, in seconds, after a failed probe to an address that has never got an
+    /// accepted push.
     package static let longestDelayForNew: TimeInterval = 60
     /// The largest number of users in each of the sets below.
     private static let rememberedUsers = 1000
@@ -255,8 +255,8 @@ package struct SenderHealth: Sendable {
         self.recover()
     }
 
-    /// Whether refusals of the credential mean that it is wrong, and are not the provider's
-    /// occasional mistake.
+    /// Whether the credential is wrong; otherwise its refusals are an occasional mistake of the
+    /// provider.
     ///
     /// The credential is wrong if the provider has accepted no push before, or refuses a probe. It
     /// is also wrong if the provider refuses a push twice and accepts no push in between, or

@@ -42,7 +42,7 @@ package final class StreamHub: Sendable {
     }
 
     /// Sets the closure that is called with the devices whose last stream was just closed. Any
-    /// thread may call the closure, and the device may already have a new stream by then.
+    /// thread may call the closure, and a device may already have a new stream by then.
     package func watch(_ body: @escaping @Sendable ([DeviceHandle]) -> Void) {
         self.streams.withLock { $0.onSilence = body }
     }

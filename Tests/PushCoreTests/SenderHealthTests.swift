@@ -164,8 +164,8 @@ import Testing
         )
     }
 
-    /// Anybody can register an address that is never reachable, so a probe to an unknown address
-    /// must not make the pauses longer.
+    /// Anybody can register an address that is never reachable, so a failed probe to a new address
+    /// must not make a delay longer than a minute.
     @Test(
         arguments: [
             (failures(down, 10), down, [1, 2, 4, 8, 16, 32, 60, 60, 60, 60]),

@@ -16,8 +16,8 @@ package struct CommandFailure: Error, CustomStringConvertible {
 /// Runs `body`, the work of a command. If an error is one that an operator can fix, prints one
 /// line about it and exits with its code. With `json`, prints a problem that scripts can read.
 ///
-/// A second line, or a member of the problem, names the configuration: a command in the wrong
-/// folder uses another configuration than its user believes.
+/// The output also names the configuration in use: a command that was started in the wrong folder
+/// uses another configuration than its user believes.
 package func reportingErrors(
     json: Bool = false,
     using configuration: ConfigurationFile? = nil,

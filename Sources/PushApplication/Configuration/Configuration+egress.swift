@@ -25,13 +25,13 @@ extension Configuration.Proxy {
 }
 
 extension Configuration {
-    /// The proxy, or none, through which a sender makes its calls. Throws `ConfigurationError` if
-    /// the proxy's credentials cannot be used.
+    /// The proxy through which a sender makes its calls, if there is one. Throws
+    /// `ConfigurationError` if the proxy's credentials cannot be used.
     func egress(of sender: Platform) throws -> Egress {
         try self.directSenders.contains(sender) ? Egress() : self.egress
     }
 
-    /// The proxy, or none, of all calls that are not configured as direct. Throws
+    /// The proxy of all calls that are not configured as direct, if there is one. Throws
     /// `ConfigurationError` if the proxy's credentials cannot be used.
     var egress: Egress {
         get throws {

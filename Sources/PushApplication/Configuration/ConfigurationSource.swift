@@ -80,8 +80,8 @@ final class ConfigurationSource {
     /// The place that sets a key, for an error: the variable that overrides the key, or else the
     /// file, the line and the path. Without a file, it is the variable that could set the key.
     func place(of path: [String], _ mark: Mark? = nil) -> String {
-        // If a single variable sets a list, its elements have no line numbers. A variable with the
-        // name of a section sets nothing.
+        // A single variable may set a whole list, so the variables of shorter paths are tried,
+        // too. A variable with the name of a section sets nothing, so it is skipped.
         for length in stride(from: path.count, to: 0, by: -1) {
             let variable = Self.variable(Array(path.prefix(length)))
             if self.environment[variable] != nil, self.knownPaths.contains(Array(path.prefix(length))) {

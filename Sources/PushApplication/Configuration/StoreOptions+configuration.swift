@@ -36,7 +36,8 @@ extension StoreOptions {
         self.dayChain = DayKeyFile(configuration.dayKeys)
         self.mark = TimelineFile(configuration.timeline)
         self.events = configuration.events.stored
-        // Any server may enqueue a push for a device whose stream is open at another server.
+        // Any server may enqueue a push for a device whose stream is open at another server. So
+        // the pushes of event streams are announced to the other servers.
         self.announcedLanes = streamLanes
         self.onWork = { workIsWaiting() }
         self.onEvent = { event in

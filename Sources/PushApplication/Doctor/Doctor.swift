@@ -186,7 +186,7 @@ package struct Doctor: Sendable {
     /// Checks of the database, and of the pushes in it that no sender sends.
     private var database: [Finding] {
         let place = self.configuration.storePlace
-        // The inspection reports a database that cannot be read.
+        // If the database cannot be read, `inspect` below throws the reason.
         if let loss = try? self.configuration.lossOfStore() { return [Finding(.fail, "database", "\(loss)")] }
         guard place.exists else {
             return [Finding(.warn, "database", "\(place) does not exist; the first start creates it")]

@@ -2,7 +2,7 @@ import Foundation
 import PushCore
 import PushStore
 
-/// The file with the secret of the day keys, which the server replaces each day.
+/// The file with the secret that derives the day keys. The server replaces the file each day.
 struct DayKeyFile: DayChainKeeper {
     private static let what = "the file of day keys"
 

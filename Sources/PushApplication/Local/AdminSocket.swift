@@ -43,8 +43,8 @@ struct AdminSocket: Sendable, Hashable {
         }
     }
 
-    /// Throws if the folder or the path cannot be used. Changes nothing, also while a daemon
-    /// listens.
+    /// Throws if the folder or the path cannot be used. Changes nothing, so it may run while a
+    /// daemon listens.
     func check() throws(AdminSocketError) {
         let folder = RootFolder(ofExisting: self.path)
         if let fault = folder.writeFault { throw AdminSocketError(fault) }

@@ -144,8 +144,8 @@ package struct Administration: Sendable {
         }
     }
 
-    /// Runs on a new thread: the exchange blocks, and the router that answers may be in this
-    /// process.
+    /// Runs on a new thread: the exchange blocks, and must not block a thread that the router
+    /// needs for the answer. The router may be in this process.
     private func exchange<State: Sendable>(
         _ method: String,
         _ target: String,

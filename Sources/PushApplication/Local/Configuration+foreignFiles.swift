@@ -44,8 +44,8 @@ extension Configuration {
     /// keys and the timeline, so those files are listed only for PostgreSQL.
     private var ownedFiles: [(what: String, path: String)] {
         let database = self.databaseFile == nil ? [] : [("the database", self.database)]
-        // A user other than root must be the server's user. A group may let this user read the key
-        // files of another owner, so only the database is checked.
+        // A user other than root must be the server's user, and only the owner of the database
+        // shows that. The key files may have another owner, if a group lets the server read them.
         guard geteuid() == 0 else { return database }
         let keys = [("the keyring", self.keyring), ("the file of signing keys", self.signingKeys)]
         guard database.isEmpty else { return database + keys }

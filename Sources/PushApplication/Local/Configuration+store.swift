@@ -54,10 +54,11 @@ extension Configuration {
     }
 
     /// Throws `StoreError.emptied` if the database is empty, although a server has used it: the
-    /// database was lost. A server that took it for new would let the reader of its first line
-    /// make an administrator.
+    /// database was lost. Otherwise a server would take it for new, and print a link that lets its
+    /// reader make an administrator.
     func refuseLostStore() throws {
-        // With the timeline's file, the opening of the database first compares the timelines.
+        // If the timeline's file exists, the opening of the database compares the timelines, and
+        // then refuses an empty database itself.
         guard self.databaseFile != nil || PrivateFile.isMissing(self.timeline) else { return }
         if let loss = try self.lossOfStore() { throw loss }
     }
@@ -68,12 +69,13 @@ extension Configuration {
         let place = self.storePlace
         if let file = self.databaseFile {
             guard file.isEmpty, !PrivateFile.isMissing(self.keyring) else { return nil }
-            // Without the empty file, the keyring is used for a new database, so nobody need
-            // delete keys that may belong to a backup.
+            // For a new server, it suffices to remove the empty file: the keyring is then used for
+            // a new database. So nobody need delete keys that may belong to a backup.
             return .emptied(place: "\(place)", mark: self.keyring, marks: "\(place)")
         }
-        // A keyring alone is no sign: a new server gets those of others before it first starts.
-        // The other files appear after the tables.
+        // The keyring is no sign that a server has used the database: a new server may get the
+        // keyring of other servers before it first starts. The files below are made only after the
+        // tables.
         let marks = [self.timeline, self.dayKeys].filter { !PrivateFile.isMissing($0) }
         guard let mark = marks.first, try !place.isMade() else { return nil }
         return .emptied(place: "\(place)", mark: mark, marks: marks.joined(separator: " and "))

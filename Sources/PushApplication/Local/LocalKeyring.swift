@@ -94,8 +94,8 @@ package struct LocalKeyring {
         .object([.init("Key", .number(number)), .init("File", .string(self.configuration.keyring))])
     }
 
-    /// All servers' files of day keys, this machine's file first, each with the first day that it
-    /// can still decrypt. `fault` describes what is wrong with this machine's file.
+    /// All servers' files of day keys, this machine's file first, each with the first day whose
+    /// values it can still decrypt. `fault` describes what is wrong with this machine's file.
     private func dayKeys(_ report: DayKeyReport?) throws -> (holders: [JSONValue], fault: String?) {
         guard let report else { return ([], nil) }
         let file = DayKeyFile(self.configuration.dayKeys)
@@ -113,8 +113,8 @@ package struct LocalKeyring {
         return ([own] + others, Self.fault { () throws(StoreError) in try report.check(chain, at: place) })
     }
 
-    /// An entry for one file of day keys: its place, the first day that it can still decrypt, and
-    /// when its server reported that day. For this machine's file `at` is `nil`.
+    /// An entry for one file of day keys: its place, the first day whose values it can still
+    /// decrypt, and when its server reported that day. For this machine's file `at` is `nil`.
     private static func json(_ place: String, _ day: String?, at: String?) -> JSONValue {
         .object([
             .init("DayKeys", .string(place)), .init("From", day.map { .string($0) } ?? .null),

@@ -117,8 +117,8 @@ struct SpanExportService: Service {
 
     let recorder: SpanRecorder
     let logger: Logger
-    /// How long exports may continue after shutdown begins: a slow collector must not keep the
-    /// next server waiting.
+    /// How long exports may continue after shutdown begins: a slow collector must not delay a
+    /// restart.
     var lastExports = Duration.seconds(2)
     let send: @Sendable ([Span]) async -> Answer
 

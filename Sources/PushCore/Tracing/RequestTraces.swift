@@ -4,7 +4,7 @@ internal import Synchronization
 /// newest notifications.
 ///
 /// The traces are in memory only: they help people to follow a request through the log and through
-/// spans, and that is not worth a write to the database. Any thread may use this object.
+/// spans, but are not worth a write to the database. Any thread may use this object.
 package final class RequestTraces: Sendable {
     /// The largest number of notifications whose traces are kept; above it, the oldest are
     /// evicted.

@@ -55,7 +55,7 @@ struct KeysCommand: AsyncParsableCommand {
         }
 
         /// Prints whether payloads are encrypted with day keys. For each server's file of day
-        /// keys, prints the first day whose payloads it can still decrypt.
+        /// keys, prints the first day whose payloads can still be decrypted with the file.
         private func showDayKeys(_ report: JSONValue) {
             guard case .bool(let isSealing)? = report["SealsDays"] else { return }
             let task = isSealing ? "encrypt payloads" : "encrypt nothing while a server of an older version is running"

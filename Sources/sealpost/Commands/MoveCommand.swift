@@ -90,7 +90,7 @@ private final class MoveReport {
             self.wasCleared = true
         case .began(let table):
             self.shown = 0
-            // Counting reads the whole table, and only the bar needs it.
+            // Counting reads the whole table, so the rows are counted only for the bar.
             if ProgressBar.isPossible { self.bar.begin(table, total: try self.count(table), unit: .rows) }
         case .moved(let table, let rows): self.record(rows, "\(table): \(rows) rows so far")
         case .ended(let table, let rows):

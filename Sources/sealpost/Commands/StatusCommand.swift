@@ -66,7 +66,7 @@ struct StatusReport {
     }
 
     /// The server's counts of the last hour in which it ran, and the time that they cover. The
-    /// answer has counts for each step of the hour; these are the sums.
+    /// answer has counts for each step of the hour; this text has their sums.
     private var lastHour: String {
         let history = self.status["History"] ?? .null
         let steps = history.elements("Posted")

@@ -146,8 +146,8 @@ struct ExistingUser: ParsableArguments {
         }
     }
 
-    /// Runs `body` as `withAdministration` does. If the user does not exist, throws a problem with
-    /// the user's name.
+    /// Runs `body` as `withAdministration` does. If the user does not exist, throws a `Problem`
+    /// that names the user.
     func asking(_ configuration: Configuration, _ body: (Administration) async throws -> Void) async throws {
         try await withAdministration(configuration) { administration in
             do {

@@ -92,7 +92,7 @@ struct UserCommand: AsyncParsableCommand {
             discussion: "Sorted by name, unless there are more than \(Self.maximumSorted) users."
         )
 
-        /// The number of users that the command holds for sorting. The server cannot sort by name,
+        /// The largest number of users that the command sorts. The server cannot sort by name,
         /// as the database has the names encrypted.
         private static let maximumSorted = 10_000
 
