@@ -39,10 +39,9 @@ package struct LaneSettings: Sendable {
         self.otherEnvironment = otherEnvironment
     }
 
-    /// The settings of the lane that carries the looks to the devices of this lane. `sender` sends
-    /// looks, which show nothing and make devices fetch changes. The lane of looks has a tenth of
-    /// this lane's rate and few concurrent calls, so that most of the provider's capacity is left
-    /// to notifications.
+    /// The settings of a lane for looks: pushes by `sender` that show nothing and make the devices
+    /// of this lane fetch changes. The lane of looks has a tenth of this lane's rate and few
+    /// concurrent calls, so that most of the provider's capacity is left to notifications.
     package func ofLooks(by sender: any PushSender) -> LaneSettings {
         LaneSettings(
             self.lane.ofLooks,

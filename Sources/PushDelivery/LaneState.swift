@@ -27,7 +27,8 @@ struct LaneState: Sendable {
     private let concurrency: Int
     private let limit: Int
     var leased = LeasedPushes()
-    /// The push that was leased as a probe and is not sent yet.
+    /// The push that was leased as a probe, to test whether the provider has recovered, and that
+    /// is not sent yet.
     private var candidate: LeasedDelivery?
     private var isLeasing = false
     private var workers = 0

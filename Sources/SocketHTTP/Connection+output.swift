@@ -22,7 +22,8 @@ extension Connection {
         /// `output` contains the part of the answer that the socket has not accepted yet. If it
         /// lacks the body, the body must be sent afterwards.
         case answer(Response, RequestHead, sendsBody: Bool, unread: UnreadBody, closes: Bool)
-        /// The client has received its answer; the server only reads on before it closes.
+        /// The client has received its answer; the server only continues to read before it closes
+        /// the connection.
         case lingering
     }
 

@@ -17,9 +17,9 @@ package protocol Responder: Sendable {
 /// a request that does not wait calls no async function.
 package enum Reply {
     case now(Response)
-    /// The connection, which needs no further async function for this, waits once and then
-    /// continues with the reply that the wait's `next` returns. This happens on the connection's
-    /// event loop, within the handler's time limit.
+    /// The connection waits for an event, without a further async function, and then continues
+    /// with the reply that `RequestWait.next()` returns. Both happen on the connection's event
+    /// loop, within the handler's time limit.
     case wait(any RequestWait)
     /// An async function, which runs on the connection's event loop, within the handler's time
     /// limit.

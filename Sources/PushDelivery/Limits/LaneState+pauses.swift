@@ -41,8 +41,8 @@ extension LaneState {
             return
         }
         let pause = ongoing.pause(now: now)
-        // The provider has answered this server since then. This function examines the report
-        // again later, because this server's calls may be the next to fail.
+        // The provider has answered this server since that pause began. This function examines the
+        // report again later, because this server's calls may be the next to fail.
         if self.health.contradicts(pause) { return }
         self.observedPause = report.number
         self.record(self.health.join(pause, delayCount: ongoing.delayCount, now: now))
