@@ -25,8 +25,8 @@ package enum Reply {
     /// limit.
     case later(() async -> Response)
 
-    /// Waits for the response. The function stays on its caller's executor: to change the executor
-    /// would cost time for each of many fetches that arrive at once.
+    /// Waits for the response. The function stays on its caller's executor: a change of the
+    /// executor would cost time for each of many requests that arrive together.
     nonisolated(nonsending) package var response: Response {
         get async {
             var reply = self

@@ -128,7 +128,8 @@ package final class TLSStream: ByteStream {
         self.socket.close()
     }
 
-    /// Sends `close_notify`, once. Returns whether the socket has taken all unsent bytes.
+    /// Sends `close_notify`, unless it was already sent. Returns whether the socket has taken all
+    /// unsent bytes.
     private func sendCloseNotify() -> Bool {
         guard self.handshakeIsDone else { return true }
         if !self.hasSentCloseNotify {

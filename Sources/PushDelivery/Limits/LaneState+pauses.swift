@@ -49,7 +49,7 @@ extension LaneState {
         self.sharedPause = self.pause.flatMap { $0.cause.needsOperator ? nil : $0 }
     }
 
-    /// Leaves the probe to another server for a moment.
+    /// Delays this server's next probe for a moment, because another server may send one.
     mutating func postponeProbe(now: Date) {
         self.health.postpone(until: now + Self.probeDelay)
         if self.isPauseShared { self.sharedPause = self.pause }
