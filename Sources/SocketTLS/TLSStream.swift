@@ -137,7 +137,7 @@ package final class TLSStream: ByteStream {
             ERR_clear_error()
             SSL_shutdown(self.session)
         }
-        // A socket that has failed takes nothing.
+        // A socket that has failed accepts no bytes.
         return (try? self.wire.flush()) == true
     }
 

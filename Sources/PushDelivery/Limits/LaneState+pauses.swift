@@ -28,8 +28,8 @@ extension LaneState {
         return LanePause.Ongoing(pause, delayCount: self.health.delayCount, now: now)
     }
 
-    /// Applies another server's latest report of a pause, but each report only once. Does not
-    /// apply it while the provider answers this server.
+    /// Applies another server's latest report of a pause, each report only once, and none while
+    /// the provider answers this server.
     mutating func observe(_ report: LanePause, now: Date) {
         guard report.number != self.observedPause else { return }
         guard let ongoing = report.ongoing else {
