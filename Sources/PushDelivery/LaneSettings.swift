@@ -55,7 +55,7 @@ package struct LaneSettings: Sendable {
 /// Settings that say how pushes are leased from the outbox, and how their outcomes are stored.
 package struct DeliverySettings: Sendable, Hashable {
     /// The largest number of a lane's pushes that are being sent or whose outcomes are not stored
-    /// yet. After a crash, the lane sends at most so many pushes again.
+    /// yet. After a crash, the lane sends at most this number of pushes again.
     package var inFlight: Int
     /// The longest time that a loop waits, in case a wake-up is missed.
     package var pollInterval: Duration
