@@ -68,8 +68,8 @@ package enum Base64: Sendable, CaseIterable {
     /// The bytes, and the unused bits of the last digit; `nil` if a character is not a digit, or
     /// if the last digit stands alone.
     ///
-    /// It is not generic: where callers did not specialise a generic version, it was ten times as
-    /// slow.
+    /// It is not generic: where the compiler did not specialise it for the caller, a generic
+    /// version was ten times as slow.
     private func read(_ digits: [UInt8]) -> (bytes: [UInt8], spare: UInt32)? {
         guard digits.count % 4 != 1 else { return nil }
         var bytes: [UInt8] = []

@@ -62,7 +62,7 @@ package struct HTTPDate: Hashable, Comparable, Sendable, CustomStringConvertible
         return digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
     }
 
-    /// Years of two digits below a fixed number are after 2000. The RFC would compare with the
+    /// A year of two digits is after 2000 if it is below 70. The RFC instead compares it with the
     /// present year, but nobody has written years with two digits since the last century.
     private static func fullYear(ofTwoDigits year: Int) -> Int {
         year < 70 ? 2000 + year : 1900 + year

@@ -41,7 +41,7 @@ package enum Curve25519 {
             /// 32 bytes, to be kept secret.
             package var rawRepresentation: Data { self.seed.withUnsafeBytes { Data($0) } }
 
-            /// The signature of 64 bytes, which is the same each time.
+            /// The signature, 64 bytes; always the same for the same message.
             package func signature(for message: some DataProtocol) throws -> Data {
                 Data(try self.key.signature(of: message, .message))
             }

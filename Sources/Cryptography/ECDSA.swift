@@ -4,8 +4,8 @@ package import Foundation
 /// ECDSA on NIST's curves, FIPS 186-4. Each curve has the hash that JSON Web Signatures use with
 /// it (RFC 7518 section 3.4).
 ///
-/// `P256` has CryptoKit's interface, for one curve; this type has one interface for the three
-/// curves of tokens.
+/// `P256` has CryptoKit's interface, for one curve; this type has one interface for all
+/// three curves with which tokens are signed.
 package enum ECDSA {
     package enum Curve: Sendable, CaseIterable {
         /// P-256 with SHA-256.
@@ -36,7 +36,7 @@ package enum ECDSA {
             self.publicKey = try PublicKey(rawRepresentation: curve.point(of: self.key).dropFirst(), on: curve)
         }
 
-        /// The signature: the numbers r and s, which differ each time.
+        /// A signature: the numbers r and s. Each call makes a different one.
         package func signature(for message: some DataProtocol) throws -> Data {
             let curve = self.publicKey.curve
             return Data(try curve.raw(ofDER: self.key.signature(of: message, .hash(curve.hash))))
@@ -57,8 +57,8 @@ package enum ECDSA {
             self.curve = curve
         }
 
-        /// Whether the signature consists of two numbers of the curve's length, made by the
-        /// private half of this key.
+        /// Whether the private half of this key has made the signature, which must consist of two
+        /// numbers of the curve's length.
         package func isValidSignature(_ signature: some DataProtocol, for message: some DataProtocol) -> Bool {
             guard let der = self.curve.der(ofRaw: Array(signature)) else { return false }
             return self.key.isSignature(der, of: message, .hash(self.curve.hash))

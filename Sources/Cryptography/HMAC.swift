@@ -1,8 +1,8 @@
 internal import COpenSSL
 package import Foundation
 
-/// HMAC, RFC 2104; with SHA-256 only. A copy continues from the original's state: an object
-/// that is copied for each code hashes its key only once.
+/// HMAC, RFC 2104; with SHA-256 only. A copy continues from the original's state. So the
+/// key is hashed only once if a copy of one object computes each code.
 package struct HMAC<Hash>: Sendable {
     package typealias MAC = HashedAuthenticationCode
 

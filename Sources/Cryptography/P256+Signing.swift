@@ -38,7 +38,7 @@ extension P256 {
             /// PKCS#8, to be kept secret.
             package var pemRepresentation: String { self.pair.key.privatePEM }
 
-            /// A signature of the message, which differs each time.
+            /// A signature of the message. Each call makes a different one.
             package func signature(for message: some DataProtocol) throws -> ECDSASignature {
                 try ECDSASignature(der: self.pair.key.signature(of: message, .hash(.sha256)))
             }

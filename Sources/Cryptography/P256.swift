@@ -54,8 +54,8 @@ package enum P256 {
         return try AsymmetricKey(key)
     }
 
-    /// Throws unless the text contains a key on this curve. Its public half is computed again, and
-    /// the text's public half is ignored.
+    /// Throws unless the text contains a key on this curve. Computes the key's public half again,
+    /// and ignores the public half in the text.
     static func privateKey(pem: String) throws(CryptoKitError) -> AsymmetricKey {
         let key = try AsymmetricKey.privateKey(pem: pem)
         guard EVP_PKEY_get_base_id(key.pointer) == EVP_PKEY_EC, self.isCurve(of: key) else { throw .invalidParameter }

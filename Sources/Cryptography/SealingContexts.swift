@@ -1,8 +1,8 @@
 internal import COpenSSL
 internal import Synchronization
 
-/// The idle contexts of one key: making a context costs as much as decrypting a short text with
-/// it.
+/// The idle cipher contexts (libcrypto's objects) of one key: making a context costs as much as
+/// decrypting a short text with it.
 ///
 /// Each thread has a slot, takes the context in it, and returns it later; if the slot is empty the
 /// thread makes a new context. No thread ever waits, and threads that share a slot are only

@@ -13,7 +13,7 @@ package final class SecretBytes: @unchecked Sendable {
     init(count: Int, fill: (UnsafeMutableRawBufferPointer) throws -> Void) rethrows {
         let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 16)
         bytes.initializeMemory(as: UInt8.self, repeating: 0)
-        // The memory is stored before `fill` runs, so that the bytes are wiped even if `fill`
+        // `self.bytes` is set before `fill` runs, so that `deinit` wipes the bytes even if `fill`
         // throws.
         self.bytes = UnsafeRawBufferPointer(bytes)
         try fill(bytes)

@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// Gives each thread a number of its own, counted from 0, when the thread first asks for it.
 ///
-/// It is stored as the value of a thread-specific variable, not behind a pointer: nothing must be
-/// freed when a thread ends.
+/// The number itself is the value of a thread-specific variable, and no pointer to it. So a thread
+/// that ends leaves no memory to free.
 enum ThreadNumber {
     private static let count = Atomic(0)
     private static let variable: pthread_key_t = {

@@ -153,8 +153,8 @@ extension LaneLoop {
             let fields = await self.names(of: delivery, ["device": "\(id)", "reason": "\(reason)"])
             self.logger.info("device retired", metadata: self.metadata(of: delivery, fields))
         } catch {
-            // The failure does no harm: the provider gives the same answer to the next push to the
-            // device.
+            // The failed retirement does no harm: the provider answers the next push to the device
+            // in the same way, and the retirement is then tried again.
             self.logger.report(
                 "device retirement failed; the next push to the device retries",
                 error,

@@ -39,10 +39,9 @@ package struct LaneSettings: Sendable {
         self.otherEnvironment = otherEnvironment
     }
 
-    /// The settings of the lane that carries the looks to the devices of this lane. `sender` sends
-    /// looks, which show nothing and make devices fetch changes. The lane of looks has a tenth of
-    /// this lane's rate and few concurrent calls, so that most of the provider's capacity is left
-    /// to notifications.
+    /// The settings of a lane for looks: pushes by `sender` that show nothing and make the devices
+    /// of this lane fetch changes. The lane of looks has a tenth of this lane's rate and few
+    /// concurrent calls, so that most of the provider's capacity is left to notifications.
     package func ofLooks(by sender: any PushSender) -> LaneSettings {
         LaneSettings(
             self.lane.ofLooks,
@@ -56,7 +55,7 @@ package struct LaneSettings: Sendable {
 /// Settings that say how pushes are leased from the outbox, and how their outcomes are stored.
 package struct DeliverySettings: Sendable, Hashable {
     /// The largest number of a lane's pushes that are being sent or whose outcomes are not stored
-    /// yet. After a crash, the lane sends at most so many pushes again.
+    /// yet. After a crash, the lane sends at most this number of pushes again.
     package var inFlight: Int
     /// The longest time that a loop waits, in case a wake-up is missed.
     package var pollInterval: Duration

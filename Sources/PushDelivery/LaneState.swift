@@ -27,7 +27,8 @@ struct LaneState: Sendable {
     private let concurrency: Int
     private let limit: Int
     var leased = LeasedPushes()
-    /// The push that was leased as a probe and is not sent yet.
+    /// The push that was leased as a probe, to test whether the provider has recovered, and that
+    /// is not sent yet.
     private var candidate: LeasedDelivery?
     private var isLeasing = false
     private var workers = 0
@@ -108,7 +109,8 @@ struct LaneState: Sendable {
     }
 
     /// The time before which no push may be sent; `nil` if pushes may be sent now. While the lane
-    /// is paused, releases its leased pushes, so that the probe is chosen among all due pushes.
+    /// is paused, releases its leased pushes, so that the probe (the push that
+    /// tests the provider) is chosen among all due pushes.
     mutating func releaseWhilePaused(now: Date) -> Date? {
         switch self.health.admission(now: now) {
         case .go: return nil
@@ -155,8 +157,8 @@ struct LaneState: Sendable {
         if self.isStopping { self.giveBackAll() }
     }
 
-    /// Records that the search for a probe has ended. If it found and leased a push, that push is
-    /// sent next.
+    /// Records that the search for a probe has ended. If the search has leased a push, that push
+    /// is sent next.
     mutating func endLease(probe: LeasedDelivery?) {
         self.isLeasing = false
         self.candidate = probe

@@ -4,8 +4,8 @@ internal import Logging
 internal import PushCore
 
 extension Logger {
-    /// If a pause is prolonged by at least so many seconds, the log gets a line at the level
-    /// `info`.
+    /// If a pause is prolonged by at least this number of seconds, the log gets a line at the
+    /// level `info`.
     private static let longDelay: TimeInterval = 60
 
     /// Logs an event of a lane's health.

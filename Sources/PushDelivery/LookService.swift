@@ -31,7 +31,7 @@ package struct LookService: Sendable {
     private let logger: Logger
     private let now: @Sendable () -> Date
 
-    /// `makeID` draws the ids of looks, which have the form of notification ids.
+    /// `makeID` draws the ids of looks (silent pushes), which have the form of notification ids.
     package init(
         store: any OutboxStore,
         reader: any OutboxReader,
@@ -50,7 +50,7 @@ package struct LookService: Sendable {
         self.now = now
     }
 
-    /// Sends looks until shutdown, and then writes the last entries.
+    /// Enqueues looks (silent pushes) until shutdown, and then those for the last entries.
     package func run() async throws {
         await self.book.signal.signallingAtShutdown {
             while !Task.isShuttingDownGracefully, !Task.isCancelled {
@@ -62,8 +62,8 @@ package struct LookService: Sendable {
         }
     }
 
-    /// Enqueues looks for the present entries, and tries again after a failure. A retry makes no
-    /// second look for a device whose look already waits.
+    /// Enqueues looks (silent pushes) for the gathered entries, and tries again after a failure. A
+    /// retry makes no second look for a device whose look is already in the outbox.
     package func write() async {
         let entries = self.book.take()
         if entries.isEmpty { return }
@@ -99,8 +99,8 @@ package struct LookService: Sendable {
         stride(from: 0, to: all.count, by: Self.batch).map { Array(all[$0...].prefix(Self.batch)) }
     }
 
-    /// Enqueues looks after a recall, to the devices of all recipients who have not dismissed the
-    /// notification.
+    /// Enqueues looks (silent pushes) after a recall, to the devices of all recipients who have
+    /// not dismissed the notification.
     private func enqueue(recallOf id: NotificationID) async throws {
         guard let app = try await self.reader.summary(of: id)?.app else { return }
         var last: Int64? = 0

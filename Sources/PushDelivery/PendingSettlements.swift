@@ -6,7 +6,7 @@ internal import PushStore
 struct PendingSettlements {
     typealias Entry = (LeasedDelivery, Settlement)
 
-    /// As soon as so many settlements are gathered, they are committed at once.
+    /// As soon as this number of settlements is gathered, they are committed without a delay.
     private static let worthACommit = 250
 
     private var gathered: [Entry] = []

@@ -23,8 +23,8 @@ package struct RetentionService: Sendable {
     private let auditKept: Duration
     /// How long events are kept.
     private let eventsKept: Duration
-    /// The receiver's status; `nil` if no receiver is configured. Clients can then only list the
-    /// events.
+    /// The status of the receiver of events; `nil` if none is configured, so that clients can only
+    /// list the events.
     private let receiver: EventStatus?
     private let logger: Logger
     private let now: @Sendable () -> Date

@@ -2,7 +2,7 @@ internal import Logging
 internal import PushCore
 internal import Synchronization
 
-/// The state of a lane, which its loop, its workers and the status share.
+/// The state of a lane, which its loop, its workers and `SenderStatus` share.
 ///
 /// A lock protects it, because each of the many workers needs it for a moment between two pushes.
 final class SharedLane: Sendable {

@@ -75,7 +75,7 @@ package final class PushLog: Sendable {
         self.state.withLock { $0.scripted.append(response) }
     }
 
-    /// Replaces all rules; their counts and times start now.
+    /// Replaces all rules of faults. The counts and times of the new rules start now.
     package func setFaults(_ rules: [FaultRule]) {
         self.faults.set(rules)
     }

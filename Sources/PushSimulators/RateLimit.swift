@@ -5,7 +5,7 @@ internal import Synchronization
 final class RateLimit: Sendable {
     private struct State {
         var limit: Int?
-        /// The times at which the last requests were admitted, oldest first.
+        /// For each key, the times at which the last requests were admitted, oldest first.
         var times: [String: ArraySlice<Date>] = [:]
     }
 

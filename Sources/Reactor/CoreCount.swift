@@ -10,8 +10,8 @@ package enum CoreCount {
     /// Reads the quotas of this process's control group and of all groups above it, as each group
     /// may have a quota; `root` is prepended to all paths.
     ///
-    /// In a container, the kernel may report the group's path as seen from outside, where the
-    /// container has no such file. So a missing file is skipped, and the root of the mounted
+    /// In a container, the kernel may report the group's path as seen from outside; inside the
+    /// container, there is no such file. So a missing file is skipped, and the root of the mounted
     /// groups is also read: in a container, it may be the container's own group.
     package static func allowed(affinity: Int, root: String) -> Int {
         var count = max(1, affinity)

@@ -13,7 +13,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     /// The maximum number of jobs that one call of `runReadyJobs` runs, so that sockets and timers
     /// get their turn.
     private static let jobsPerTurn = 128
-    /// How long, in each turn of the loop, tasks that have called `yield` may run.
+    /// How long tasks that have called `yield` may run between two waits for events.
     private static let yieldedShare = Duration.microseconds(500)
 
     /// The loop's position in its group, counted from 0. It is an index into arrays with one
@@ -243,8 +243,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         }
     }
 
-    /// Resumes tasks of the `count` that had yielded before this turn: at least one, and more
-    /// while their share of time lasts.
+    /// Resumes some of the `count` tasks that yielded before this turn: at least one, and more
+    /// until `yieldedShare` has passed.
     private func resumeYielded(_ count: Int) {
         guard count > 0 else { return }
         let end = ContinuousClock.now + Self.yieldedShare

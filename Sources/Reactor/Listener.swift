@@ -78,8 +78,8 @@ package final class Listener: Sendable {
         self.socket = socket
     }
 
-    /// Another listener on the same socket. Its `stop()` leaves waiting connections to this
-    /// listener. Throws `SystemError`.
+    /// Makes another listener on the same socket. If `stop()` of the new listener is called, this
+    /// listener gets the waiting connections. Throws `SystemError`.
     package func duplicate() throws(SystemError) -> Listener {
         try Listener(adopting: SystemError.check("dup") { dup(self.socket) })
     }

@@ -15,7 +15,8 @@ package final class SocketStream: ByteStream {
         if self.isDrained, !self.descriptor.mayRead { return nil }
         self.descriptor.willRead()
         let count = try Self.result(of: "recv") { recv(self.descriptor.number, buffer.baseAddress, buffer.count, 0) }
-        // After a read of 0 bytes, the next call must read again, so that it reports the end, too.
+        // After a read of 0 bytes (the peer has ended its side), the next call must read again, so
+        // that it also reports the end.
         // Bytes that arrive later show in `mayRead`.
         self.isDrained = count.map { $0 > 0 && $0 < buffer.count } ?? true
         return count

@@ -4,8 +4,8 @@
 /// if budget.isSpent { await loop.yield() }
 /// budget.spend(bytes: read())
 /// ```
-/// A wait that suspends the task begins a new turn. A task that serves a single request takes two
-/// steps and then waits, so it never reads the clock.
+/// A wait that suspends the task begins a new turn. The clock is read only from the third step of
+/// a turn on, so never for a task that serves a single request: it takes two steps and then waits.
 ///
 /// It is a class, because copying a struct at each reading of `isSpent` costs more than computing
 /// `isSpent`. Use the budget on the loop only.

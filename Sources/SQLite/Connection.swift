@@ -2,8 +2,8 @@ internal import Foundation
 
 /// A connection to a database file, for one thread at a time: a lock makes other callers wait.
 ///
-/// A closure must not use the connection again, since it would wait for ever. It also must not
-/// keep the `Database`.
+/// A closure that a caller passes must not use the connection again, since it would wait for ever.
+/// It also must not keep the `Database`.
 package final class Connection: Sendable {
     /// This lock guards `database`. A `Mutex` cannot, since `Database` is not `Sendable`.
     private let lock = NSLock()

@@ -1,8 +1,8 @@
 extension Database {
     /// Runs a statement that writes; returns the number of rows that it has changed.
     ///
-    /// Each connection compiles the statement once, and keeps it under its text. If texts
-    /// contained values instead of parameters, this would cost memory and time. Throws
+    /// Each connection compiles the statement at the first call with this text, and keeps it. If
+    /// texts contained values instead of parameters, this would cost memory and time. Throws
     /// `DatabaseError`.
     @discardableResult
     package func run(prepared sql: String, _ values: any Bindable...) throws -> Int {
@@ -30,8 +30,8 @@ extension Database {
         try self.all(SQL(sql: sql, arguments: values), decode: decode)
     }
 
-    /// Runs a statement that is compiled once, row by row, until the last row, or until
-    /// `isGoingOn` returns `false`.
+    /// Runs a statement row by row, until the last row, or until `isGoingOn` returns `false`. The
+    /// statement is compiled once.
     package func step(prepared sql: String, isGoingOn: () -> Bool) throws {
         try self.bound(SQL(sql: sql)).forEach { _ in isGoingOn() }
     }

@@ -45,7 +45,7 @@ package final class Database {
         return try sql.withCString { try Statement($0, in: self.handle, rest: &rest) }
     }
 
-    /// Compiles a statement once, and keeps it under its text.
+    /// Compiles a statement at the first call with this text, and keeps it.
     ///
     /// If texts contained values instead of parameters, this would cost memory and time.
     package func cachedStatement(sql: String) throws -> Statement {

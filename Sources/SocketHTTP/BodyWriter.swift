@@ -15,8 +15,8 @@ package final class BodyWriter: @unchecked Sendable {
         case serverStops
     }
 
-    /// The maximum number of bytes that a client may send while it reads the body. These bytes
-    /// belong to later requests.
+    /// The maximum number of bytes that a client may send while the response's body is written.
+    /// These bytes belong to later requests.
     private static let unreadBytes = 65_536
 
     private let loop: EventLoop

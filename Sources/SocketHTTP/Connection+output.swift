@@ -19,10 +19,11 @@ extension RequestTraits {
 extension Connection {
     /// The work that is left for an answer, and that may have to wait.
     enum Unfinished {
-        /// `output` contains the part of the answer that the socket has not accepted yet. If it
-        /// lacks the body, the body must be sent afterwards.
+        /// `output` contains the part of the answer that the socket has not accepted yet. If
+        /// `output` lacks the body, the body must be sent afterwards.
         case answer(Response, RequestHead, sendsBody: Bool, unread: UnreadBody, closes: Bool)
-        /// The client has received its answer; the server only reads on before it closes.
+        /// The client has received its answer; the server only continues to read before it closes
+        /// the connection.
         case lingering
     }
 
@@ -49,8 +50,8 @@ extension Connection {
         if unread == .little, await !self.discardRemainingBody() { throw .silent }
     }
 
-    /// Sends a response and returns whether all of it was sent; the caller then closes the
-    /// connection.
+    /// Sends a response, after which the caller closes the connection. Returns whether all of the
+    /// response was sent.
     func send(_ response: Response, to head: RequestHead?) async -> Bool {
         let isWhole = self.encode(response, to: head.map { RequestTraits($0) } ?? .unknown, closes: true)
         guard await self.writeOutput() else { return false }

@@ -30,8 +30,9 @@ final class Connection {
     var parser: HeadParser
     /// The number of answered requests.
     private(set) var served = 0
-    /// The instant at which `state` began, or its deadline. It is a separate property, because an
-    /// enum that contains an instant is slow to copy.
+    /// In the state `idle`, the instant at which it began; in `reading`, the deadline for the
+    /// head. It is not a part of `state`, because an enum that contains an instant is slow to
+    /// copy.
     var mark: ContinuousClock.Instant
     private lazy var handlerTimer = LoopTimer(loop: self.loopState.loop) { [weak self] in self?.answerForHandler() }
 

@@ -39,8 +39,8 @@ package final class HTTPServer: Sendable {
     private let nextLoop = Atomic(0)
     private let graceEnded = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
-    /// Creates a server. With `identifiesProcesses`, the server accepts only processes at unix
-    /// sockets, and each request names the user of its process.
+    /// Creates a server. With `identifiesProcesses`, the server accepts connections only at
+    /// unix sockets, and each request names the user of the client's process.
     ///
     /// With `onBadProxyHeader`, each connection from a trusted proxy must begin with a header of
     /// the PROXY protocol, which names the client. The server calls this closure for each

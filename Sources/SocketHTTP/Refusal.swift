@@ -14,7 +14,7 @@ package enum Refusal: Error, Hashable {
     case versionNotSupported
     case timedOut
     case overloaded
-    /// The client's address has so many connections that other addresses would get none.
+    /// The client's address already has the maximum number of connections for one address.
     case tooManyConnections
     /// The handler did not answer in time.
     case handlerTooSlow

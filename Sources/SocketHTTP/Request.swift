@@ -1,4 +1,4 @@
-/// One request in the form for handlers. It stays on the event loop of its connection. It is a
+/// One request, as handlers get it. It stays on the event loop of its connection. It is a
 /// class, so that a function call does not copy its parts.
 package final class Request {
     package let head: RequestHead

@@ -17,16 +17,16 @@ package protocol Responder: Sendable {
 /// a request that does not wait calls no async function.
 package enum Reply {
     case now(Response)
-    /// The connection, which needs no further async function for this, waits once and then
-    /// continues with the reply that the wait's `next` returns. This happens on the connection's
-    /// event loop, within the handler's time limit.
+    /// The connection waits for an event, without a further async function, and then continues
+    /// with the reply that `RequestWait.next()` returns. Both happen on the connection's event
+    /// loop, within the handler's time limit.
     case wait(any RequestWait)
     /// An async function, which runs on the connection's event loop, within the handler's time
     /// limit.
     case later(() async -> Response)
 
-    /// Waits for the response. The function stays on its caller's executor: to change the executor
-    /// would cost time for each of many fetches that arrive at once.
+    /// Waits for the response. The function stays on its caller's executor: a change of the
+    /// executor would cost time for each of many requests that arrive together.
     nonisolated(nonsending) package var response: Response {
         get async {
             var reply = self

@@ -128,7 +128,8 @@ package final class TLSStream: ByteStream {
         self.socket.close()
     }
 
-    /// Sends `close_notify`, once. Returns whether the socket has taken all unsent bytes.
+    /// Sends `close_notify`, unless it was already sent. Returns whether the socket has taken all
+    /// unsent bytes.
     private func sendCloseNotify() -> Bool {
         guard self.handshakeIsDone else { return true }
         if !self.hasSentCloseNotify {
@@ -136,7 +137,7 @@ package final class TLSStream: ByteStream {
             ERR_clear_error()
             SSL_shutdown(self.session)
         }
-        // A socket that has failed takes nothing.
+        // A socket that has failed accepts no bytes.
         return (try? self.wire.flush()) == true
     }
 

@@ -8,7 +8,8 @@ enum X509Time {
         certificates.compactMap(self.validity).min { $0.end < $1.end }
     }
 
-    /// The end of a revocation list, in seconds since 1970; `nil` if the list does not state it.
+    /// The end of a revocation list's validity, in seconds since 1970; `nil` if the list does not
+    /// state it.
     static func nextUpdate(of list: Owned) -> Int64? {
         X509_CRL_get0_nextUpdate(list.pointer).flatMap(self.seconds)
     }

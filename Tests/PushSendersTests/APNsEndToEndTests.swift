@@ -101,7 +101,8 @@ import Testing
         #expect(outcome == .failure(.deviceGone(reason: "Unregistered", since: since)))
     }
 
-    /// A reason why the simulator refuses a push, as Apple does. The test queues no answer.
+    /// A reason for which the simulator itself refuses a push, as Apple does. So the test need not
+    /// queue the refusal.
     enum Circumstance: CaseIterable {
         case otherEnvironment, otherApp, expiredToken, busyDevice, keyOfTheOtherEnvironment
 

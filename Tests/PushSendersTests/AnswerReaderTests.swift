@@ -18,7 +18,7 @@ import Testing
             case .wns: _ = WNSResponse.outcome(response, now: Samples.now)
             case .webpush: _ = WebPushResponse.outcome(response, now: Samples.now)
             case .webhook: _ = WebhookResponse.outcome(response, now: Samples.now)
-            // The reader may refuse the token: only the time counts.
+            // The reader may refuse the token: the test measures only the time.
             case .token: _ = try? AccessToken(response, now: Samples.now)
             }
         }

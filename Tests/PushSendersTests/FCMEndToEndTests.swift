@@ -54,7 +54,8 @@ import Testing
         #expect(outcome == .failure(.deviceGone(reason: "UNREGISTERED")))
     }
 
-    /// A reason why the simulator refuses a push, as Google does. The test queues no answer.
+    /// A reason for which the simulator itself refuses a push, as Google does. So the test need
+    /// not queue the refusal.
     enum Circumstance: CaseIterable {
         case otherProject, noKeyForApple, quota
 

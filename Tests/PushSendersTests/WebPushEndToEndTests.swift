@@ -180,8 +180,8 @@ import Testing
             return (busy, received, others)
         }
         #expect(busy == 40)
-        // At most half of the calls that the client can make at once may go to a host that has not
-        // answered yet.
+        // A single host gets at most half of the concurrent calls to hosts that have not answered
+        // yet.
         #expect((1...8).contains(received), "\(received)")
         #expect(others == 20)
     }

@@ -34,7 +34,7 @@ extension SimulatorOptions {
 }
 
 extension PushSender {
-    /// Sends `count` pushes at once. Returns the number of accepted pushes.
+    /// Sends `count` pushes concurrently. Returns the number of accepted pushes.
     func accepted(_ count: Int, _ push: @Sendable @escaping (Int) throws -> Push) async throws -> Int {
         try await withThrowingTaskGroup(of: Bool.self) { group in
             for index in 1...count {

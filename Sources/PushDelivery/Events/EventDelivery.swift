@@ -28,7 +28,7 @@ package struct EventDelivery: Sendable {
     private let logger: Logger
     private let now: @Sendable () -> Date
 
-    /// `reader` must not be used by anybody else. `encode` writes the body of a message with
+    /// No other code may use `reader`. `encode` writes the body of a message with
     /// events.
     package init(
         store: any EventStore,
@@ -101,8 +101,8 @@ package struct EventDelivery: Sendable {
         do {
             try await self.store.recordDelivered(eventsUpTo: message.last)
         } catch {
-            // The failure does no harm: the number that is stored after the next message is
-            // higher, and so covers these events, too.
+            // The failed write does no harm: after the next message, a higher number is stored,
+            // which covers these events, too.
             self.logger.report("number of the last delivered event not saved; the next message saves it", error)
         }
         return message.isFull ? nil : Self.gathering

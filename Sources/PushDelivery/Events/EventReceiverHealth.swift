@@ -4,8 +4,8 @@ internal import PushCore
 /// Decides when the server may send events to the operator's receiver, by the receiver's answers
 /// so far. This type makes no calls itself.
 ///
-/// Messages are sent one after the other, and none during a pause. So each failure begins a pause,
-/// or prolongs the last one.
+/// Messages are sent one after the other, and none during a pause. So each failure comes after the
+/// end of the last delay, and begins a new one.
 struct EventReceiverHealth {
     /// The first delay after a failed call, in seconds; each later delay is twice as long, up to
     /// `longestDelay`.

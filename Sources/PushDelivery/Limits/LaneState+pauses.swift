@@ -28,8 +28,8 @@ extension LaneState {
         return LanePause.Ongoing(pause, delayCount: self.health.delayCount, now: now)
     }
 
-    /// Applies another server's latest report of a pause, but each report only once. Does not
-    /// apply it while the provider answers this server.
+    /// Applies another server's latest report of a pause, each report only once, and none while
+    /// the provider answers this server.
     mutating func observe(_ report: LanePause, now: Date) {
         guard report.number != self.observedPause else { return }
         guard let ongoing = report.ongoing else {
@@ -41,15 +41,15 @@ extension LaneState {
             return
         }
         let pause = ongoing.pause(now: now)
-        // The provider has answered this server since then. This function examines the report
-        // again later, because this server's calls may be the next to fail.
+        // The provider has answered this server since that pause began. This function examines the
+        // report again later, because this server's calls may be the next to fail.
         if self.health.contradicts(pause) { return }
         self.observedPause = report.number
         self.record(self.health.join(pause, delayCount: ongoing.delayCount, now: now))
         self.sharedPause = self.pause.flatMap { $0.cause.needsOperator ? nil : $0 }
     }
 
-    /// Leaves the probe to another server for a moment.
+    /// Delays this server's next probe for a moment, because another server may send one.
     mutating func postponeProbe(now: Date) {
         self.health.postpone(until: now + Self.probeDelay)
         if self.isPauseShared { self.sharedPause = self.pause }

@@ -15,9 +15,9 @@ extension LaneState {
         self.pacer?.share(among: self.servers)
     }
 
-    /// Applies a delay that the provider has requested from another server; each delay is applied
-    /// only once. The delay becomes a pause, so that new credentials end it. After the delay, one
-    /// server sends a probe for all servers that know of the pause.
+    /// Applies a delay that another server reports, because the provider has requested it there.
+    /// Each delay is applied only once. The delay becomes a pause, so that new credentials end it.
+    /// After the delay, one server sends a probe for all servers that know of the pause.
     mutating func observe(_ delay: LaneDelay, now: Date) {
         guard delay.number != self.observedDelay else { return }
         self.observedDelay = delay.number

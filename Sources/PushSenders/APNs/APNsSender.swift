@@ -39,8 +39,8 @@ package final class APNsSender: PushSender {
         do throws(SendFailure) {
             return try await self.attempt(push, token)
         } catch .credentialExpired(let reason) {
-            // Apple calls a token expired that the server signed minutes ago, so one of the two
-            // clocks is wrong.
+            // The server has signed the token within the last hour, so either Apple's clock or
+            // this machine's clock is wrong.
             guard let fresh = try self.replacement(for: token) else { throw .misconfigured(reason: reason) }
             return try await self.lastAttempt(push, fresh)
         } catch .credentialRefused {

@@ -26,7 +26,7 @@ package struct ConnectionSettings: Sendable, Hashable {
     }
 
     /// Makes a client. If `allowedHosts` is `nil`, the client calls hosts that the operator has
-    /// named. Otherwise it calls hosts that devices name, if they match this list.
+    /// named. Otherwise it calls hosts that devices name and that match `allowedHosts`.
     func makeClient(
         on loop: EventLoop,
         allowedHosts: [HostPattern]? = nil,

@@ -29,7 +29,7 @@ struct HostTrials: Sendable {
     /// If an answer took longer than this, the calls to its host stay limited: otherwise a host
     /// could keep all calls of a lane (a provider's queue) busy until just before their deadlines.
     static let slowAnswer = Duration.seconds(5)
-    /// The largest number of hosts in each table.
+    /// The largest number of hosts in `answering`, and in `silent`.
     static let rememberedHosts = 1000
 
     private struct Trial {
@@ -48,7 +48,7 @@ struct HostTrials: Sendable {
         self.limit = max(1, limit)
     }
 
-    /// The number of hosts in all tables.
+    /// The number of hosts in `trials`, `answering` and `silent` together.
     var count: Int { self.trials.count + self.answering.count + self.silent.count }
 
     mutating func admit(_ host: String, now: ContinuousClock.Instant) -> Admission {

@@ -36,8 +36,8 @@ final class NamedHosts: Sendable {
         }
     }
 
-    /// Waits until the host may be called. Returns whether the call is a trial, because the host
-    /// has not answered yet.
+    /// Waits until the host may be called. Returns whether the call is a trial: a call to a host
+    /// that has not answered yet.
     private func begin(_ host: String) async throws(SendFailure) -> Bool {
         while true {
             switch self.trials.withLock({ $0.admit(host, now: .now) }) {

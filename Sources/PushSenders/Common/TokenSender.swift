@@ -10,8 +10,8 @@ struct TokenSender: Sendable {
     /// The hosts that devices may name, as patterns; empty if the operator has named the only
     /// host.
     var hosts: [HostPattern] = []
-    /// Calls the hosts that only a wildcard allows. Limits how many calls at once go to hosts that
-    /// have not answered yet. `nil` if devices name no hosts.
+    /// Calls the hosts that only a wildcard allows. Limits the number of concurrent calls to hosts
+    /// that have not answered yet. `nil` if devices name no hosts.
     var named: NamedHosts?
 
     func send(

@@ -49,7 +49,7 @@ package final class WNSSender: PushSender {
             ),
             hosts: handles.hosts,
             // This limit is half of the number of pushes that the lane (the queue of pushes to
-            // WNS) sends at once.
+            // WNS) sends concurrently.
             named: NamedHosts(limit: 2 * settings.connection.connections)
         )
         self.now = now

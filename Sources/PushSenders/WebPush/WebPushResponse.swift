@@ -14,8 +14,8 @@ enum WebPushResponse {
     /// This module's code for Mozilla's error 109 if it concerns a single browser, whose
     /// subscription was made with another key.
     private static let keyMismatch = "errno 109 mismatch"
-    /// The words that Google and Apple use, alone or in words such as `BadJwtToken`, for a
-    /// subscription with another key.
+    /// The words by which Google and Apple report that a subscription was made with another key.
+    /// Longer words such as `BadJwtToken` contain them.
     private static let aboutKey = ["unauthorizedregistration", "vapid", "jwt"]
     private static let deviceDelay = Duration.seconds(60)
 

@@ -32,7 +32,7 @@ package final class WebPushSender: PushSender {
             )
         }
         // This limit is half of the number of pushes that a lane (the queue of pushes to one push
-        // service) sends at once.
+        // service) sends concurrently.
         let limit = 8 * settings.connection.connections
         self.named = Dictionary(uniqueKeysWithValues: clients.keys.map { ($0, NamedHosts(limit: limit)) })
         let tokens = try VAPIDTokens(key: settings.key, subject: settings.subject)

@@ -19,8 +19,8 @@ package struct WebPushSettings: Sendable {
     package var allowedHosts: [String]
     /// The addresses that the names of the allowed hosts may resolve to.
     package var addresses: AddressPolicy
-    /// The alerts that messages may carry: every message is padded to the length of a message with
-    /// the longest alert.
+    /// The alerts that messages may carry. The longest alert determines the length to which every
+    /// message is padded.
     package var alerts: AlertPolicy
     /// The notification that Safari shows if the page's worker does not replace it; `nil` for no
     /// such notification.

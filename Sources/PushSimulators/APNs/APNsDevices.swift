@@ -27,7 +27,7 @@ package final class APNsDevices: Sendable {
         }
     }
 
-    // A lock protects `state`: devices are issued from any thread. The lock is held only briefly.
+    // A lock protects `state`: any thread may call `issue`. The lock is held only briefly.
     private let state = Mutex(State())
 
     package init() {}

@@ -11,7 +11,7 @@ final class ProviderTokenUpdates: Sendable {
     }
 
     private static let shortestLife: TimeInterval = 20 * 60
-    /// The largest number of connections; if there is one more, all are evicted.
+    /// The largest number of connections in `uses`; one more connection evicts them all.
     private static let limit = 10_000
 
     // A lock protects `uses`. The lock is held only briefly.

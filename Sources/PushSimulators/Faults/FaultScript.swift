@@ -18,7 +18,7 @@ final class FaultScript: Sendable {
         self.now = now
     }
 
-    /// Replaces all rules; their counts and times start again.
+    /// Replaces all rules. The counts and times of the new rules start now.
     func set(_ rules: [FaultRule]) {
         self.state.withLock { $0 = State(rules: rules.map(RunningRule.init), setAt: self.now()) }
     }

@@ -118,8 +118,7 @@ final class HTTP2Connection<Stream: ByteStream & SendableMetatype>: @unchecked S
                 try await self.writeOutput()
             }
         } catch {
-            // The task that reads then sees that the stream is closed, and finishes the
-            // connection.
+            // This ends the task that reads requests, and that task finishes the connection.
             self.stream.close()
         }
     }

@@ -174,7 +174,7 @@ final class HTTP2Session {
         self.streams[stream] = nil
     }
 
-    /// Copies the next piece of the answer; `isLast` is true if it was the last.
+    /// Copies the next piece of the answer; `isLast` is true if this piece was the last.
     func takeAnswer(of stream: Int32, into buffer: UnsafeMutableBufferPointer<UInt8>) -> (count: Int, isLast: Bool) {
         guard let state = self.streams[stream] else { return (0, true) }
         let piece = state.answer[state.sentCount...].prefix(buffer.count)

@@ -76,7 +76,7 @@ final class SimulatorServer: Sendable {
     }
 
     private func serveConnection(_ number: Int32, on loop: EventLoop, handler: @escaping Handler) async {
-        // If the process has no free descriptor, only this connection is lost, and is closed.
+        // If the loop cannot watch the descriptor, only this connection is lost: it is closed.
         guard let descriptor = try? Descriptor(number, on: loop) else { return }
         defer { descriptor.close() }
         let connection = SimulatedConnection(

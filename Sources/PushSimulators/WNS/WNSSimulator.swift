@@ -70,7 +70,7 @@ package final class WNSSimulator: PushSimulator {
     private var entraPath: String { "/\(self.credentials.tenantID)/oauth2/v2.0/token" }
     private static let storePath = "/accesstoken.srf"
 
-    /// The scopes of the tokens, by the path of their endpoint.
+    /// For each path of a token endpoint, the scope of its tokens.
     private var scopes: [String: String] {
         [self.entraPath: "https://wns.windows.com/.default", Self.storePath: "notify.windows.com"]
     }

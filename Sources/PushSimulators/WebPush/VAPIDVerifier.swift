@@ -18,7 +18,7 @@ package struct VAPIDVerifier: Sendable {
         self.audience = audience
     }
 
-    /// The public key whose owner signed the token in `Authorization`, in base64url. Throws the
+    /// The public key, in base64url, whose owner signed the token in `Authorization`. Throws the
     /// refusal with which a push service answers.
     package func signer(of authorization: String?, now: Date) throws(WebPushRefusal) -> String {
         guard let authorization else { throw WebPushRefusal(401, "MissingVapid") }
