@@ -146,6 +146,7 @@ sanitize: packages test-packages
 # All end-to-end programs that pass or fail, for hours; `scripts/e2e list` says what each tests.
 e2e: release release-demo e2e-packages
 	scripts/async-contexts .build/release/sealpost .build/release/sealpost-demo
+	.build/release/sealpost-demo demo >/dev/null
 	SEALPOST_TEST_PROXIES=all swift test $(DEBUG) --filter EndToEnd
 	SEALPOST_TEST_FLIPS=10000 SEALPOST_TEST_ID_BITS=16 swift test $(DEBUG) --filter 'BitFlip|GuessedID'
 	scripts/e2e run clients .build/release/sealpost
@@ -203,6 +204,7 @@ e2e: release release-demo e2e-packages
 QUICK = clients publishers conditional lint-http schemathesis schemas oidc web-client firefox unified-push canaries events
 e2e-quick: release release-demo e2e-packages
 	scripts/async-contexts .build/release/sealpost .build/release/sealpost-demo
+	.build/release/sealpost-demo demo >/dev/null
 	set -e; for program in $(QUICK); do echo "== $$program"; scripts/e2e run $$program .build/release/sealpost; done
 
 # A quarter of an hour of full load: memory, descriptors, the log and the file must not grow.

@@ -17,7 +17,8 @@ struct Endpoint: Sendable {
 
     /// Returns `nil` if the URL is not an HTTP URL with a host.
     init?(_ server: URL, signatureKeys: [VerificationKey]) {
-        guard var base = URLComponents(url: server, resolvingAgainstBaseURL: true), base.host?.isEmpty == false,
+        // Reading `host` would need ICU's data, which a static executable may lack.
+        guard var base = URLComponents(url: server, resolvingAgainstBaseURL: true), base.encodedHost?.isEmpty == false,
             ["http", "https"].contains(base.scheme?.lowercased())
         else { return nil }
         while base.percentEncodedPath.hasSuffix("/") { base.percentEncodedPath.removeLast() }
@@ -32,7 +33,7 @@ struct Endpoint: Sendable {
         if options.signatures == .pinned([]) { return .noSignatureKeys }
         guard self.base.scheme?.lowercased() == "http", !options.trustsLoopback else { return nil }
         let isPinned = options.signatures != .unsigned || options.serverTrust != .system
-        return isPinned || !Self.isThisMachine(self.base.host ?? "") ? .insecureServer : nil
+        return isPinned || !Self.isThisMachine(self.base.encodedHost ?? "") ? .insecureServer : nil
     }
 
     private static func isThisMachine(_ host: String) -> Bool {
