@@ -91,7 +91,7 @@ import Testing
         #expect(ended.code == 78, "\(ended.errors)")
         #expect(ended.errors.contains("sealpost: ./sealpost.yaml:\(line): \(key): "), "\(ended.errors)")
         let doctor = try await self.run("doctor")
-        #expect(doctor.code == 1 && doctor.output.contains("\nfail "), "\(doctor.output)")
+        #expect(doctor.code == 1 && "\n\(doctor.output)".contains("\nfail "), "\(doctor.output)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.path) == ["sealpost.yaml"])
     }
 
