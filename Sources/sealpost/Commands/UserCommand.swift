@@ -103,7 +103,7 @@ struct UserCommand: AsyncParsableCommand {
             try await reportingErrors(json: self.output.json, using: self.options.file) {
                 try await withAdministration(try self.options.load()) { administration in
                     var list = self.output.list(["NAME", "ROLE", "SINCE", "APPS", "PASSWORD", "STATE"])
-                    func print(_ users: [JSONValue]) {
+                    func show(_ users: [JSONValue]) {
                         for user in users { list.add(user, cells: Self.cells(user), line: Self.line(user)) }
                     }
                     var (held, isLong): ([JSONValue], Bool) = ([], false)
@@ -111,12 +111,12 @@ struct UserCommand: AsyncParsableCommand {
                         held.append(user)
                         isLong = isLong || held.count > Self.maximumSorted
                         if isLong {
-                            print(held)
+                            show(held)
                             held = []
                         }
                         return true
                     }
-                    print(held.sorted { $0.field("Name") < $1.field("Name") })
+                    show(held.sorted { $0.field("Name") < $1.field("Name") })
                     list.end()
                 }
             }
