@@ -193,7 +193,7 @@ final class EndToEndTests {
                 throw new IllegalStateException("no");
             });
             fails(IllegalStateException.class, () -> objecting.send(client, notification));
-            // Nobody's keys but alice's are hers, and a long s is none of Sam's letters.
+            // Keys of another user are refused, also of a user whose name differs only by a long s.
             for (String name : List.of("alice", "sam")) {
                 Notification other = notification.to(Notification.user(name));
                 equal(fails(Interference.class, () -> objecting.send(client, other)).verdict, "unexpectedBody");
