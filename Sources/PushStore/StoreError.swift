@@ -29,7 +29,8 @@ package enum StoreError: Error, CustomStringConvertible {
     case busy
     /// The disk has failed, and the store can guarantee nothing until the process restarts.
     case broken(reason: String)
-    /// No database server can be reached, or no server accepts writes. Nothing is stored.
+    /// No database server can be reached, or no server accepts writes. Or another program has
+    /// locked the database's file. Nothing is stored.
     case unavailable(reason: String)
     /// The connection to the database server was lost during the commit. The changes may or may
     /// not be stored.

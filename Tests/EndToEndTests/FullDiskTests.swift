@@ -165,6 +165,35 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
+    /// A shell of SQLite, or a tool that copies the file, may lock the database for long.
+    @Test func aDatabaseThatAnotherProgramHasLockedRefusesPostsForTheMoment() async throws {
+        _ = try await Daemon.run(
+            ["user", "add", "alice", "--password-stdin"],
+            in: self.folder,
+            input: "correct horse\n"
+        )
+        let daemon = try await Daemon(in: self.folder)
+        let port = "\(daemon.port)"
+        let script = """
+            import signal, sqlite3, sys
+            shell = sqlite3.connect("var/sealpost.db", isolation_level=None)
+            shell.execute("begin exclusive")
+            print("locked", file=sys.stderr, flush=True)
+            signal.pause()
+            """
+        let shell = try ChildProcess("/usr/bin/python3", ["-c", script], in: self.folder.path)
+        _ = await shell.errors(until: "locked")
+        let refused = try await self.send("POST", "/api/notifications", to: port, body: #"{"Payload":"more"}"#)
+        #expect(refused.statusCode == 503 && refused.value(forHTTPHeaderField: "Retry-After") == "1")
+        #expect(try await self.send("GET", "/api/notifications", to: port).statusCode == 200)
+        shell.signal(SIGKILL)
+        _ = await shell.end()
+        let last = try await self.send("POST", "/api/notifications", to: port, body: #"{"Payload":"last"}"#)
+        #expect(last.statusCode == 201)
+        let ended = await daemon.terminated()
+        #expect(ended.code == 0 && ended.errors.contains("another program, such as a shell of SQLite, has locked"))
+    }
+
     /// A backup often goes to the disk of the database. If it filled this disk, the server could
     /// store nothing.
     @Test(.enabled("it takes the right to mount") { try await isAllowedToMount() })
