@@ -34,7 +34,7 @@ extension UserCommand {
                     }
                     try output.close()
                     let result = JSONValue.object([.init("File", .string(file)), .init("Users", .number(count))])
-                    if file != "-" { self.output.show(result, "\(count) users written to \(file)") }
+                    if file != "-" { self.output.show(result, "\(count.counted("user")) written to \(file)") }
                 }
             }
         }
@@ -113,7 +113,7 @@ extension UserCommand {
                 output.show(counts.json, "\(start)\(words.joined(separator: ", "))")
                 if counts["refused"] > 0 {
                     throw CommandFailure(
-                        "\(counts["refused"]) lines were refused; correct them and import the file again",
+                        "\(counts["refused"].counted("line was", "lines were")) refused; correct the file and import it again",
                         .linesRefused
                     )
                 }
