@@ -34,6 +34,15 @@ extension Configuration {
         return true
     }
 
+    /// The missing folder in `/run` of the configured admin socket; `nil` if there is no such folder.
+    /// systemd makes a unit's `RuntimeDirectory` only when the service starts.
+    var missingRuntimeFolder: String? {
+        guard case .at(let path) = self.localSocket, path.hasPrefix("/run/") else { return nil }
+        let names = path.split(separator: "/")
+        let folder = names.prefix(2).map { "/\($0)" }.joined()
+        return names.count > 2 && PrivateFile.isMissing(folder) ? folder : nil
+    }
+
     /// Opens the addresses of `server.listen`. Throws `CommandFailure`.
     func makeListeners() throws(CommandFailure) -> [Listener] {
         try self.listen.compactMap(SocketAddress.init).map { (address) throws(CommandFailure) in
