@@ -28,8 +28,8 @@ package func say(_ line: String) {
 }
 
 extension Int {
-    /// The number with its noun, such as `1 user` or `2 users`. `plural` is the noun's plural if it
-    /// is irregular.
+    /// The number with its noun, such as `1 user` or `2 users`. `plural` is the noun's plural if
+    /// it is irregular.
     package func counted(_ noun: String, _ plural: String? = nil) -> String {
         "\(self) \(self == 1 ? noun : plural ?? noun + "s")"
     }

@@ -34,8 +34,8 @@ extension Configuration {
         return true
     }
 
-    /// The missing folder in `/run` of the configured admin socket; `nil` if there is no such folder.
-    /// systemd makes a unit's `RuntimeDirectory` only when the service starts.
+    /// The missing folder in `/run` of the configured admin socket; `nil` if there is no such
+    /// folder. systemd makes a unit's `RuntimeDirectory` only when the service starts.
     var missingRuntimeFolder: String? {
         guard case .at(let path) = self.localSocket, path.hasPrefix("/run/") else { return nil }
         let names = path.split(separator: "/")

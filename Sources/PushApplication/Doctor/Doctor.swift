@@ -70,8 +70,8 @@ package struct Doctor: Sendable {
         let left = expiry.expiresAt.timeIntervalSince(self.now)
         let day = expiry.expiresAt.formatted(.iso8601.year().month().day())
         if left <= 0 { return Finding(.fail, expiry.name, "expired on \(day)") }
-        let days = Int(left / 86_400)
-        return Finding(left < expiry.noticePeriod ? .warn : .ok, expiry.name, "valid until \(day), \(days.counted("day"))")
+        let days = Int(left / 86_400).counted("day")
+        return Finding(left < expiry.noticePeriod ? .warn : .ok, expiry.name, "valid until \(day), \(days)")
     }
 
     // MARK: - Private

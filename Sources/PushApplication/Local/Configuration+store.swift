@@ -67,8 +67,8 @@ extension Configuration {
     }
 
     /// Throws `StoreError.lost` if the database is empty or its file is missing, although a server
-    /// has used it. Otherwise a server would take it for new, and print a link that lets its reader
-    /// make an administrator.
+    /// has used it. Otherwise a server would take it for new, and print a link that lets its
+    /// reader make an administrator.
     func refuseLostStore() throws {
         // If the timeline's file exists, the opening of the database compares the timelines, and
         // then refuses an empty database itself.
@@ -87,7 +87,8 @@ extension Configuration {
                 return nil
             }
             // A new database uses the existing keyring. So nobody need delete keys that may belong
-            // to a backup. A keyring without the mark may come from outside, before the first start.
+            // to a backup. A keyring without the mark may come from outside, before the first
+            // start.
             return .lost(
                 file.isEmpty ? "\(file) is empty" : "\(file) does not exist (is its volume mounted?)",
                 mark: file.isEmpty ? self.keyring : mark,

@@ -16,8 +16,8 @@ struct AuditFilter: Sendable {
     /// The time of the oldest entry.
     private let since: Date?
 
-    /// Reads the filter from the parameters `action`, `words`, `user` and `since`. Returns `nil` if
-    /// the query has none of them.
+    /// Reads the filter from the parameters `action`, `words`, `user` and `since`. Returns `nil`
+    /// if the query has none of them.
     init?(_ query: Query, now: Date) throws(Problem) {
         self.action = try query["action"]
         self.since = try query.beginning("since", now: now)

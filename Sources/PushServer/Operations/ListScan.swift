@@ -23,9 +23,9 @@ struct ListScan<Entry: Sendable, Place: Sendable>: Sendable {
     private(set) var hasMore = true
     private var bytes = 0
 
-    /// Searches for at most `limit` entries after `last`, and ends before the first entry for which
-    /// `until` returns `true`. `size` returns the number of bytes of an entry, for lists whose
-    /// entries may be long.
+    /// Searches for at most `limit` entries after `last`, and ends before the first entry for
+    /// which `until` returns `true`. `size` returns the number of bytes of an entry, for lists
+    /// whose entries may be long.
     init(
         after last: Place?,
         limit: Int,
