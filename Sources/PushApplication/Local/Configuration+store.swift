@@ -41,8 +41,8 @@ extension Configuration {
         return try self.openStore(KeyringFile(self.keyring).loadOrCreate(beside: self.storePlace), options)
     }
 
-    /// Opens the database, and creates it if it is missing. Then a file beside the keys shows that
-    /// there is a database.
+    /// Opens the database, and creates it if it is missing. Then a file in the folder of the
+    /// keys shows that there is a database.
     func openStore(_ keyring: Keyring, _ options: StoreOptions) throws -> any Store {
         let store = try self.storePlace.open(keyring, options)
         if self.databaseFile != nil, PrivateFile.isMissing(self.databaseMark) {

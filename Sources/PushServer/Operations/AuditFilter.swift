@@ -17,7 +17,7 @@ struct AuditFilter: Sendable {
     private let since: Date?
 
     /// Reads the filter from the parameters `action`, `words`, `user` and `since`. Returns `nil`
-    /// if the query has none of them.
+    /// if the query lacks all of them.
     init?(_ query: Query, now: Date) throws(Problem) {
         self.action = try query["action"]
         self.since = try query.beginning("since", now: now)
