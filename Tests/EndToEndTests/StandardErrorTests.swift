@@ -122,27 +122,13 @@ import Testing
         #expect(ended.errors == "sealpost: standard output cannot be written: No space left on device\n")
     }
 
-    /// The lowest free descriptor belongs to the next opened file. If that were standard output,
-    /// the server's files would get the output.
-    @Test(arguments: [">&-", "2>&-", "<&- >&- 2>&-"]) func closedDescriptorsReceiveNoOutput(closed: String) async throws
-    {
+    /// Without the program's own precaution, the next opened descriptor would get the output.
+    @Test(arguments: [">&-", "<&- >&-"]) func aClosedStandardOutputStaysClosed(closed: String) async throws {
         try await Daemon.makeDatabase(in: self.folder)
-        func run(_ command: String, _ closed: String) async throws -> ChildProcess.Ended {
-            let words = ["-c", "exec \"$0\" \(command) \(closed)", Daemon.executable]
-            return try await ChildProcess("/bin/sh", words, in: self.folder.path).end()
-        }
-        for command in ["user add alice --no-password", "user role nobody admin", "keys rotate", "keys remove 9"] {
-            _ = try await run(command, closed)
-        }
-        for name in try FileManager.default.contentsOfDirectory(atPath: self.folder.file("var")) {
-            let bytes = FileManager.default.contents(atPath: self.folder.file("var/\(name)")) ?? Data()
-            for text in ["created with", "sealpost: ", "added to"] {
-                #expect(bytes.range(of: Data(text.utf8)) == nil, "\(name)")
-            }
-        }
-        #expect(try await run("keys list", "").output.contains("2  seals  not in use"))
-        let printed = try await run("keys list", ">&-")
-        #expect(printed.code == 1 && printed.errors.contains("standard output cannot be written: "), "\(printed)")
+        let words = ["-c", "exec \"$0\" keys list \(closed)", Daemon.executable]
+        let ended = try await ChildProcess("/bin/sh", words, in: self.folder.path).end()
+        #expect(ended.code == 1)
+        #expect(ended.errors == "sealpost: standard output cannot be written: Bad file descriptor\n")
     }
 
     @Test func aCommandThatCannotComplainKeepsItsExitCode() async throws {

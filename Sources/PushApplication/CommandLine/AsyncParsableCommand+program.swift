@@ -18,8 +18,8 @@ extension AsyncParsableCommand {
         }
     }
 
-    /// Opens the standard descriptors that the caller has closed. Otherwise the next opened file,
-    /// such as the keyring, would get one of them, and would then get the program's output.
+    /// Opens the standard descriptors that the caller has closed. Otherwise the next opened
+    /// descriptor, of an event loop or even of a file, would get the program's output.
     private static func openStandardDescriptors() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) == -1 {
             // Reads and writes of a folder fail, as those of a closed descriptor do. The new
