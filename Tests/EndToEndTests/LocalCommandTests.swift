@@ -497,6 +497,13 @@ import Testing
         #expect(wrong.contains("\nfail \(text)\n"), "\(wrong)")
     }
 
+    @Test func ctrlCEndsThePromptForAPassword() async throws {
+        _ = try await self.run("user add alice --no-password")
+        let steps = [(text: "Password: ", answer: "\u{3}")] as [(String, String?)]
+        let shown = try await Terminal.run(["user", "passwd", "alice"], in: self.folder, steps)
+        #expect(shown.code == 128 + SIGINT && !shown.output.contains("sealpost:"), "\(shown.output)\(shown.errors)")
+    }
+
     @Test func anUnknownUserIsReportedBeforeThePasswordIsTyped() async throws {
         _ = try await self.run("user add alice --no-password")
         let shown = try await Terminal.run(["user", "passwd", "nobody"], in: self.folder, [("does not exist", nil)])
