@@ -165,6 +165,26 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
+    /// A file system becomes read-only after an error of the disk.
+    @Test(.enabled("it takes the right to mount") { try await isAllowedToMount() })
+    func aReadOnlyFileSystemIsReportedByDoctor() async throws {
+        let script = """
+            set -e
+            \(Self.mounting)
+            "$0" user add alice --no-password
+            mount -o remount,ro "$PWD/disk"
+            "$0" doctor
+            """
+        let ended = try await ChildProcess(
+            "/usr/bin/unshare",
+            ["--mount", "/bin/sh", "-c", script, Daemon.executable],
+            in: self.folder.path,
+            environment: ["SEALPOST_DATABASE": "disk/sealpost.db", "PATH": "/usr/bin:/bin"]
+        ).end()
+        let reason = /\nfail disk: the folder \S+\/disk cannot be written: Read-only file system\n/
+        #expect(ended.code == 1 && ended.output.contains(reason), "\(ended)")
+    }
+
     /// A shell of SQLite, or a tool that copies the file, may lock the database for long.
     @Test func aDatabaseThatAnotherProgramHasLockedRefusesPostsForTheMoment() async throws {
         _ = try await Daemon.run(

@@ -119,6 +119,13 @@ package struct Doctor: Sendable {
     }
 
     private var disk: Finding {
+        // A file system becomes read-only after an error of the disk, and the server then cannot
+        // start.
+        if let file = self.configuration.databaseFile, file.exists,
+            let fault = RootFolder(ofExisting: file.path).writeFault
+        {
+            return Finding(.fail, "disk", fault)
+        }
         do throws(StoreError) {
             guard let (free, place) = try self.configuration.storePlace.freeSpace() else {
                 return Finding(.ok, "disk", "belongs to the database's server, which does not tell its free space")
