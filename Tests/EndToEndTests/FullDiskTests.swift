@@ -165,6 +165,26 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
+    @Test(.enabled("it takes the right to mount") { try await isAllowedToMount() })
+    func anExportThatDoesNotFitLeavesNoFile() async throws {
+        _ = try await Daemon.run(["user", "add", "alice", "--no-password"], in: self.folder)
+        let script = """
+            set -e
+            \(Self.mounting)
+            head --bytes=5242880 /dev/zero > disk/ballast || true
+            "$0" user export disk/users || echo "exit code $?"
+            ls disk
+            """
+        let ended = try await ChildProcess(
+            "/usr/bin/unshare",
+            ["--mount", "/bin/sh", "-c", script, Daemon.executable],
+            in: self.folder.path,
+            environment: ["PATH": "/usr/bin:/bin"]
+        ).end()
+        #expect(ended.output == "exit code 1\nballast\n", "\(ended.errors)")
+        #expect(ended.errors.contains("disk/users cannot be written: No space left on device"), "\(ended.errors)")
+    }
+
     /// A file system becomes read-only after an error of the disk.
     @Test(.enabled("it takes the right to mount") { try await isAllowedToMount() })
     func aReadOnlyFileSystemIsReportedByDoctor() async throws {
