@@ -62,7 +62,7 @@ package struct ConfigurationFile: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Whether the user knows the file without being told: `--config` names it, or the error does.
-    func isKnown(from error: String) -> Bool { self.isTyped || self.path.map(error.contains) ?? false }
+    func isKnown(from error: String) -> Bool { self.isTyped || self.path.map { error.contains($0) } ?? false }
 
     /// Replaces the key at the beginning of a message by the variable that set the key, or by the
     /// file, the line and the key. Errors after loading know only the key.

@@ -1,4 +1,3 @@
-import Foundation
 import Glibc
 
 /// A prompt for a password, which the terminal does not show.
