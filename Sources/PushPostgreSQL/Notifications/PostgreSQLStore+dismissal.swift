@@ -11,7 +11,7 @@ extension PostgreSQLStore {
         recording record: AuditRecord?,
         now: Date
     ) async throws -> Bool {
-        let recipient = RecipientKey(notification: id.rawValue, user: user)
+        let recipient = RecipientKey(id.rawValue, user)
         return try await self.write { tx in
             // Reads without a lock first, so that a dismissal that changes nothing mostly writes
             // nothing.
@@ -82,12 +82,11 @@ extension PostgreSQLStore {
                 and (select n.expires_at > $4 and n.payload is not null from notification n where n.id = l.notification_id)
             returning r.notification_id, r.user_id
             """,
-            recipients.map(\.notification),
-            recipients.map(\.user),
+            keys: recipients,
             changes,
             now.milliseconds,
             mark.map { $0 == .read }
-        ).map { RecipientKey(notification: try $0.integer(0), user: try $0.integer(1)) }
+        ).map(RecipientKey.init)
         try await Self.cancelPushes(tx, to: hidden.sorted(), reason: reason, now: now)
         return hidden.count
     }

@@ -44,16 +44,12 @@ extension PostgreSQLStore {
             receipts.map(\.fetchedAt)
         )
         let written = try rows.map { row in
-            (
-                key: RecipientKey(notification: try row.integer(0), user: try row.integer(1)),
-                fetchedAt: Date(milliseconds: try row.integer(2)),
-                sender: try row.optionalInteger(3)
-            )
+            (key: try RecipientKey(row), at: Date(milliseconds: try row.integer(2)), sender: try row.optionalInteger(3))
         }
         for one in written {
-            tx.record(.collected(one.key.notification, by: one.key.user, at: one.fetchedAt, sender: one.sender))
+            tx.record(.collected(one.key.notification, by: one.key.user, at: one.at, sender: one.sender))
         }
-        try await Self.cancelPaced(tx, written.map { ($0.key, $0.fetchedAt) })
+        try await Self.cancelPaced(tx, written.map { ($0.key, $0.at) })
     }
 
     /// Stores the time of the first fetch. Locks the rows in the order of their keys before it
@@ -80,13 +76,10 @@ extension PostgreSQLStore {
         if fetched.isEmpty { return }
         let pushes = try await tx.query(
             Self.pacedPushes,
-            fetched.map(\.key.notification),
-            fetched.map(\.key.user),
+            keys: fetched.map(\.key),
             fetched.map(\.at.milliseconds),
             PushReason.paced
-        ).map { row in
-            (push: DuePush(notification: try row.integer(0), device: try row.integer(1)), at: try row.integer(2))
-        }
+        ).map { (push: try DuePush($0), at: try $0.integer(2)) }
         for (time, pushes) in Dictionary(grouping: pushes, by: \.at).sorted(by: { $0.key < $1.key }) {
             try await Self.cancel(
                 tx,

@@ -16,7 +16,7 @@ extension PostgreSQLStore {
             for table in [RetentionProgress.Table.pushes, .endedPushes, .recipients] {
                 for part in progress.parts(of: ids, in: table) where left > 0 {
                     let rows = try await Self.delete(tx, from: table, part, of: notifications, limit: left, book)
-                    let last = rows.count < left ? nil : rows.max { $0.isBefore($1) }
+                    let last = rows.count < left ? nil : rows.max()
                     tx.afterCommit { progress.record(part.ids, in: table, upTo: last) }
                     left -= rows.count
                 }
@@ -98,7 +98,7 @@ extension PostgreSQLStore {
         }
         let rows = try await tx.query(Self.deletion(from: table), part.ids, part.after, limit)
         if table == .pushes { try Self.recordExpiry(of: rows, of: notifications, tx) }
-        let keys = try rows.map { DuePush(notification: try $0.integer(0), device: try $0.integer(1)) }
+        let keys = try rows.map(DuePush.init)
         try await Self.forgetCollapsing(tx, keys, of: notifications)
         return keys
     }
@@ -236,12 +236,5 @@ extension PostgreSQLStore {
             deleted[try row.integer(0)] = Usage(notifications: try row.integer(1), bytes: try row.integer(2))
         }
         try await Self.subtract(tx, deleted)
-    }
-}
-
-extension DuePush {
-    /// Whether this push comes before `other` in the order of their keys.
-    fileprivate func isBefore(_ other: DuePush) -> Bool {
-        (self.notification, self.device) < (other.notification, other.device)
     }
 }

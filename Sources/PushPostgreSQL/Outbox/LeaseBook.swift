@@ -43,9 +43,7 @@ final class LeaseBook: Sendable {
 
     /// All leases, in the order of the pushes' keys.
     var all: [(push: DuePush, owner: Int64)] {
-        self.state.withLock { $0.owners }
-            .sorted { ($0.key.notification, $0.key.device) < ($1.key.notification, $1.key.device) }
-            .map { ($0.key, $0.value) }
+        self.state.withLock { $0.owners }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
     /// Records that nobody knows whether a commit with leases has succeeded. Schedules one search

@@ -67,7 +67,7 @@ struct Leasing {
                 }
             }
         }
-        try await self.store(leased, tx)
+        if !leased.isEmpty { _ = try await tx.query(Self.leasePushes, keys: leased.map(\.key), self.owner) }
         try await Self.postpone(waits, reason: PushReason.paced, tx)
         try await Self.postpone(keyless, reason: nil, tx)
         try await PostgreSQLStore.move(tx, moves, now: self.now)
@@ -81,31 +81,16 @@ struct Leasing {
     /// push's app.
     private func countingUnread(_ leased: [LeasedDelivery], _ tx: WriteTransaction) async throws -> [LeasedDelivery] {
         if leased.isEmpty { return [] }
-        let rows = try await tx.query(
-            Self.unread,
-            leased.map(\.key.notification),
-            leased.map(\.user),
-            self.now.milliseconds,
-            UnreadCount.maximumExamined
-        )
-        var counts: [DuePush: Int] = [:]
-        for row in rows.map({ $0 }) {
-            // All devices of a user show the same number, so the counts are by user. The second
-            // number of this key is the user's id, and not a device's.
-            let key = DuePush(notification: try row.integer(0), device: try row.integer(1))
-            counts[key] = Int(clamping: try row.integer(2))
-        }
-        return leased.map { delivery in
+        // All devices of a user show the same number, so the counts are by user.
+        let keys = leased.map { RecipientKey($0.key.notification, $0.user) }
+        let rows = try await tx.query(Self.unread, keys: keys, self.now.milliseconds, UnreadCount.maximumExamined)
+        var counts: [RecipientKey: Int] = [:]
+        for row in rows.map({ $0 }) { counts[try RecipientKey(row)] = Int(clamping: try row.integer(2)) }
+        return zip(leased, keys).map { delivery, key in
             var delivery = delivery
-            delivery.push.unread = counts[DuePush(notification: delivery.key.notification, device: delivery.user)]
+            delivery.push.unread = counts[key]
             return delivery
         }
-    }
-
-    private func store(_ leased: [LeasedDelivery], _ tx: WriteTransaction) async throws {
-        if leased.isEmpty { return }
-        let keys = leased.map(\.key)
-        _ = try await tx.query(Self.leasePushes, keys.map(\.notification), keys.map(\.device), self.owner)
     }
 
     /// Makes pushes due at later times. If `reason` is `nil`, each push keeps its present reason.
@@ -115,13 +100,7 @@ struct Leasing {
         _ tx: WriteTransaction
     ) async throws {
         if waits.isEmpty { return }
-        _ = try await tx.query(
-            Self.postponePushes,
-            waits.map(\.push.notification),
-            waits.map(\.push.device),
-            waits.map(\.date.milliseconds),
-            reason
-        )
+        _ = try await tx.query(Self.postponePushes, keys: waits.map(\.push), waits.map(\.date.milliseconds), reason)
     }
 
     static let unread = """

@@ -88,9 +88,7 @@ extension PostgreSQLReader {
                     now.milliseconds,
                     wish.isKnown,
                     wish.avoided.sorted()
-                ) { rows in
-                    try rows.first.map { DuePush(notification: try $0.integer(0), device: try $0.integer(1)) }
-                }
+                ) { try $0.first.map(DuePush.init) }
                 if let push { return push }
             }
         }

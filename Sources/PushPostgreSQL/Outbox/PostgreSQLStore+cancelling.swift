@@ -12,8 +12,8 @@ extension PostgreSQLStore {
     /// they are.
     static func cancel(_ tx: WriteTransaction, _ pushes: [DuePush], reason: String, now: Date) async throws {
         if pushes.isEmpty { return }
-        let rows = try await tx.query(Self.lockKeys, pushes.map(\.notification), pushes.map(\.device))
-        try await Self.cancel(tx, try Self.locked(rows), reason: reason, now: now)
+        let locked = try Self.locked(try await tx.query(Self.lockKeys, keys: pushes))
+        try await Self.cancel(tx, locked, reason: reason, now: now)
     }
 
     /// Cancels all pushes to these devices, including pushes that wait for a device to connect.
@@ -51,9 +51,7 @@ extension PostgreSQLStore {
     // MARK: - Private
 
     private static func locked(_ rows: Rows) throws -> [(push: DuePush, isLeased: Bool)] {
-        try rows.map { row in
-            (DuePush(notification: try row.integer(0), device: try row.integer(1)), try row.boolean(2))
-        }
+        try rows.map { (try DuePush($0), try $0.boolean(2)) }
     }
 
     private static func cancel(
@@ -70,7 +68,7 @@ extension PostgreSQLStore {
         )
         let leased = locked.filter(\.isLeased).map(\.push)
         if leased.isEmpty { return }
-        _ = try await tx.query(Self.markCancelled, leased.map(\.notification), leased.map(\.device), reason)
+        _ = try await tx.query(Self.markCancelled, keys: leased, reason)
     }
 
     static let lockKeys = """

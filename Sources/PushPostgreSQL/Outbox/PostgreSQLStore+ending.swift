@@ -39,7 +39,7 @@ extension PostgreSQLStore {
         var ended: Set<DuePush> = []
         ended.reserveCapacity(rows.count)
         for row in rows.map({ $0 }) {
-            let push = DuePush(notification: try row.integer(0), device: try row.integer(1))
+            let push = try DuePush(row)
             let (lane, state) = (try row.text(3), TallyState(rawValue: try row.text(4)))
             ended.insert(push)
             guard let state else { continue }
@@ -87,7 +87,7 @@ extension PostgreSQLStore {
 
     private static func values(_ ends: [PushEnd], now: Date) -> [any Bindable] {
         // The pushes are sorted by their keys, so that two transactions do not deadlock.
-        let ends = ends.sorted { ($0.push.notification, $0.push.device) < ($1.push.notification, $1.push.device) }
+        let ends = ends.sorted { $0.push < $1.push }
         return [
             ends.map(\.push.notification),
             ends.map(\.push.device),

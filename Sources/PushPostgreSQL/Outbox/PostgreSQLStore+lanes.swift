@@ -23,13 +23,7 @@ extension PostgreSQLStore {
     /// has already locked these pushes.
     static func move(_ tx: WriteTransaction, _ pushes: [DuePush], now: Date) async throws {
         if pushes.isEmpty { return }
-        let rows = try await tx.query(
-            Self.movePushes,
-            pushes.map(\.notification),
-            pushes.map(\.device),
-            now.milliseconds
-        )
-        _ = try Self.countMoves(tx, rows)
+        _ = try Self.countMoves(tx, try await tx.query(Self.movePushes, keys: pushes, now.milliseconds))
     }
 
     // MARK: - Private

@@ -73,13 +73,7 @@ extension PostgreSQLStore {
         let leases = self.leases.all
         if leases.isEmpty { return }
         try await self.write { tx in
-            _ = try await tx.query(
-                Self.reclaim,
-                leases.map(\.push.notification),
-                leases.map(\.push.device),
-                leases.map(\.owner),
-                now.milliseconds
-            )
+            _ = try await tx.query(Self.reclaim, keys: leases.map(\.push), leases.map(\.owner), now.milliseconds)
         }
         self.leases.forget(leases.map(\.push))
         // These pushes are due from now on. If the clock was set back, later searches might
@@ -123,12 +117,10 @@ extension PostgreSQLStore {
         let (book, owner) = (self.leases, self.membership.number)
         do {
             try await self.write { tx in
-                let found = try await tx.query(Self.own, owner).map { row in
-                    DuePush(notification: try row.integer(0), device: try row.integer(1))
-                }
+                let found = try await tx.query(Self.own, owner).map(DuePush.init)
                 let lost = zip(found, book.owners(of: found)).filter { $0.1 == nil }.map(\.0)
                 if lost.isEmpty { return }
-                _ = try await tx.query(Self.giveBack, lost.map(\.notification), lost.map(\.device), owner)
+                _ = try await tx.query(Self.giveBack, keys: lost, owner)
             }
         } catch {
             book.recordUnknownOutcome(now: .now)

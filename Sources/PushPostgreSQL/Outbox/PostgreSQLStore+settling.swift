@@ -70,8 +70,7 @@ extension PostgreSQLStore {
         if settlements.isEmpty { return }
         let rows = try await tx.query(
             Self.lockLeased,
-            settlements.map(\.push.notification),
-            settlements.map(\.push.device),
+            keys: settlements.map(\.push),
             settlements.map(\.owner),
             settlements.map(\.attempts)
         )
@@ -79,7 +78,7 @@ extension PostgreSQLStore {
         var (ends, moves): ([PushEnd], [DuePush]) = ([], [])
         var waits: [(push: DuePush, wait: PushSettlement.Return)] = []
         for row in rows.map({ $0 }) {
-            let push = DuePush(notification: try row.integer(0), device: try row.integer(1))
+            let push = try DuePush(row)
             guard let wait = returns[push] ?? nil else { continue }
             if try row.boolean(2) {
                 ends.append(PushEnd(push: push, state: .cancelled, reason: try row.optionalText(3)))
@@ -94,8 +93,7 @@ extension PostgreSQLStore {
         if waits.isEmpty { return }
         _ = try await tx.query(
             Self.requeue,
-            waits.map(\.push.notification),
-            waits.map(\.push.device),
+            keys: waits.map(\.push),
             waits.map { $0.wait.dueAt?.milliseconds } as [Int64?],
             waits.map(\.wait.reason),
             waits.map(\.wait.attempts)
