@@ -21,7 +21,7 @@ package final class PostgreSQLStore: Sendable {
     let membership: ServerMembership
     let slots = WriterSlots()
     let posts = GroupQueue<PostMember, PostEnd>(.posts)
-    let fetches = GroupQueue<NotificationFetch, FetchEnd>(.fetches)
+    let fetches = GroupQueue<NotificationFetch, Row?>(.fetches)
     let receipts = ReceiptBook()
     let tokenUses = TokenUses()
     let leases = LeaseBook()

@@ -37,14 +37,11 @@ struct PostMember: GroupMember {
 }
 
 /// The outcome of a group's transaction for one member.
-enum PostEnd: GroupEnd {
+enum PostEnd: Sendable {
     case outcomes([PostOutcome])
-    case failed(StoreError)
     /// The caller must store its posts alone, in a run of this kind. The group's commit may have
     /// succeeded: `last` contains the outcomes of that transaction.
     case alone(PostGroup.Run, last: [PostOutcome]?)
-
-    var failure: StoreError? { if case .failed(let error) = self { error } else { nil } }
 }
 
 extension GroupLimits {

@@ -18,9 +18,8 @@ extension PostgreSQLStore {
         let member = PostMember(posts: posts, batch: batch, bounds: bounds, page: page)
         return try await self.measuringCommit {
             guard member.joinsOthers else { return try await self.postAlone(member) }
-            switch await self.posts.end(of: member, work: { await self.store($0) }) {
+            switch try await self.posts.end(of: member, work: { await self.store($0) }).get() {
             case .outcomes(let outcomes): return outcomes
-            case .failed(let error): throw error
             case .alone(let run, let last): return try await self.postAlone(member, from: run, last: last)
             }
         }
@@ -30,19 +29,19 @@ extension PostgreSQLStore {
     ///
     /// If the transaction fails and one member's posts may be the cause, each member stores its
     /// posts in a transaction of its own. Then only the faulty posts fail.
-    func store(_ members: [PostMember]) async -> [PostEnd] {
+    func store(_ members: [PostMember]) async -> [Result<PostEnd, StoreError>] {
         let runs = PostRuns(of: members, by: self)
         do {
-            return try await runs.ends(from: .first)
+            return try await runs.ends(from: .first).map { .success($0) }
         } catch {
             // If the leader's task was cancelled, the other members must not fail with it.
             if !Task.isCancelled, let failure = error as? StoreError, failure.isOfAll {
-                return members.map { _ in .failed(failure) }
+                return members.map { _ in .failure(failure) }
             }
             let (run, last) = (runs.hasLost ? PostGroup.Run.afterLoss : .first, runs.last)
             return members.indices.map { index in
-                if case .outcomes(let outcomes)? = last?[index] { return .alone(run, last: outcomes) }
-                return .alone(run, last: nil)
+                if case .outcomes(let outcomes)? = last?[index] { return .success(.alone(run, last: outcomes)) }
+                return .success(.alone(run, last: nil))
             }
         }
     }
