@@ -114,54 +114,33 @@ final class WriteTransaction: Sendable {
         admit: @Sendable () throws -> Void
     ) async throws -> FinishedWrite {
         let pending = self.pending.withLock { $0 }
-        let epoch = try await self.write(pending.ends)
         var finished = FinishedWrite(
             calls: pending.calls,
             writes: pending.writes,
-            epoch: epoch,
+            epoch: try await self.write(pending.ends),
             filled: pending.tally.filled
         )
         var statements = pending.last
         if let counts = try pending.tally.addition(to: slot.tallyWriter(server: server)) { statements.append(counts) }
         if let events = try NewEvent.insertion(of: pending.events) { statements.append(events) }
-        var entries: AuditExtension?
+        var head: AuditHead?
         if !pending.drafts.isEmpty {
-            let head = try await self.head(of: slot, server: server, with: self.audit)
-            let added = try AuditExtension(of: head, by: pending.drafts, with: self.audit)
-            statements.append(try added.statement)
-            entries = added
+            let old = try await self.head(of: slot, server: server, with: self.audit)
+            let added = try AuditExtension(of: old, by: pending.drafts, with: self.audit)
+            statements.append(added.statement)
+            head = added.head
         }
-        if let body = pending.commitFailure {
+        do {
+            if pending.commitFailure == nil { _ = try await self.query(all: statements) }
             try admit()
             finished.commitBegan = .now
-            try await self.commit(after: statements, body)
-        } else {
-            try await self.run(statements)
-            try admit()
-            finished.commitBegan = .now
+            if pending.commitFailure != nil { _ = try await self.transaction.commit(after: statements) }
+        } catch let error as DatabaseError {
+            if error.code == AuditExtension.refusal { throw AuditChainLost() }
+            throw pending.commitFailure?(error) ?? error
         }
-        finished.head = entries?.head
+        finished.head = head
         return finished
-    }
-
-    // MARK: - Private
-
-    private func run(_ statements: [Statement]) async throws {
-        do {
-            _ = try await self.query(all: statements)
-        } catch let error as DatabaseError where error.code == AuditExtension.refusal {
-            throw AuditChainLost()
-        }
-    }
-
-    private func commit(after statements: [Statement], _ body: (DatabaseError) -> (any Error)?) async throws {
-        do {
-            _ = try await self.transaction.commit(after: statements)
-        } catch  where error.code == AuditExtension.refusal {
-            throw AuditChainLost()
-        } catch {
-            throw body(error) ?? error
-        }
     }
 }
 
