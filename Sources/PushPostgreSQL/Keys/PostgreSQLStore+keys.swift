@@ -5,10 +5,6 @@ package import PushStore
 internal import Synchronization
 
 extension PostgreSQLStore {
-    /// Even without a signal, `keepKeys` checks after this time whether a key waits for other
-    /// servers.
-    private static let longestWait = Duration.seconds(60)
-
     package var keyWait: KeyWait? { self.keys.wait }
 
     package func replaceKeyring(
@@ -29,20 +25,12 @@ extension PostgreSQLStore {
     /// Switches to the keyring's first key as soon as all servers have it. Until then, checks at
     /// intervals whether they have it.
     func keepKeys() async {
-        await withTaskCancellationHandler {
-            while !Task.isCancelled {
-                guard self.keys.wait != nil || self.keys.isUnreported else {
-                    await self.keys.signal.wait(atMost: Self.longestWait)
-                    continue
-                }
-                // If the task is cancelled, this sleep ends early, and the loop's condition then
-                // ends the loop.
-                try? await Task.sleep(for: ServerMembership.renewalInterval)
-                // If `settleKeys` fails, the next round of the loop tries again.
-                try? await self.settleKeys()
+        await self.repeating(self.keys.signal, pause: .zero) {
+            guard self.keys.wait != nil || self.keys.isUnreported else {
+                return await self.keys.signal.wait(atMost: Self.longestWait)
             }
-        } onCancel: {
-            self.keys.signal.set()
+            try await Task.sleep(for: ServerMembership.renewalInterval)
+            try await self.settleKeys()
         }
     }
 

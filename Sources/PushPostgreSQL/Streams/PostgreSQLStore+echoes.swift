@@ -16,25 +16,14 @@ extension PostgreSQLStore {
     func keepEchoes() async {
         // If this server has no lane (queue of pushes) for event streams, there are no events.
         if self.options.streamLanes.isEmpty { return }
-        await withTaskCancellationHandler {
-            await withDiscardingTaskGroup { group in
-                while !Task.isCancelled {
-                    await self.echoes.signal.wait(atMost: Self.interval)
-                    do {
-                        // Each event is sent in its own task, since the task waits until the
-                        // client has read the event, up to a limit.
-                        for echo in try await self.findEchoes() { group.addTask { await self.send(echo) } }
-                    } catch {
-                        // This failure is not logged here: while the database fails, requests that
-                        // store notifications report it. If the task is cancelled, this sleep ends
-                        // early, and the loop's condition then ends the loop.
-                        try? await Task.sleep(for: Self.interval)
-                    }
-                }
-                group.cancelAll()
+        await withDiscardingTaskGroup { group in
+            await self.repeating(self.echoes.signal, pause: Self.interval) {
+                await self.echoes.signal.wait(atMost: Self.interval)
+                // Each event is sent in its own task, since the task waits until the client has
+                // read the event, up to a limit.
+                for echo in try await self.findEchoes() { group.addTask { await self.send(echo) } }
             }
-        } onCancel: {
-            self.echoes.signal.set()
+            group.cancelAll()
         }
     }
 
@@ -102,9 +91,7 @@ extension PostgreSQLStore {
         // If the stream has ended, its client connects again, and says which events it has
         // received.
         let delivery = await self.options.streams.deliver(echo.notification, isLook: echo.isLook, to: echo.device)
-        if delivery == .full {
-            self.echoes.giveBack(echo.push)
-        }
+        if delivery == .full { self.echoes.giveBack(echo.push) }
     }
 
     static let markStreamsShared = """

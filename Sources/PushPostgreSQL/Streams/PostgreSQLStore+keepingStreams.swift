@@ -19,35 +19,24 @@ extension PostgreSQLStore {
         var rounds = 0
         var number = self.membership.number
         var next = ContinuousClock.now + Self.interval
-        await withTaskCancellationHandler {
-            while !Task.isCancelled {
-                await self.streamBook.signal.wait(atMost: max(next - .now, .milliseconds(1)))
-                // If the task is cancelled, this sleep ends early, and the loop's condition then
-                // ends the loop.
-                try? await Task.sleep(for: Self.gathering)
-                let isRound = .now >= next
-                if isRound {
-                    next = .now + Self.interval
-                    rounds += 1
-                }
-                do {
-                    try await self.writeStreamEnds()
-                    let present = self.membership.number
-                    if number != present || (isRound && rounds % Self.allEvery == 0) {
-                        try await self.compareStreams()
-                        number = present
-                    } else if isRound, rounds % Self.fencedEvery == 0 {
-                        try await self.removeStreamsOfFencedServers()
-                    }
-                } catch {
-                    // This failure is not logged here: while the database fails, requests that
-                    // store notifications report it. Nothing is lost, since the next round does
-                    // the same work.
-                    try? await Task.sleep(for: Self.interval)
-                }
+        // After a failure nothing is lost, since the next round does the same work.
+        await self.repeating(self.streamBook.signal, pause: Self.interval) {
+            await self.streamBook.signal.wait(atMost: max(next - .now, .milliseconds(1)))
+            // A cancellation ends this sleep early, and the last round follows at once.
+            try? await Task.sleep(for: Self.gathering)
+            let isRound = .now >= next
+            if isRound {
+                next = .now + Self.interval
+                rounds += 1
             }
-        } onCancel: {
-            self.streamBook.signal.set()
+            try await self.writeStreamEnds()
+            let present = self.membership.number
+            if number != present || (isRound && rounds % Self.allEvery == 0) {
+                try await self.compareStreams()
+                number = present
+            } else if isRound, rounds % Self.fencedEvery == 0 {
+                try await self.removeStreamsOfFencedServers()
+            }
         }
     }
 }
