@@ -6,11 +6,6 @@ extension PostgreSQLStore {
     /// and whether a key waits for other servers.
     static let longestWait = Duration.seconds(60)
 
-    /// Wakes `run`, which writes the receipts soon. Any thread may call it.
-    func receiptsAreWaiting() {
-        self.receiptSignal.set()
-    }
-
     /// The store's background work, until the task is cancelled. It writes receipts and the ends
     /// of event streams in groups, a short time after the first of each group. It repeats events
     /// that other servers send to devices with an event stream at this server. It switches to the
@@ -40,17 +35,6 @@ extension PostgreSQLStore {
             }
         } onCancel: {
             signal.set()
-        }
-    }
-
-    private func keepReceipts() async {
-        await self.repeating(self.receiptSignal, pause: ReceiptBook.pause) {
-            if self.receipts.count == 0 { await self.receiptSignal.wait(atMost: Self.longestWait) }
-            // A cancellation ends this sleep early, and the last round follows at once.
-            try? await Task.sleep(for: ReceiptBook.gathering)
-            // If this call fails, it puts the receipts back into memory, and the next round writes
-            // them.
-            try await self.writeReceipts()
         }
     }
 }

@@ -8,29 +8,34 @@ internal import PushStore
 extension PostgreSQLStore {
     package func recordFetches(of ids: [NotificationID], by user: Int64, now: Date) {
         switch self.receipts.record(ids.map(\.rawValue), by: user, at: now.milliseconds) {
-        case .first: self.receiptsAreWaiting()
+        case .first: self.receiptSignal.set()
         case .added: break
         case .dropped: self.options.onEvent(.receiptsDropped(inAll: self.receipts.dropped))
         }
     }
 
-    package func writeReceipts() async throws {
-        while self.receipts.count > 0, try await self.writeSomeReceipts() {}
+    /// Writes the receipts some time after the first of them, until the task is cancelled.
+    func keepReceipts() async {
+        await self.repeating(self.receiptSignal, pause: ReceiptBook.pause) {
+            if self.receipts.count == 0 { await self.receiptSignal.wait(atMost: Self.longestWait) }
+            // A cancellation ends this sleep early, and the last round follows at once.
+            try? await Task.sleep(for: ReceiptBook.gathering)
+            // If this call fails, it puts the receipts back into memory, and the next round writes
+            // them.
+            try await self.writeReceipts()
+        }
     }
 
-    /// Writes some of the receipts, and puts them back into memory if the write fails. Returns
-    /// `false` if there are no receipts.
-    func writeSomeReceipts() async throws -> Bool {
-        let receipts = self.receipts.take(ReceiptBook.slice)
-        if receipts.isEmpty { return false }
-        do {
-            // Receipts, like the times of tokens' last use, may be lost in a crash. So their
-            // commit does not wait for the disk.
-            try await self.write(.relaxed) { tx in try await Self.write(receipts, tx) }
-            return true
-        } catch {
-            self.receipts.putBack(receipts)
-            throw error
+    package func writeReceipts() async throws {
+        while case let receipts = self.receipts.take(ReceiptBook.slice), !receipts.isEmpty {
+            do {
+                // Receipts, like the times of tokens' last use, may be lost in a crash. So their
+                // commit does not wait for the disk.
+                try await self.write(.relaxed) { tx in try await Self.write(receipts, tx) }
+            } catch {
+                self.receipts.putBack(receipts)
+                throw error
+            }
         }
     }
 
