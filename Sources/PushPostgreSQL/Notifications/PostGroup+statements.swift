@@ -69,7 +69,7 @@ extension PostGroup {
         union all select n.id, null, null, null, null, null from notification n where n.id = any($3::int8[])
         """
 
-    /// Draws change numbers, like `WriteTransaction.draw`, but earlier: the users' ids are not
+    /// Draws change numbers, like `WriteTransaction.numbers`, but earlier: the users' ids are not
     /// known yet, nor which posts will be stored. So it draws, for each named user, one number for
     /// each post that names this user. `nil` if the posts name no user.
     static func draw(for posts: [NewNotification]) throws -> Statement? {
@@ -90,36 +90,24 @@ extension PostGroup {
     }
 
     /// Adds to the senders' usage (how many notifications and bytes they have stored), and locks
-    /// these rows. `added` is sorted by sender.
-    static func adding(_ added: [(sender: Int64, usage: Usage)]) throws -> Statement {
-        try Statement(
-            Self.usageAddition,
-            added.map(\.sender),
-            added.map(\.usage.notifications),
-            added.map(\.usage.bytes)
-        )
-    }
-
-    /// Adds to the senders' usage (how many notifications and bytes they have stored). Fails if a
-    /// sender then exceeds its maximum in `most`.
-    static func adding(_ added: [(sender: Int64, usage: Usage)], most: [Int64: Usage]) throws -> Statement {
-        if most.isEmpty { return try Self.adding(added) }
+    /// these rows. Fails if a sender then exceeds its maximum in `most`. `added` is sorted by
+    /// sender.
+    static func adding(_ added: [(sender: Int64, usage: Usage)], most: [Int64: Usage] = [:]) throws -> Statement {
+        let values: [any Bindable] = [added.map(\.sender), added.map(\.usage.notifications), added.map(\.usage.bytes)]
+        if most.isEmpty { return try Statement(Self.usageAddition, values: values) }
+        let bounds = added.map { most[$0.sender] }
         return try Statement(
             Self.usageAdditionWithinBounds,
-            added.map(\.sender),
-            added.map(\.usage.notifications),
-            added.map(\.usage.bytes),
-            added.map { most[$0.sender]?.notifications },
-            added.map { most[$0.sender]?.bytes }
+            values: values + [bounds.map { $0?.notifications }, bounds.map { $0?.bytes }]
         )
     }
 
+    /// The usage of senders, from rows with the sender, the notifications and the bytes.
     static func usage(_ rows: Rows) throws -> [Int64: Usage] {
-        var usage: [Int64: Usage] = [:]
-        for row in rows.map({ $0 }) {
-            usage[try row.integer(0)] = Usage(notifications: try row.integer(1), bytes: try row.integer(2))
+        let usage = try rows.map { row in
+            (try row.integer(0), Usage(notifications: try row.integer(1), bytes: try row.integer(2)))
         }
-        return usage
+        return Dictionary(usage) { first, _ in first }
     }
 
     static let usageAddition = """

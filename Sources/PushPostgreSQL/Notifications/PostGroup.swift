@@ -245,10 +245,6 @@ extension PostGroup {
         /// The ids of posts that are already in use.
         var ids: Set<Int64> = []
 
-        init(keys: IdempotencyKeys) {
-            self.keys = keys
-        }
-
         func earlier(_ request: IdempotentRequest) -> StoredRequest? { self.keys.stored[request.key] }
 
         func usage(of sender: Int64) -> Usage { self.usage[sender] ?? Usage() }
