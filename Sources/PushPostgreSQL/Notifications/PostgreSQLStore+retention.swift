@@ -11,7 +11,7 @@ extension PostgreSQLStore {
             if expired.isEmpty { return false }
             let notifications = Dictionary(expired.map { ($0.id, $0) }) { first, _ in first }
             let ids = notifications.keys.sorted()
-            try await Self.deleteWork(tx, of: ids)
+            _ = try await tx.query(Self.deleteWork, ids)
             var left = page
             for table in [RetentionProgress.Table.pushes, .endedPushes, .recipients] {
                 for part in progress.parts(of: ids, in: table) where left > 0 {
@@ -25,7 +25,7 @@ extension PostgreSQLStore {
                 try await Self.delete(tx, ids)
                 tx.afterCommit { progress.forget(ids) }
             }
-            try await Self.recordRemoval(tx, at: now)
+            _ = try await tx.query(Self.recordRemoval, now.milliseconds)
             return left <= 0 || expired.count == page
         }
     }
@@ -104,29 +104,19 @@ extension PostgreSQLStore {
     }
 
     /// Deletes the rows of unfinished work on notifications, so that no further device gets them.
-    private static func deleteWork(_ tx: WriteTransaction, of ids: [Int64]) async throws {
-        _ = try await tx.query(
-            """
-            with f as (delete from fanout where notification_id = any($1::int8[])),
-            s as (delete from scheduled where notification_id = any($1::int8[]))
-            delete from recall where notification_id = any($1::int8[])
-            """,
-            ids
-        )
-    }
+    private static let deleteWork = """
+        with f as (delete from fanout where notification_id = any($1::int8[])),
+        s as (delete from scheduled where notification_id = any($1::int8[]))
+        delete from recall where notification_id = any($1::int8[])
+        """
 
     /// Stores the time at which expired rows were last deleted (see `NotificationPage.removedAt`).
     ///
     /// This statement comes last, since all servers that delete expired rows wait for its row.
-    private static func recordRemoval(_ tx: WriteTransaction, at now: Date) async throws {
-        _ = try await tx.query(
-            """
-            insert into removal (id, at) values (1, $1)
-            on conflict (id) do update set at = greatest(removal.at, excluded.at)
-            """,
-            now.milliseconds
-        )
-    }
+    private static let recordRemoval = """
+        insert into removal (id, at) values (1, $1)
+        on conflict (id) do update set at = greatest(removal.at, excluded.at)
+        """
 
     /// Counts deleted pushes without an outcome as expired.
     private static func recordExpiry(
@@ -231,10 +221,6 @@ extension PostgreSQLStore {
             """,
             ids
         )
-        var deleted: [Int64: Usage] = [:]
-        for row in rows.map({ $0 }) {
-            deleted[try row.integer(0)] = Usage(notifications: try row.integer(1), bytes: try row.integer(2))
-        }
-        try await Self.subtract(tx, deleted)
+        try await Self.subtract(tx, try PostGroup.usage(rows))
     }
 }
