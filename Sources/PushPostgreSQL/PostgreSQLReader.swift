@@ -4,7 +4,7 @@ package import PushStore
 
 /// A reader of the store. It reads from the primary, through pipelined connections that all
 /// readers share.
-package final class PostgreSQLReader: Sendable {
+package final class PostgreSQLReader: SharedReader {
     let store: PostgreSQLStore
 
     init(_ store: PostgreSQLStore) {

@@ -10,7 +10,7 @@ internal import Synchronization
 /// A store in a PostgreSQL database, which several servers may share.
 ///
 /// All its connections are on an event loop that only this store uses.
-package final class PostgreSQLStore: Sendable {
+package final class PostgreSQLStore: Store {
     let address: DatabaseAddress
     let database: ConnectionPool
     let options: StoreOptions
@@ -97,6 +97,9 @@ package final class PostgreSQLStore: Sendable {
         // for itself. So another thread stops the loop, which closes the connections.
         DispatchQueue.global().async { [loop] in loop.stop() }
     }
+
+    /// All readers share the store's connections, so a reader opens no connection of its own.
+    package func makeReader() throws(StoreError) -> any StoreReader { PostgreSQLReader(self) }
 
     package var isShared: Bool { true }
 
