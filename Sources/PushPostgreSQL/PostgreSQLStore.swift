@@ -81,7 +81,7 @@ package final class PostgreSQLStore: Store {
             options.onWork()
         }
         self.database.listen("listen sealpost") { [weak membership, echoes] in
-            guard let message = membership?.receive($0), message.hasEvents else { return }
+            guard let message = membership?.receive($0), message.news.contains(.events) else { return }
             echoes.signal.set()
         }
         self.membership.begin()

@@ -39,7 +39,7 @@ extension ServerMembership {
     /// Waits until no server trusts the credentials that ended under the number `epoch`. Throws
     /// `StoreError.unknownOutcome` if it cannot verify this within `limit`.
     func awaitEnd(_ epoch: Int64, atMost limit: Duration) async throws {
-        self.announcements.add(.ends, from: self.number)
+        self.announcements.add(ServerMessage(sender: self.number, [.ends]))
         let _: Bool = await withCheckedContinuation { continuation in
             self.catchUp { continuation.resume(returning: $0) }
         }
