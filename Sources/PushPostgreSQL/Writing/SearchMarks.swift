@@ -69,22 +69,19 @@ final class SearchMarks: Sendable {
     }
 
     /// Begins a search at the index's start, or at the mark (a stored time) if the last search
-    /// from the start was slow.
-    func begin(_ rows: Rows, at now: ContinuousClock.Instant) -> Search {
+    /// from the start was slow, or if it began less than `lifetime` ago.
+    func begin(_ rows: Rows, lifetime: Duration = .zero, at now: ContinuousClock.Instant) -> Search {
         let (mark, era) = self.state.withLock { ($0.marks[rows], $0.era) }
-        let start = mark.flatMap { now - $0.since < $0.delay ? $0.start : nil }
-        return Search(start: start ?? .min, rows: rows, began: now, era: era)
-    }
-
-    /// Begins a search for pushes to lease.
-    func beginLease(in lane: Lane, _ queue: Queue, at now: ContinuousClock.Instant) -> Search {
-        let rows = Rows.pushes(lane, queue)
-        let (mark, era) = self.state.withLock { ($0.marks[rows], $0.era) }
-        guard let mark, now - mark.since < max(Self.lifetime, mark.delay) else {
+        guard let mark, now - mark.since < max(lifetime, mark.delay) else {
             return Search(start: .min, rows: rows, began: now, era: era)
         }
         let mayContinueBelow = now - mark.since >= mark.delay
         return Search(start: mark.start, mayContinueBelow: mayContinueBelow, rows: rows, began: now, era: era)
+    }
+
+    /// Begins a search for pushes to lease.
+    func beginLease(in lane: Lane, _ queue: Queue, at now: ContinuousClock.Instant) -> Search {
+        self.begin(.pushes(lane, queue), lifetime: Self.lifetime, at: now)
     }
 
     /// Ends a search for pushes to lease.
