@@ -1,3 +1,4 @@
+internal import Foundation
 internal import PostgreSQL
 internal import PushCore
 internal import PushStore
@@ -32,15 +33,12 @@ extension CredentialLease.End {
         self = .token(fingerprint, user: user)
     }
 
-    fileprivate var user: Int64? {
+    fileprivate var row: (user: Int64, token: Data?)? {
         switch self {
         case .everything: nil
-        case .user(let user), .token(_, let user): user
+        case .user(let user): (user, nil)
+        case .token(let token, let user): (user, token.bytes)
         }
-    }
-
-    fileprivate var token: Fingerprint? {
-        if case .token(let token, _) = self { token } else { nil }
     }
 }
 
@@ -49,11 +47,9 @@ extension WriteTransaction {
     ///
     /// Locks `epoch` until the commit, so that these numbers become visible in ascending order.
     func write(_ ends: [CredentialLease.End]) async throws -> Int64? {
-        let ends = ends.filter { $0.user != nil }
-        guard !ends.isEmpty else { return nil }
-        let users = ends.compactMap(\.user)
-        let row = try await self.query(Self.newEnds, ends.count, users, ends.map { $0.token?.bytes }).first
-        return try row?.integer(0)
+        let rows = ends.compactMap(\.row)
+        guard !rows.isEmpty else { return nil }
+        return try await self.query(Self.newEnds, rows.count, rows.map(\.user), rows.map(\.token)).first?.integer(0)
     }
 
     static let newEnds = """
