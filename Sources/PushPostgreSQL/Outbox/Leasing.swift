@@ -60,7 +60,7 @@ struct Leasing {
                 // `paced`. Such a push is cancelled once the device has fetched the notification.
                 case .wait(let date)?: waits.append((key, date))
                 case .replace?:
-                    ends.append(PushEnd(push: key, state: .cancelled, reason: PushReason.replaced))
+                    ends.append(key.cancelled(PushReason.replaced))
                     pace?.recordEnd(of: delivery)
                 // Another transaction is handling the pushes to this device.
                 case nil: break

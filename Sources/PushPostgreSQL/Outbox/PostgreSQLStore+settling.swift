@@ -81,7 +81,7 @@ extension PostgreSQLStore {
             let push = try DuePush(row)
             guard let wait = returns[push] ?? nil else { continue }
             if try row.boolean(2) {
-                ends.append(PushEnd(push: push, state: .cancelled, reason: try row.optionalText(3)))
+                ends.append(push.cancelled(try row.optionalText(3)))
             } else if try row.boolean(4) {
                 moves.append(push)
             } else {
