@@ -26,8 +26,8 @@ extension PostgreSQLStore {
     }
 
     package func servers(limit: Int) async throws(StoreError) -> [ServerEntry] {
-        do {
-            return try await self.read(Self.servers, self.membership.number, limit).map { row in
+        try await self.read(Self.servers, values: [self.membership.number, limit]) { rows in
+            try rows.map { row in
                 ServerEntry(
                     name: try row.text(0),
                     release: try row.text(1),
@@ -37,8 +37,6 @@ extension PostgreSQLStore {
                     isThis: try row.boolean(5)
                 )
             }
-        } catch {
-            throw StoreError(reading: error) ?? .failed(reason: "the servers cannot be read")
         }
     }
 

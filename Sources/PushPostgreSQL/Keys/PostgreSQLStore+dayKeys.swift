@@ -26,8 +26,7 @@ extension PostgreSQLStore {
             days.advance(to: chain)
             turn.destroyedBefore = day
         }
-        let report = try DayKeyReport(await self.read(DayKeyReport.all, Migration.dayKeys))
-        if let (day, value) = report.nextCheck(days.chain, now: moment) {
+        if let (day, value) = try await self.dayKeyReport().nextCheck(days.chain, now: moment) {
             _ = try await self.read(DayKeyReport.storeCheckValue, Int64(day.number), value)
         }
         _ = try await self.read(DayKeyReport.deleteSilentHolders)
@@ -39,18 +38,18 @@ extension PostgreSQLStore {
     /// reports; `nil` if this server has no day keys.
     func lateDayKeys() async throws(StoreError) -> Int? {
         guard self.vault.days != nil else { return nil }
-        do {
-            let report = try DayKeyReport(await self.read(DayKeyReport.all, Migration.dayKeys))
-            return try await report.late(at: self.databaseTime()).count
-        } catch {
-            throw StoreError(reading: error) ?? .failed(reason: "the day keys cannot be read")
-        }
+        let now = try await self.databaseTime()
+        return try await self.dayKeyReport().late(at: now).count
     }
 
     // MARK: - Private
 
-    private func databaseTime() async throws -> Date {
-        Date(milliseconds: try await self.read("select \(DatabaseClock.now)")[0].integer(0))
+    private func databaseTime() async throws(StoreError) -> Date {
+        try await self.read("select \(DatabaseClock.now)", values: []) { Date(milliseconds: try $0[0].integer(0)) }
+    }
+
+    private func dayKeyReport() async throws(StoreError) -> DayKeyReport {
+        try await self.read(DayKeyReport.all, values: [Migration.dayKeys]) { try DayKeyReport($0) }
     }
 
     /// Returns whether servers now encrypt with day keys. Begins this encryption if all servers

@@ -12,32 +12,24 @@ extension PostgreSQLStore: LimitStore {
     package var limits: (any LimitStore)? { self }
 
     package func exchange(_ news: LimitNews, of process: Int64) async throws -> LimitAnswer {
-        do throws(DatabaseError) {
-            if !news.delays.isEmpty { try await self.store(news.delays, of: process) }
-            if !news.pauses.isEmpty { try await self.store(news.pauses, of: process) }
-            var answer = try Self.answer(try await self.database.query(Self.limitNews, process))
-            answer.pauses = try await self.pauses(except: process)
-            return answer
-        } catch {
-            throw StoreError(error)
-        }
+        if !news.delays.isEmpty { try await self.store(news.delays, of: process) }
+        if !news.pauses.isEmpty { try await self.store(news.pauses, of: process) }
+        var answer = try await self.read(Self.limitNews, values: [process]) { try Self.answer($0) }
+        answer.pauses = try await self.read(Self.pausesOfOthers, values: [process]) { try Self.pauses($0) }
+        return answer
     }
 
     package func deleteOldNews() async throws {
-        do throws(DatabaseError) {
-            _ = try await self.database.query(Self.oldLimitNews, Self.lifetime)
-            _ = try await self.database.query(Self.oldDelays)
-            _ = try await self.database.query(Self.oldPauses)
-        } catch {
-            throw StoreError(error)
-        }
+        _ = try await self.read(Self.oldLimitNews, Self.lifetime)
+        _ = try await self.read(Self.oldDelays)
+        _ = try await self.read(Self.oldPauses)
     }
 
     // MARK: - Private
 
-    private func store(_ delays: [LaneDelay], of process: Int64) async throws(DatabaseError) {
+    private func store(_ delays: [LaneDelay], of process: Int64) async throws(StoreError) {
         let delays = delays.sorted { $0.lane < $1.lane }
-        _ = try await self.database.query(
+        _ = try await self.read(
             Self.newDelays,
             delays.map(\.lane),
             delays.map { min(Int64(clamping: $0.length.components.seconds), Self.longestDelay / 1000) * 1000 + 999 },
@@ -46,10 +38,9 @@ extension PostgreSQLStore: LimitStore {
         )
     }
 
-    private static func answer(_ rows: Rows) throws(DatabaseError) -> LimitAnswer {
+    private static func answer(_ rows: Rows) throws -> LimitAnswer {
         var answer = LimitAnswer()
-        for index in 0..<rows.count {
-            let row = rows[index]
+        for row in rows.map({ $0 }) {
             guard let lane = try row.optionalText(2) else {
                 answer.servers = Int(clamping: try row.integer(0))
                 continue

@@ -33,16 +33,15 @@ extension PostgreSQLStore {
 
     /// Stores pauses that have begun, were extended, or have ended. If this server was testing one
     /// of their lanes (providers' queues) with a probe, the call also ends that probe.
-    func store(_ pauses: [LanePause], of process: Int64) async throws(DatabaseError) {
+    func store(_ pauses: [LanePause], of process: Int64) async throws(StoreError) {
         let pauses = pauses.sorted { $0.lane < $1.lane }
         let over = pauses.filter { $0.ongoing == nil }.map(\.lane)
-        if !over.isEmpty { _ = try await self.database.query(Self.endPauses, over, process) }
-        let ongoing = pauses.filter { $0.ongoing != nil }
-        if ongoing.isEmpty { return }
-        let parts = ongoing.compactMap(\.ongoing)
-        _ = try await self.database.query(
+        if !over.isEmpty { _ = try await self.read(Self.endPauses, over, process) }
+        let parts = pauses.compactMap(\.ongoing)
+        if parts.isEmpty { return }
+        _ = try await self.read(
             Self.newPauses,
-            ongoing.map(\.lane),
+            pauses.filter { $0.ongoing != nil }.map(\.lane),
             parts.map(\.cause.rawValue),
             parts.map(\.reason),
             parts.map { Self.milliseconds($0.age) },
@@ -55,16 +54,12 @@ extension PostgreSQLStore {
 
     /// For each lane (a provider's queue), its last pause, if another server has stored that
     /// pause.
-    func pauses(except process: Int64) async throws(DatabaseError) -> [LanePause] {
-        var pauses: [LanePause] = []
-        for row in try await self.database.query(Self.pausesOfOthers, process).map({ $0 }) {
+    static func pauses(_ rows: Rows) throws -> [LanePause] {
+        try rows.compactMap { row in
             let (lane, number) = (try row.text(0), try row.integer(1))
-            if try row.boolean(7) {
-                pauses.append(LanePause(lane: lane, nil, number: number))
-                continue
-            }
+            if try row.boolean(7) { return LanePause(lane: lane, nil, number: number) }
             // A cause that only a later version knows is skipped.
-            guard let cause = Pause.Cause(rawValue: try row.text(2)) else { continue }
+            guard let cause = Pause.Cause(rawValue: try row.text(2)) else { return nil }
             let ongoing = LanePause.Ongoing(
                 cause: cause,
                 reason: try row.text(3),
@@ -72,9 +67,8 @@ extension PostgreSQLStore {
                 length: min(.milliseconds(try row.integer(5)), Self.longestPause),
                 delayCount: Int(min(max(0, try row.integer(6)), Self.maximumDelays))
             )
-            pauses.append(LanePause(lane: lane, ongoing, number: number))
+            return LanePause(lane: lane, ongoing, number: number)
         }
-        return pauses
     }
 
     // MARK: - Private
