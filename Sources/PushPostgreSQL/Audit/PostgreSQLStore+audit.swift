@@ -18,10 +18,7 @@ extension PostgreSQLStore {
             let left = limit - count
             count += try await self.write { [audit] tx in
                 // Locks the chain, so that two servers do not trim it at the same time.
-                let rows = try await tx.query(
-                    "select start_number from audit_chain where chain = $1 for update",
-                    chain
-                )
+                let rows = try await tx.query("select start_number from audit_chain where chain = $1 for update", chain)
                 guard let start = try rows.first?.integer(0),
                     let last = try await tx.query(Self.lastOld, chain, start, time, left).first
                 else { return 0 }

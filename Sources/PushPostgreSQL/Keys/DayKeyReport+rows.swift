@@ -36,9 +36,7 @@ extension DayKeyReport {
             guard let place = try row.optionalText(3), let day = try row.optionalInteger(4),
                 let at = try row.optionalInteger(5)
             else { continue }
-            holders.append(
-                Holder(place: place, day: Day(number: UInt32(clamping: day)), at: Date(milliseconds: at))
-            )
+            holders.append(Holder(place: place, day: Day(number: UInt32(clamping: day)), at: Date(milliseconds: at)))
         }
         self.init(check: check, isSealing: isSealing, holders: holders)
     }

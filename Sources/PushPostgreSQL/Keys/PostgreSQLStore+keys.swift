@@ -7,11 +7,7 @@ internal import Synchronization
 extension PostgreSQLStore {
     package var keyWait: KeyWait? { self.keys.wait }
 
-    package func replaceKeyring(
-        _ keyring: Keyring,
-        by actor: AuditRecord.Actor,
-        now: Date
-    ) async throws -> Bool {
+    package func replaceKeyring(_ keyring: Keyring, by actor: AuditRecord.Actor, now: Date) async throws -> Bool {
         try await self.keys.changing {
             guard keyring != self.keys.keyring || self.keys.wait != nil || self.keys.lack != nil else { return false }
             let record =

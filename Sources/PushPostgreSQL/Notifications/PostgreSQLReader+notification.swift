@@ -22,10 +22,7 @@ extension PostgreSQLReader: GatheringReader {
         alsoAsSender: Bool,
         now: Date
     ) -> any PendingNotification {
-        PendingFetch(
-            NotificationFetch(id: id, user: user, alsoAsSender: alsoAsSender, now: now.milliseconds),
-            of: self
-        )
+        PendingFetch(NotificationFetch(id: id, user: user, alsoAsSender: alsoAsSender, now: now.milliseconds), of: self)
     }
 
     package func apps(of ids: [NotificationID], now: Date) async throws(StoreError) -> [NotificationID: AppName] {

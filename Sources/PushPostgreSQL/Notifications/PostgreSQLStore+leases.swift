@@ -14,13 +14,7 @@ extension PostgreSQLStore {
         now: Date
     ) async throws -> PayloadLease {
         try await self.write { tx in
-            let row = try await tx.query(
-                Self.leasePayload,
-                id.rawValue,
-                user,
-                end.milliseconds,
-                now.milliseconds
-            ).first
+            let row = try await tx.query(Self.leasePayload, id.rawValue, user, end.milliseconds, now.milliseconds).first
             guard let row, try row.boolean(1) else {
                 return try await Self.state(of: id, for: user, tx, now: now)?.leased(now) ?? .refused
             }

@@ -74,10 +74,7 @@ extension PostgreSQLStore {
     /// Cancels pushes that still wait for the minimum interval between two pushes to a device. A
     /// push is cancelled only if its device is the user's only one in the lane (a provider's
     /// queue): the fetch then counts as this device's.
-    private static func cancelPaced(
-        _ tx: WriteTransaction,
-        _ fetched: [(key: RecipientKey, at: Date)]
-    ) async throws {
+    private static func cancelPaced(_ tx: WriteTransaction, _ fetched: [(key: RecipientKey, at: Date)]) async throws {
         if fetched.isEmpty { return }
         let pushes = try await tx.query(
             Self.pacedPushes,
@@ -86,12 +83,7 @@ extension PostgreSQLStore {
             PushReason.paced
         ).map { (push: try DuePush($0), at: try $0.integer(2)) }
         for (time, pushes) in Dictionary(grouping: pushes, by: \.at).sorted(by: { $0.key < $1.key }) {
-            try await Self.cancel(
-                tx,
-                pushes.map(\.push),
-                reason: PushReason.fetched,
-                now: Date(milliseconds: time)
-            )
+            try await Self.cancel(tx, pushes.map(\.push), reason: PushReason.fetched, now: Date(milliseconds: time))
         }
     }
 

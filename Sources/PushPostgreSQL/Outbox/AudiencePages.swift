@@ -109,15 +109,7 @@ struct AudiencePages {
         _ key: Data
     ) async throws -> Rows {
         let condition = self.condition
-        return try await tx.query(
-            sql,
-            condition.hashes,
-            condition.platforms,
-            condition.app,
-            start,
-            page + 1,
-            key
-        )
+        return try await tx.query(sql, condition.hashes, condition.platforms, condition.app, start, page + 1, key)
     }
 
     private func devices(_ rows: Rows, _ page: Int) throws -> (Page, end: Int64?) {
@@ -149,12 +141,7 @@ struct AudiencePages {
     }
 
     private static func device(_ row: Row) throws -> AudienceDevice {
-        AudienceDevice(
-            number: try row.integer(0),
-            user: try row.integer(1),
-            lane: try row.text(2),
-            id: try row.text(3)
-        )
+        AudienceDevice(number: try row.integer(0), user: try row.integer(1), lane: try row.text(2), id: try row.text(3))
     }
 }
 

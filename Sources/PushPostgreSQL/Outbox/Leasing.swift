@@ -53,9 +53,7 @@ struct Leasing {
                 switch pace == nil ? .send : pace?.decide(delivery, now: self.now) {
                 case .send?:
                     let isAddressKnown = self.isProbe && pace?.isAddressKnown(delivery) == true
-                    leased.append(
-                        delivery.leased(push, isAddressKnown: isAddressKnown, isPaced: self.interval != nil)
-                    )
+                    leased.append(delivery.leased(push, isAddressKnown: isAddressKnown, isPaced: self.interval != nil))
                 // A push that waits for the minimum interval between two pushes gets the reason
                 // `paced`. Such a push is cancelled once the device has fetched the notification.
                 case .wait(let date)?: waits.append((key, date))

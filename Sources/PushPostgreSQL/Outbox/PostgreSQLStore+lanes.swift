@@ -10,12 +10,7 @@ extension PostgreSQLStore {
     ///
     /// A push that is being sent moves when it is retried. A push that is enqueued at the same
     /// time moves when it is leased.
-    static func moveQueued(
-        _ tx: WriteTransaction,
-        ofDevice device: Int64,
-        page: Int,
-        now: Date
-    ) async throws -> Int {
+    static func moveQueued(_ tx: WriteTransaction, ofDevice device: Int64, page: Int, now: Date) async throws -> Int {
         try Self.countMoves(tx, try await tx.query(Self.moveQueuedPushes, device, page, now.milliseconds))
     }
 

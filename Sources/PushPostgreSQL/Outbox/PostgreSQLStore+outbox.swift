@@ -22,9 +22,7 @@ extension PostgreSQLStore {
             let (lane, queue) = (request.lane, request.queue)
             let search = self.marks.beginLease(in: lane, queue, at: .now)
             func find(_ sql: String, limit: Int) async throws -> [DueDelivery] {
-                var values: [any Bindable] = [
-                    lane.description, queue == .bulk, now.milliseconds, search.start, limit,
-                ]
+                var values: [any Bindable] = [lane.description, queue == .bulk, now.milliseconds, search.start, limit]
                 if statements.areOfHolder { values.append(leasing.owner) }
                 return try await DueDelivery.all(tx.query(sql, values: values), tx)
             }

@@ -20,13 +20,7 @@ struct PushInsertion {
     /// notification.
     private var earlierRecipients: Set<Int64> = []
 
-    init(
-        _ target: PushTarget,
-        isBulk: Bool,
-        newRecipients: Set<Int64> = [],
-        _ tx: WriteTransaction,
-        now: Date
-    ) {
+    init(_ target: PushTarget, isBulk: Bool, newRecipients: Set<Int64> = [], _ tx: WriteTransaction, now: Date) {
         self.target = target
         self.isBulk = isBulk
         self.newRecipients = newRecipients

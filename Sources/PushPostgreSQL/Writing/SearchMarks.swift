@@ -90,13 +90,7 @@ final class SearchMarks: Sendable {
     ///   - first: The time of the oldest push if as many were found as requested, otherwise `nil`.
     ///   - continuedBelow: Whether the search continued below its start.
     ///   - date: The time of the lease, in milliseconds.
-    func endLease(
-        _ search: Search,
-        first: Int64?,
-        continuedBelow: Bool,
-        date: Int64,
-        at now: ContinuousClock.Instant
-    ) {
+    func endLease(_ search: Search, first: Int64?, continuedBelow: Bool, date: Int64, at now: ContinuousClock.Instant) {
         let sawAll = search.start == .min || continuedBelow
         self.change(search) { mark in
             let delay = sawAll ? Self.delay(of: search, until: now) : mark?.delay ?? .zero

@@ -108,11 +108,7 @@ final class WriteTransaction: Sendable {
 
     /// Writes the collected values. Call it once, as the last step of the transaction. `admit`
     /// throws if the transaction must no longer be committed.
-    func finish(
-        _ slot: WriterSlot,
-        server: Int64,
-        admit: @Sendable () throws -> Void
-    ) async throws -> FinishedWrite {
+    func finish(_ slot: WriterSlot, server: Int64, admit: @Sendable () throws -> Void) async throws -> FinishedWrite {
         let pending = self.pending.withLock { $0 }
         var finished = FinishedWrite(
             calls: pending.calls,
