@@ -12,7 +12,7 @@ extension PostgreSQLStore {
             var broadcast = try RunningBroadcast(row)
             let id = broadcast.notification.id
             guard broadcast.notification.isWanted(now) else {
-                try await Self.endFanout(tx, id)
+                _ = try await tx.query(Self.endFanout, id)
                 return 0
             }
             let target: PushTarget
@@ -24,10 +24,10 @@ extension PostgreSQLStore {
                 return 0
             }
             var pushes = PushInsertion(target, isBulk: true, tx, now: now)
-            let found = try await AudiencePages(target.audience).take(page, at: &broadcast.walk, tx)
+            let found = try await AudiencePages(target.audience, tx).take(page, at: &broadcast.walk)
             try await pushes.insert(found.rows)
             if found.isLast {
-                try await Self.endFanout(tx, id)
+                _ = try await tx.query(Self.endFanout, id)
                 // All recipients may have collected the read-once payload before the broadcast
                 // ended.
                 if target.isReadOnce { try await Self.eraseIfTaken(tx, [id]) }
@@ -63,48 +63,42 @@ extension PostgreSQLStore {
         page: Int,
         now: Date
     ) async throws -> (reach: Reach, hasWork: Bool) {
-        let pages = AudiencePages(target.audience)
+        let pages = AudiencePages(target.audience, tx)
         var walk = AudienceWalk()
-        var found = try await pages.take(page, at: &walk, tx)
+        var found = try await pages.take(page, at: &walk)
         // An audience that does not end with its first page may still be small, since it may have
         // several branches. So it is counted, unless the first page's branch has more rows.
         let isBulk =
-            if found.isLast || found.hasMore { !found.isLast } else { try await pages.isLarger(than: page, tx) }
+            if found.isLast || found.hasMore { !found.isLast } else { try await pages.isLarger(than: page) }
         var pushes = PushInsertion(target, isBulk: isBulk, newRecipients: recipients, tx, now: now)
         try await pushes.insert(found.rows)
         while !found.isLast, !isBulk {
-            found = try await pages.take(page, at: &walk, tx)
+            found = try await pages.take(page, at: &walk)
             try await pushes.insert(found.rows)
         }
-        if !found.isLast { try await Self.insertFanout(tx, of: target, from: walk) }
+        if !found.isLast {
+            let audience = target.audience.audience
+            let expressions = audience.expressions.map(\.description)
+            _ = try await tx.query(
+                Self.insertFanout,
+                target.id,
+                try tx.sealing.seal(expressions, in: .expressions(target.id), until: target.expiresAt),
+                try audience.platformNames,
+                walk.branch,
+                walk.cursor
+            )
+        }
         let reach = Reach(recipients: pushes.recipientCount, pushes: pushes.count, isComplete: found.isLast)
         return (reach, pushes.dueCount > 0 || !found.isLast)
     }
 
-    private static func endFanout(_ tx: WriteTransaction, _ id: Int64) async throws {
-        _ = try await tx.query("delete from fanout where notification_id = $1", id)
-    }
+    private static let endFanout = "delete from fanout where notification_id = $1"
 
     /// Inserts the row of a fan-out, with the position at which the walk over the audience
     /// continues.
-    private static func insertFanout(
-        _ tx: WriteTransaction,
-        of target: PushTarget,
-        from walk: AudienceWalk
-    ) async throws {
-        let audience = target.audience.audience
-        let expressions = audience.expressions.map(\.description)
-        _ = try await tx.query(
-            """
-            insert into fanout (notification_id, expressions, platforms, branch, cursor) values ($1, $2, $3, $4, $5)
-            """,
-            target.id,
-            try tx.sealing.seal(expressions, in: .expressions(target.id), until: target.expiresAt),
-            try audience.platformNames,
-            walk.branch,
-            walk.cursor
-        )
-    }
+    private static let insertFanout = """
+        insert into fanout (notification_id, expressions, platforms, branch, cursor) values ($1, $2, $3, $4, $5)
+        """
 
     /// Makes users recipients of a notification, and gives each recipient the user's next change
     /// number. Returns the new recipients.
