@@ -17,8 +17,21 @@ struct Leasing {
     /// The number of this server, which the leases contain.
     let owner: Int64
     let now: Date
+    let statements: LeaseStatements
     /// Gets a report of each damaged row.
-    let condition: DatabaseCondition
+    private let condition: DatabaseCondition
+
+    init(_ lane: Lane, interval: Duration?, by store: PostgreSQLStore, now: Date) {
+        (self.lane, self.interval, self.now) = (lane, interval, now)
+        (self.owner, self.condition) = (store.membership.number, store.condition)
+        self.statements = store.hasStreams(lane) ? .ofStreams : .all
+    }
+
+    /// Runs one of `statements`, which locks due pushes.
+    func find(_ sql: String, _ values: [any Bindable], _ tx: WriteTransaction) async throws -> [DueDelivery] {
+        let owner: [any Bindable] = self.statements.areOfHolder ? [self.owner] : []
+        return try await DueDelivery.all(tx.query(sql, values: values + owner), tx)
+    }
 
     /// Leases the pushes that are sent now, the oldest first. Settles, moves or postpones the
     /// other pushes.

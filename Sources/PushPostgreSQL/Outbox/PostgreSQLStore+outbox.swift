@@ -9,28 +9,20 @@ extension PostgreSQLStore {
     package var maySend: Bool { self.membership.isAlive }
 
     package func lease(_ request: LeaseRequest, now: Date) async throws -> [LeasedDelivery] {
-        let leasing = Leasing(
-            lane: request.lane,
-            interval: request.interval,
-            countsUnread: request.countsUnread,
-            owner: self.membership.number,
-            now: now,
-            condition: self.condition
-        )
-        let statements = self.hasStreams(request.lane) ? LeaseStatements.ofStreams : LeaseStatements.all
-        return try await self.lease(leasing) { tx in
+        var leasing = Leasing(request.lane, interval: request.interval, by: self, now: now)
+        leasing.countsUnread = request.countsUnread
+        return try await self.lease(leasing) { leasing, tx in
             let (lane, queue) = (request.lane, request.queue)
             let search = self.marks.beginLease(in: lane, queue, at: .now)
             func find(_ sql: String, limit: Int) async throws -> [DueDelivery] {
-                var values: [any Bindable] = [lane.description, queue == .bulk, now.milliseconds, search.start, limit]
-                if statements.areOfHolder { values.append(leasing.owner) }
-                return try await DueDelivery.all(tx.query(sql, values: values), tx)
+                let values: [any Bindable] = [lane.description, queue == .bulk, now.milliseconds, search.start, limit]
+                return try await leasing.find(sql, values, tx)
             }
-            var due = try await find(statements.above, limit: request.limit)
+            var due = try await find(leasing.statements.above, limit: request.limit)
             let continuesBelow = search.mayContinueBelow && due.count < request.limit
             // The search continues below its start, since pushes with earlier due times may have
             // been inserted, although this is rare.
-            if continuesBelow { due += try await find(statements.below, limit: request.limit - due.count) }
+            if continuesBelow { due += try await find(leasing.statements.below, limit: request.limit - due.count) }
             // Pushes that became due at the same time are in the order of their notifications.
             due.sort { ($0.dueAt, $0.sequence, $0.key.device) < ($1.dueAt, $1.sequence, $1.key.device) }
             self.marks.endLease(
@@ -50,20 +42,12 @@ extension PostgreSQLStore {
         interval: Duration?,
         now: Date
     ) async throws -> LeasedDelivery? {
-        let leasing = Leasing(
-            lane: lane,
-            interval: interval,
-            isProbe: true,
-            owner: self.membership.number,
-            now: now,
-            condition: self.condition
-        )
-        return try await self.lease(leasing) { tx in
+        var leasing = Leasing(lane, interval: interval, by: self, now: now)
+        leasing.isProbe = true
+        return try await self.lease(leasing) { leasing, tx in
             // The push may have been cancelled or leased since a reader found it.
-            let statements = self.hasStreams(lane) ? LeaseStatements.ofStreams : LeaseStatements.all
-            var values: [any Bindable] = [push.notification, push.device, lane.description, now.milliseconds]
-            if statements.areOfHolder { values.append(leasing.owner) }
-            return try await DueDelivery.all(tx.query(statements.one, values: values), tx)
+            let values: [any Bindable] = [push.notification, push.device, lane.description, now.milliseconds]
+            return try await leasing.find(leasing.statements.one, values, tx)
         }.first
     }
 
@@ -88,7 +72,7 @@ extension PostgreSQLStore {
     /// Runs a transaction that leases those pushes that `select` has locked.
     private func lease(
         _ leasing: Leasing,
-        _ select: @escaping @Sendable (WriteTransaction) async throws -> [DueDelivery]
+        _ select: @escaping @Sendable (Leasing, WriteTransaction) async throws -> [DueDelivery]
     ) async throws -> [LeasedDelivery] {
         if self.leases.takeSearch(now: .now) { try await self.findLostLeases() }
         let noted = RecordedLeases(in: self.leases)
@@ -98,7 +82,7 @@ extension PostgreSQLStore {
             // server that has leased it dies during the sending.
             return try await self.write([.relaxed, .ordered]) { tx in
                 noted.forget()
-                let leased = try await leasing.lease(try await select(tx), tx)
+                let leased = try await leasing.lease(try await select(leasing, tx), tx)
                 noted.record(leased.map(\.key), under: leasing.owner)
                 return leased
             }
