@@ -30,8 +30,45 @@ extension PostgreSQLStore {
         try await self.write { tx in
             let settlements = try await self.findStreams(of: settlements, tx, now: now)
             for round in Self.rounds(settlements) {
-                try await Self.settle(round, someEndedBefore: someEndedBefore, tx, now: now)
+                let (ends, returning) = (round.compactMap(\.end), round.filter { $0.return != nil })
+                if returning.isEmpty, !someEndedBefore {
+                    try await Self.endAll(tx, ends, now: now)
+                    continue
+                }
+                let ended = try await Self.end(tx, ends, now: now)
+                // A push that was refused at an address that the device no longer has is retried
+                // at the new address.
+                try await Self.requeue(returning.filter { !ended.contains($0.push) }, tx, now: now)
             }
+        }
+    }
+
+    /// If a push's device now has a stream, at this server or another one, makes the push due
+    /// immediately. The other pushes wait until their devices connect.
+    ///
+    /// This must be the first step of its transaction: it locks the counters of changes of the
+    /// devices' users. So a stream that is opened meanwhile finds the waiting pushes.
+    private func findStreams(
+        of settlements: [PushSettlement],
+        _ tx: WriteTransaction,
+        now: Date
+    ) async throws -> [PushSettlement] {
+        let away = settlements.filter { $0.away != nil }
+        if away.isEmpty { return settlements }
+        try await StreamHolder.lockCounters(tx, of: away.compactMap(\.away?.user))
+        let holders = try await StreamHolder.all(tx, of: away.map(\.push.device))
+        let number = self.membership.number
+        return settlements.map { settlement in
+            guard let handle = settlement.away?.handle, let holder = holders[settlement.push.device] else {
+                return settlement
+            }
+            // If the stream's row names this server, the stream may have just ended, so this
+            // server's `StreamHub` is asked.
+            let isListening = DeviceHandle(handle).map(self.options.streams.isListening) ?? false
+            guard holder != number || isListening else { return settlement }
+            var settlement = settlement
+            settlement.makeDueNow(now: now)
+            return settlement
         }
     }
 
@@ -47,21 +84,6 @@ extension PostgreSQLStore {
             rounds[round].append(settlement)
         }
         return rounds
-    }
-
-    private static func settle(
-        _ settlements: [PushSettlement],
-        someEndedBefore: Bool,
-        _ tx: WriteTransaction,
-        now: Date
-    ) async throws {
-        let ends = settlements.compactMap(\.end)
-        let returning = settlements.filter { $0.return != nil }
-        if returning.isEmpty, !someEndedBefore { return try await Self.endAll(tx, ends, now: now) }
-        let ended = try await Self.end(tx, ends, now: now)
-        // A push that was refused at an address that the device no longer has is retried at the
-        // new address.
-        try await Self.requeue(returning.filter { !ended.contains($0.push) }, tx, now: now)
     }
 
     /// Makes pushes due again for the same attempt, if they are still leased. Moves a push whose

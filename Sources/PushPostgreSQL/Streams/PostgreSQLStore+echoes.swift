@@ -96,23 +96,22 @@ extension PostgreSQLStore {
 
     static let markStreamsShared = """
         update stream s set is_shared = true
-        where s.device = any($1::int8[]) and not s.is_shared and exists (
-            select 1 from stream o where o.device = s.device and o.node <> s.node and o.node = any\(StreamHolder.activeServers))
+        where s.device = any($1::int8[]) and not s.is_shared and \(isElsewhere)
         """
 
-    private static let noneElsewhere = """
-        not exists (
+    private static let isElsewhere = """
+        exists (
             select 1 from stream o where o.device = s.device and o.node <> s.node and o.node = any\(StreamHolder.activeServers))
         """
 
     static let loneSharedStreams = """
         select s.device, d.user_id from stream s join device d on d.number = s.device
-        where s.node = $1 and s.is_shared and \(noneElsewhere) order by s.device
+        where s.node = $1 and s.is_shared and not \(isElsewhere) order by s.device
         """
 
     static let markStreamsUnshared = """
         update stream s set is_shared = false
-        where s.device = any($1::int8[]) and s.node = $2 and s.is_shared and \(noneElsewhere)
+        where s.device = any($1::int8[]) and s.node = $2 and s.is_shared and not \(isElsewhere)
         """
 
     /// Selects the pushes that a stream has accepted, for devices that have a stream both at this
