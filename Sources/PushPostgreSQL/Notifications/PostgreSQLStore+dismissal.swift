@@ -11,23 +11,16 @@ extension PostgreSQLStore {
         recording record: AuditRecord?,
         now: Date
     ) async throws -> Bool {
-        let recipient = RecipientKey(id.rawValue, user)
+        let key = RecipientKey(id.rawValue, user)
         return try await self.write { tx in
             // Reads without a lock first, so that a dismissal that changes nothing mostly writes
             // nothing.
             let state = try await Self.state(of: id, for: user, tx, now: now)
             guard let state, state.mayDismiss(ifStill: mark) else { return false }
             let numbers = try await tx.changes(ofUsers: [user])
-            let hidden = try await Self.hide(
-                tx,
-                [recipient],
-                numbers,
-                ifStill: mark,
-                reason: PushReason.dismissed,
-                now: now
-            )
+            let hidden = try await Self.hide(tx, [key], numbers, ifStill: mark, reason: PushReason.dismissed, now: now)
             guard hidden == 1 else { return false }
-            if state.isReadOnce { try await Self.recordTaken(tx, [recipient]) }
+            if state.isReadOnce { try await Self.recordTaken(tx, [key]) }
             if let record { tx.append(record) }
             return true
         }

@@ -21,11 +21,7 @@ struct PushInsertion {
     private var earlierRecipients: Set<Int64> = []
 
     init(_ target: PushTarget, isBulk: Bool, newRecipients: Set<Int64> = [], _ tx: WriteTransaction, now: Date) {
-        self.target = target
-        self.isBulk = isBulk
-        self.newRecipients = newRecipients
-        self.tx = tx
-        self.now = now
+        (self.target, self.isBulk, self.newRecipients, self.tx, self.now) = (target, isBulk, newRecipients, tx, now)
     }
 
     /// Makes the users of a page recipients, and inserts pushes to the page's devices. Skips a
@@ -130,19 +126,14 @@ extension PushInsertion {
     /// their pushes of older notifications. Returns the devices that do not have a newer
     /// notification.
     private func newest(_ devices: [AudienceDevice]) async throws -> [AudienceDevice] {
-        guard let collapseID = self.target.collapseID, !devices.isEmpty else { return devices }
+        let target = self.target
+        guard let collapseID = target.collapseID, !devices.isEmpty else { return devices }
         var first: Set<Int64> = []
         var others: [Newest] = []
         var left = devices.map(\.number)
         // The loop tries again if a row was deleted between its two statements.
         while !left.isEmpty {
-            let inserted = try await self.tx.query(
-                Self.insertCollapse,
-                left,
-                collapseID,
-                self.target.id,
-                self.target.sequence
-            )
+            let inserted = try await self.tx.query(Self.insertCollapse, left, collapseID, target.id, target.sequence)
             first.formUnion(try inserted.map { try $0.integer(0) })
             left.removeAll(where: first.contains)
             if left.isEmpty { break }
@@ -153,11 +144,8 @@ extension PushInsertion {
             let known = Set(found.map(\.device))
             left.removeAll(where: known.contains)
         }
-        let target = self.target
-        try await self.replace(
-            others.filter { target.replaces($0.notification, sequence: $0.sequence) == true },
-            collapseID
-        )
+        let older = others.filter { target.replaces($0.notification, sequence: $0.sequence) == true }
+        try await self.replace(older, collapseID)
         let newer = others.filter { target.replaces($0.notification, sequence: $0.sequence) == false }
         let superseded = Set(newer.map(\.device))
         return devices.filter { !superseded.contains($0.number) }
