@@ -13,7 +13,7 @@ extension PostgreSQLStore {
     package func trimAudit(before date: Date, limit: Int) async throws -> Int {
         let time = date.milliseconds
         var count = 0
-        for row in try await self.read(Self.trimmableChains, time).map({ $0 }) where count < limit {
+        for row in try await self.read(Self.trimmableChains, time) where count < limit {
             let chain = try row.integer(0)
             let left = limit - count
             count += try await self.write { [audit] tx in

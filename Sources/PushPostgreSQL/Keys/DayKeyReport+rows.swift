@@ -28,7 +28,7 @@ extension DayKeyReport {
         var check: (Day, Data)?
         var isSealing = false
         var holders: [Holder] = []
-        for row in rows.map({ $0 }) {
+        for row in rows {
             if let day = try row.optionalInteger(0), let value = try row.optionalData(1) {
                 check = (Day(number: UInt32(clamping: day)), value)
             }

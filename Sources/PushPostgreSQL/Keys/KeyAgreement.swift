@@ -39,7 +39,7 @@ struct KeyAgreement: Sendable {
     /// Reads the rows that the statement `all` selects.
     init(_ rows: Rows) throws {
         var (used, holders) = ([DataKeyEntry](), [Holder]())
-        for row in rows.map({ $0 }) {
+        for row in rows {
             let (number, value) = (try row.integer(1), try row.optionalData(5))
             if try row.boolean(0) {
                 let isCommand = value?.isEmpty == true

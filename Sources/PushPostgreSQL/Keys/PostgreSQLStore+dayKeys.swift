@@ -100,7 +100,7 @@ private struct ReadOncePage: Sendable {
             withUnsafeBytes(of: number.bigEndian) { Data([Vault.dayFormat]) + Data($0) }
         }
         let rows = try await tx.query(Self.next, row, now.milliseconds, bounds[0], bounds[1], limit)
-        for row in rows.map({ $0 }) { try self.add(row, tx.sealing.vault, now: now) }
+        for row in rows { try self.add(row, tx.sealing.vault, now: now) }
         if rows.count == limit { self.last = try rows[limit - 1].integer(0) }
     }
 

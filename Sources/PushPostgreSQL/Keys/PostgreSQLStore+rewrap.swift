@@ -69,7 +69,7 @@ extension SealedColumn {
         )
         var renewed: [(number: Int64, value: Data)] = []
         var unreadable = 0
-        for row in rows.map({ $0 }) {
+        for row in rows {
             let number = try row.integer(0)
             guard let place = self.place(number, try row.integer(2)) else { continue }
             do {

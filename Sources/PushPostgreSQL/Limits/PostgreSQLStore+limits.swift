@@ -40,7 +40,7 @@ extension PostgreSQLStore: LimitStore {
 
     private static func answer(_ rows: Rows) throws -> LimitAnswer {
         var answer = LimitAnswer()
-        for row in rows.map({ $0 }) {
+        for row in rows {
             guard let lane = try row.optionalText(2) else {
                 answer.servers = Int(clamping: try row.integer(0))
                 continue

@@ -145,7 +145,7 @@ extension PostGroup {
 
     static func devices(_ rows: Rows) throws -> [Data: [GroupDevice]] {
         var devices: [Data: [GroupDevice]] = [:]
-        for row in rows.map({ $0 }) {
+        for row in rows {
             let device = GroupDevice(
                 number: try row.integer(1),
                 user: try row.integer(2),
@@ -273,7 +273,7 @@ extension PostGroup {
 extension PostGroup.Facts {
     /// Adds the facts in the rows that `lookup` has found.
     mutating func add(_ rows: Rows) throws {
-        for row in rows.map({ $0 }) {
+        for row in rows {
             let id = try row.integer(0)
             if let key = try row.optionalData(1) {
                 self.users[key] = NamedUser(

@@ -28,7 +28,7 @@ extension PostgreSQLReader: GatheringReader {
     package func apps(of ids: [NotificationID], now: Date) async throws(StoreError) -> [NotificationID: AppName] {
         try await self.read(Self.apps, ids.map(\.rawValue), now.milliseconds) { rows in
             var apps: [NotificationID: AppName] = [:]
-            for row in rows.map({ $0 }) {
+            for row in rows {
                 guard let id = NotificationID(rawValue: try row.integer(0)) else { continue }
                 apps[id] = AppName(stored: try row.optionalText(1))
             }
@@ -61,7 +61,7 @@ extension PostgreSQLReader: GatheringReader {
                 fetches.map(\.now)
             ) { rows in
                 var found: [Row?] = fetches.map { _ in nil }
-                for row in rows.map({ $0 }) { found[Int(try row.integer(FetchColumn.allCases.count))] = row }
+                for row in rows { found[Int(try row.integer(FetchColumn.allCases.count))] = row }
                 return found.map { .success($0) }
             }
         } catch {

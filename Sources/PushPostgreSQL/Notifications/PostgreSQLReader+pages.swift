@@ -21,7 +21,7 @@ extension PostgreSQLReader {
             let limit = min(range.limit, budget.rows, PageBuilder.maximumRows) + 1
             while true {
                 let end = try await self.read(Self.changes, user, start, limit) { rows -> Int64? in
-                    for row in rows.map({ $0 }) {
+                    for row in rows {
                         removedAt = try row.optionalInteger(Self.removedAt).map(Date.init(milliseconds:))
                         guard !row.isNull(0), try builder.take(row, for: user, macs) else { return nil }
                     }
@@ -52,7 +52,7 @@ extension PostgreSQLReader {
             if page.isBeyondBudget { return page }
             let numbers = Set(ids).map(\.rawValue)
             try await self.read(Self.named, numbers, numbers.map { _ in user }) { rows in
-                for row in rows.map({ $0 }) {
+                for row in rows {
                     page.removedAt = try row.optionalInteger(Self.removedAt).map(Date.init(milliseconds:))
                     if !row.isNull(0) { try page.add(row, of: app, for: user, macs, now: now) }
                 }

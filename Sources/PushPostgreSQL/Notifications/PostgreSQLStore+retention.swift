@@ -124,7 +124,7 @@ extension PostgreSQLStore {
         of notifications: [Int64: ExpiredNotification],
         _ tx: WriteTransaction
     ) throws {
-        for row in rows.map({ $0 }) {
+        for row in rows {
             let lane = try row.text(3)
             tx.count(.expired, lane: lane)
             guard tx.keeps(.expired), !Lane(stored: lane).isOfLooks,

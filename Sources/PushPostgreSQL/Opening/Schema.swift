@@ -58,7 +58,7 @@ enum Schema {
     static func applied(_ connection: BlockingConnection) throws -> AppliedMigrations {
         guard try connection.has("migration") else { return AppliedMigrations(hashes: [:]) }
         var (hashes, oldestKnown): ([String: Data], [String: String]) = ([:], [:])
-        for row in try connection.query("select name, hash, oldest_known from migration").map(\.self) {
+        for row in try connection.query("select name, hash, oldest_known from migration") {
             let name = try row.text(0)
             hashes[name] = try row.data(1)
             oldestKnown[name] = try row.text(2)

@@ -104,7 +104,7 @@ struct AudiencePages {
     private func devices(_ rows: Rows, _ page: Int) throws -> (Page, end: Int64?) {
         var found = Page()
         var end: Int64?
-        for (index, row) in rows.map({ $0 }).prefix(page).enumerated() {
+        for (index, row) in rows.prefix(page).enumerated() {
             if !row.isNull(1) { found.rows.devices.append(try Self.device(row)) }
             if index == page - 1, rows.count > page { end = try row.integer(0) }
         }
@@ -114,7 +114,7 @@ struct AudiencePages {
     private func users(_ rows: Rows, _ page: Int) throws -> (Page, end: Int64?) {
         var found = Page()
         var (user, count): (Int64?, Int) = (nil, 0)
-        for row in rows.map({ $0 }) {
+        for row in rows {
             let next = try row.integer(0)
             if next != user {
                 if count == page { return (found, user) }

@@ -37,7 +37,7 @@ struct DevicePace {
         // The facts are read by a separate statement, which must see what other transactions
         // committed before the devices were locked.
         let rows = try await tx.query(Self.selectPaces, keys: known.map(\.key), known.map(\.sequence))
-        for row in rows.map({ $0 }) {
+        for row in rows {
             self.facts[try DuePush(row)] = Facts(
                 acceptedAt: try row.optionalInteger(2).map(Date.init(milliseconds:)),
                 hasNewer: try row.boolean(3),

@@ -10,7 +10,7 @@ extension DueDelivery {
         let ids = Set(try rows.map { try $0.integer(Column.notificationID) })
         if ids.isEmpty { return [] }
         var notifications: [Int64: DueNotification] = [:]
-        for row in try await tx.query(Self.notifications, Array(ids)).map({ $0 }) {
+        for row in try await tx.query(Self.notifications, Array(ids)) {
             let id = try row.integer(0)
             notifications[id] = try DueNotification(row, id: id, tx.sealing)
         }

@@ -96,7 +96,7 @@ struct Leasing {
         let keys = leased.map { RecipientKey($0.key.notification, $0.user) }
         let rows = try await tx.query(Self.unread, keys: keys, self.now.milliseconds, UnreadCount.maximumExamined)
         var counts: [RecipientKey: Int] = [:]
-        for row in rows.map({ $0 }) { counts[try RecipientKey(row)] = Int(clamping: try row.integer(2)) }
+        for row in rows { counts[try RecipientKey(row)] = Int(clamping: try row.integer(2)) }
         return zip(leased, keys).map { delivery, key in
             var delivery = delivery
             delivery.push.unread = counts[key]

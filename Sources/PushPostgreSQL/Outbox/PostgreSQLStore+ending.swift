@@ -42,7 +42,7 @@ extension PostgreSQLStore {
         let rows = try await tx.query(Self.settlePushes, values: Self.values(ends, now: now) + [kinds])
         var ended: Set<DuePush> = []
         ended.reserveCapacity(rows.count)
-        for row in rows.map({ $0 }) {
+        for row in rows {
             let push = try DuePush(row)
             let (lane, state) = (try row.text(3), TallyState(rawValue: try row.text(4)))
             ended.insert(push)
@@ -75,7 +75,7 @@ extension PostgreSQLStore {
         }
         if ends.isEmpty { return }
         do {
-            for row in try await tx.query(Self.settleAndCountPushes, values: Self.values(ends, now: now)).map({ $0 }) {
+            for row in try await tx.query(Self.settleAndCountPushes, values: Self.values(ends, now: now)) {
                 guard let state = TallyState(rawValue: try row.text(1)) else { continue }
                 tx.count(state, lane: try row.text(0), by: Int(try row.integer(2)))
             }

@@ -24,7 +24,7 @@ extension PostgreSQLStore {
     // MARK: - Private
 
     private static func countMoves(_ tx: WriteTransaction, _ rows: Rows) throws -> Int {
-        for row in rows.map({ $0 }) {
+        for row in rows {
             tx.count(.cancelled, lane: try row.text(0))
             tx.count(.enqueued, lane: try row.text(1))
         }

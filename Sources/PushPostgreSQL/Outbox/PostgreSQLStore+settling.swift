@@ -99,7 +99,7 @@ extension PostgreSQLStore {
         let returns = Dictionary(settlements.map { ($0.push, $0.return) }) { first, _ in first }
         var (ends, moves): ([PushEnd], [DuePush]) = ([], [])
         var waits: [(push: DuePush, wait: PushSettlement.Return)] = []
-        for row in rows.map({ $0 }) {
+        for row in rows {
             let push = try DuePush(row)
             guard let wait = returns[push] ?? nil else { continue }
             if try row.boolean(2) {

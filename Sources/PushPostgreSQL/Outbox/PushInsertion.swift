@@ -71,7 +71,7 @@ struct PushInsertion {
             devices.map { away.contains($0.number) ? nil : self.now.milliseconds } as [Int64?],
             devices.map { away.contains($0.number) ? PushReason.away : nil } as [String?]
         )
-        for row in rows.map({ $0 }) {
+        for row in rows {
             self.tx.count(.enqueued, lane: try row.text(1))
             self.count += 1
             if !away.contains(try row.integer(0)) { self.dueCount += 1 }

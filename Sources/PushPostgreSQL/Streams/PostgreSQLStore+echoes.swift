@@ -71,7 +71,7 @@ extension PostgreSQLStore {
         let rows = try await self.read(Self.settledElsewhere, self.membership.number, self.echoes.start)
         var (echoes, shared): ([Echo], Set<Int64>) = ([], [])
         var date: Int64 = 0
-        for row in rows.map({ $0 }) {
+        for row in rows {
             date = try row.integer(0)
             guard let device = try row.optionalInteger(1), let name = try row.optionalText(2),
                 let handle = DeviceHandle(name), self.options.streams.isListening(handle)
