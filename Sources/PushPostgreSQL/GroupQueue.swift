@@ -59,9 +59,7 @@ final class GroupQueue<Member: GroupMember, Value: Sendable>: Sendable {
     private let limits: GroupLimits
     private let state = Mutex(State())
 
-    init(_ limits: GroupLimits) {
-        self.limits = limits
-    }
+    init(_ limits: GroupLimits) { self.limits = limits }
 
     /// The number of callers that wait for a group.
     var waiting: Int { self.state.withLock { $0.waiting.count } }
@@ -151,13 +149,9 @@ class GroupSeat<Member: GroupMember, Value: Sendable>: @unchecked Sendable {
     fileprivate let start = ContinuousClock.now
     fileprivate var caller: UnsafeContinuation<Void, Never>?
 
-    init(_ member: Member) {
-        self.member = member
-    }
+    init(_ member: Member) { self.member = member }
 
-    fileprivate func resume() {
-        self.caller?.resume()
-    }
+    fileprivate func resume() { self.caller?.resume() }
 
     fileprivate func resume(with end: Result<Value, StoreError>) {
         self.end = end

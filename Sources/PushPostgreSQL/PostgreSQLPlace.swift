@@ -47,9 +47,7 @@ package struct PostgreSQLPlace: StorePlace {
     }
 
     /// Migrates the schema, and does nothing else. Blocks until the database answers.
-    package func migrate() throws(StoreError) {
-        try self.connected { try Schema.prepare($0, self.migrations) }
-    }
+    package func migrate() throws(StoreError) { try self.connected { try Schema.prepare($0, self.migrations) } }
 
     /// Whether the database has the tables of a store. Throws if it has none and the role may not
     /// create them.

@@ -7,9 +7,7 @@ package import PushStore
 package final class PostgreSQLReader: SharedReader {
     let store: PostgreSQLStore
 
-    init(_ store: PostgreSQLStore) {
-        self.store = store
-    }
+    init(_ store: PostgreSQLStore) { self.store = store }
 
     /// Always `nil`: each read waits for the network.
     package var immediate: (any ImmediateReader)? { nil }

@@ -4,9 +4,7 @@ package import PushCore
 package import PushStore
 
 extension PostgreSQLReader {
-    package func auditName(of token: TokenPrefix) -> String {
-        self.store.audit.name(of: token)
-    }
+    package func auditName(of token: TokenPrefix) -> String { self.store.audit.name(of: token) }
 
     /// The audit's entries by time, the newest first. Entries with the same time are in the order
     /// of their numbers.

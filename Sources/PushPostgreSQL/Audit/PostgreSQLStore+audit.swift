@@ -4,9 +4,7 @@ package import PushCore
 internal import PushStore
 
 extension PostgreSQLStore {
-    package func record(_ record: AuditRecord) async throws {
-        try await self.write { tx in tx.append(record) }
-    }
+    package func record(_ record: AuditRecord) async throws { try await self.write { tx in tx.append(record) } }
 
     /// Deletes old entries: from one hash chain after the other, and the oldest entries of a chain
     /// first.

@@ -10,9 +10,7 @@ extension DataKeyEntry {
         """
 
     /// Reads the rows that the statement `all` selects.
-    static func entries(_ rows: Rows) throws -> [DataKeyEntry] {
-        try rows.compactMap { try DataKeyEntry($0) }
-    }
+    static func entries(_ rows: Rows) throws -> [DataKeyEntry] { try rows.compactMap { try DataKeyEntry($0) } }
 
     /// Marks a key of the keyring as in use. This must be committed before any value is encrypted
     /// with the key.

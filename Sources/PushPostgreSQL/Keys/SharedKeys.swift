@@ -146,9 +146,7 @@ final class SharedKeys: Sendable {
         }
     }
 
-    private func endChange() {
-        self.state.withLock { $0.isChanging = false }
-    }
+    private func endChange() { self.state.withLock { $0.isChanging = false } }
 
     /// Whether the keyring has all keys in use. If it lacks one, this server stops encrypting and
     /// does not join.

@@ -5,9 +5,7 @@ internal import PushStore
 extension MovedTable {
     /// Selects whether the table has a row. The caller leaves out the tables `ofEmptyStores`: a
     /// server writes their rows at its start.
-    var finding: String {
-        "select exists (select 1 from \(self.quotedName))"
-    }
+    var finding: String { "select exists (select 1 from \(self.quotedName))" }
 
     /// Inserts rows. Each parameter is an array with the values of one column.
     var insertion: String {

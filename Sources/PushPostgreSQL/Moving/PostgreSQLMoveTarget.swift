@@ -69,9 +69,7 @@ package struct PostgreSQLMoveTarget: MoveTarget {
     }
 
     package func insert(_ rows: [MovedRow], into table: MovedTable) throws {
-        try self.failing {
-            _ = try self.connection.query(table.insertion, values: table.parameters(rows))
-        }
+        try self.failing { _ = try self.connection.query(table.insertion, values: table.parameters(rows)) }
     }
 
     package func read(_ table: MovedTable, _ body: ([MovedRow]) throws -> Void) throws {

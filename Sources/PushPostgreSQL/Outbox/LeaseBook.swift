@@ -69,9 +69,7 @@ final class RecordedLeases: Sendable {
     /// A lock protects the leases: the runs come one after the other, but on different threads.
     private let pushes = Mutex([DuePush]())
 
-    init(in book: LeaseBook) {
-        self.book = book
-    }
+    init(in book: LeaseBook) { self.book = book }
 
     func record(_ pushes: [DuePush], under owner: Int64) {
         self.pushes.withLock { $0 = pushes }

@@ -21,9 +21,7 @@ final class Announcements: Sendable {
     private let loop: EventLoop
     private let state = Mutex(State())
 
-    init(_ database: ConnectionPool, on loop: EventLoop) {
-        (self.database, self.loop) = (database, loop)
-    }
+    init(_ database: ConnectionPool, on loop: EventLoop) { (self.database, self.loop) = (database, loop) }
 
     /// Announces something to the other servers: immediately, or soon if a message was sent
     /// recently. Any thread may call it.

@@ -89,9 +89,7 @@ final class ServerMembership: Sendable {
     }
 
     /// Renews the lease at intervals, until `end` is called.
-    func begin() {
-        self.loop.execute { self.wait() }
-    }
+    func begin() { self.loop.execute { self.wait() } }
 
     /// Stops renewing the lease. Until other servers fence this server, its pushes stay leased.
     func abandon() {
@@ -131,9 +129,7 @@ final class ServerMembership: Sendable {
     }
 
     /// Announces that the other servers have to repeat events at their event streams.
-    func announceEvents() {
-        self.announcements.add(ServerMessage(sender: self.number, [.events]))
-    }
+    func announceEvents() { self.announcements.add(ServerMessage(sender: self.number, [.events])) }
 
     /// Records that this server has fenced other servers, and announces this. So each lane (a
     /// provider's queue) checks at once for pushes to take over.

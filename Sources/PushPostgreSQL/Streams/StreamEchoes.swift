@@ -48,9 +48,7 @@ final class StreamEchoes: Sendable {
 
     /// Forgets a push that this server's streams did not accept, so that the next search finds it
     /// again.
-    func giveBack(_ push: DuePush) {
-        self.state.withLock { $0.sent[push] = nil }
-    }
+    func giveBack(_ push: DuePush) { self.state.withLock { $0.sent[push] = nil } }
 
     /// Records pushes that this server's streams have received. This must happen before other
     /// servers can see these pushes as sent. Returns whether other servers must repeat them.

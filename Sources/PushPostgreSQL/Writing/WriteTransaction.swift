@@ -58,9 +58,7 @@ final class WriteTransaction: Sendable {
 
     /// Runs a statement at the end of the transaction, together with other last statements. Its
     /// result is not read: a statement that must prevent the commit has to fail.
-    func queryLast(_ statement: Statement) {
-        self.pending.withLock { $0.last.append(statement) }
-    }
+    func queryLast(_ statement: Statement) { self.pending.withLock { $0.last.append(statement) } }
 
     /// Sends the last statements and the commit in one message, so that locks are held only as
     /// long as the database needs. `body` converts the failure of a last statement to another
@@ -92,19 +90,13 @@ final class WriteTransaction: Sendable {
     func keeps(_ kind: PushEvent.Kind) -> Bool { self.kinds.contains(kind) }
 
     /// Sets the number of callers whose writes this transaction stores.
-    func share(among writes: Int) {
-        self.pending.withLock { $0.writes = writes }
-    }
+    func share(among writes: Int) { self.pending.withLock { $0.writes = writes } }
 
     /// Ends credentials: `write` returns only when all servers have evicted them.
-    func end(_ end: CredentialLease.End) {
-        self.pending.withLock { $0.ends.append(end) }
-    }
+    func end(_ end: CredentialLease.End) { self.pending.withLock { $0.ends.append(end) } }
 
     /// After the commit, runs `body` once.
-    func afterCommit(_ body: @escaping @Sendable () -> Void) {
-        self.pending.withLock { $0.calls.append(body) }
-    }
+    func afterCommit(_ body: @escaping @Sendable () -> Void) { self.pending.withLock { $0.calls.append(body) } }
 
     /// Writes the collected values. Call it once, as the last step of the transaction. `admit`
     /// throws if the transaction must no longer be committed.
