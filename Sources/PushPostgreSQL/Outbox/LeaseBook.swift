@@ -62,27 +62,3 @@ final class LeaseBook: Sendable {
         }
     }
 }
-
-/// The leases that one run of a transaction has recorded. The run may fail or be repeated.
-final class RecordedLeases: Sendable {
-    private let book: LeaseBook
-    /// A lock protects the leases: the runs come one after the other, but on different threads.
-    private let pushes = Mutex([DuePush]())
-
-    init(in book: LeaseBook) { self.book = book }
-
-    func record(_ pushes: [DuePush], under owner: Int64) {
-        self.pushes.withLock { $0 = pushes }
-        self.book.record(pushes, under: owner)
-    }
-
-    /// Removes the leases of the last run from the book: as far as is known, that run was not
-    /// committed.
-    func forget() {
-        let last = self.pushes.withLock { pushes in
-            defer { pushes = [] }
-            return pushes
-        }
-        self.book.forget(last)
-    }
-}

@@ -2,6 +2,7 @@ package import Foundation
 internal import PostgreSQL
 package import PushCore
 package import PushStore
+internal import Synchronization
 
 /// Leases pushes. A lease does not expire: when the server that holds it is fenced, other servers
 /// take over the leased pushes.
@@ -75,19 +76,29 @@ extension PostgreSQLStore {
         _ select: @escaping @Sendable (Leasing, WriteTransaction) async throws -> [DueDelivery]
     ) async throws -> [LeasedDelivery] {
         if self.leases.takeSearch(now: .now) { try await self.findLostLeases() }
-        let noted = RecordedLeases(in: self.leases)
+        // The leases of the last run, which may fail or be repeated. They are removed from the
+        // book: as far as is known, that run was not committed.
+        let recorded = Mutex([DuePush]())
+        @Sendable func forgetLastRun() {
+            let last = recorded.withLock { pushes in
+                defer { pushes = [] }
+                return pushes
+            }
+            self.leases.forget(last)
+        }
         do {
             // The commit of a lease does not wait for the disk. If a crash of the database undoes
             // a lease, the push is leased and sent again. The push is also sent again if the
             // server that has leased it dies during the sending.
             return try await self.write([.relaxed, .ordered]) { tx in
-                noted.forget()
+                forgetLastRun()
                 let leased = try await leasing.lease(try await select(leasing, tx), tx)
-                noted.record(leased.map(\.key), under: leasing.owner)
+                recorded.withLock { $0 = leased.map(\.key) }
+                self.leases.record(leased.map(\.key), under: leasing.owner)
                 return leased
             }
         } catch {
-            noted.forget()
+            forgetLastRun()
             self.leases.recordUnknownOutcome(now: .now)
             throw error
         }
