@@ -100,7 +100,7 @@ extension Registrar {
         """
 
     private func insert(_ push: ClaimPlan.CodePush) async throws -> Bool {
-        let inserted = try await self.tx.query(
+        try await self.tx.query(
             Self.insertNotification,
             push.notification.rawValue,
             self.user,
@@ -108,8 +108,7 @@ extension Registrar {
             self.now.milliseconds,
             push.expiresAt.milliseconds,
             Int64.random(in: 0..<256)
-        )
-        return inserted.count == 1
+        ).count == 1
     }
 
     /// Inserts the notification that pushes a code to the claimed handle. It counts towards the

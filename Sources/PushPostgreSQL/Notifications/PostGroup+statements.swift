@@ -29,18 +29,9 @@ extension PostGroup.Chosen {
 
     var isScheduled: Bool { self.notification.sendAt != nil }
 
-    fileprivate var pushes: [GroupPush] {
-        (self.devices ?? []).map { GroupPush(notification: self.notification, device: $0) }
+    fileprivate var pushes: [(notification: NewNotification, device: GroupDevice)] {
+        (self.devices ?? []).map { (self.notification, $0) }
     }
-}
-
-/// A row of `push` that the group inserts.
-private struct GroupPush {
-    let notification: NewNotification
-    let device: GroupDevice
-
-    var dueAt: Int64? { self.device.isAway ? nil : self.notification.createdAt.milliseconds }
-    var reason: String? { self.device.isAway ? PushReason.away : nil }
 }
 
 extension HashedAudience {
@@ -195,8 +186,8 @@ extension PostGroup {
             pushes.map(\.device.number),
             pushes.map(\.device.user),
             pushes.map(\.device.lane),
-            pushes.map(\.dueAt),
-            pushes.map(\.reason),
+            pushes.map { $0.device.isAway ? nil : $0.notification.createdAt.milliseconds } as [Int64?],
+            pushes.map { $0.device.isAway ? PushReason.away : nil } as [String?],
         ]
         if chosen.allSatisfy({ $0.devices != nil }) { return try Statement(Self.insertion, values: values) }
         let scheduled = notifications.filter { $0.sendAt != nil }
