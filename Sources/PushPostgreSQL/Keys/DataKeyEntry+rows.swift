@@ -22,12 +22,4 @@ extension DataKeyEntry {
         _ = try connection.query(Self.adding, Int64(number), checkValue, now.milliseconds)
         try Self.entries(connection.query(Self.all)).check(keyring)
     }
-
-    /// Marks a key of the keyring as in use, in an asynchronous transaction. Throws the same
-    /// errors as the blocking function `record`.
-    static func record(_ number: UInt32, of keyring: Keyring, now: Date, _ tx: WriteTransaction) async throws {
-        guard let checkValue = keyring.checkValue(of: number) else { return }
-        _ = try await tx.query(Self.adding, Int64(number), checkValue, now.milliseconds)
-        try Self.entries(await tx.query(Self.all)).check(keyring)
-    }
 }

@@ -96,7 +96,10 @@ extension PostgreSQLStore {
                 let agreement = try KeyAgreement(await tx.query(KeyAgreement.all))
                 try agreement.check(keyring)
                 let choice = agreement.choice(keyring, besides: server)
-                try await DataKeyEntry.record(choice.sealing, of: keyring, now: date, tx)
+                if let checkValue = keyring.checkValue(of: choice.sealing) {
+                    _ = try await tx.query(DataKeyEntry.adding, Int64(choice.sealing), checkValue, date.milliseconds)
+                    try DataKeyEntry.entries(await tx.query(DataKeyEntry.all)).check(keyring)
+                }
                 _ = try await tx.query("update node set keys = $2 where number = $1 and not is_fenced", server, held)
                 if let record { tx.append(record) }
                 return choice
