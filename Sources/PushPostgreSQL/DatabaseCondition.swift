@@ -22,7 +22,6 @@ final class DatabaseCondition: Sendable {
     /// Records that the store is closed. Returns `false` if it was closed before.
     func beginClosing() -> Bool { !self.hasClosed.exchange(true, ordering: .acquiringAndReleasing) }
 
-    /// Reports the pool's events about the database's servers.
     func record(_ event: ClusterEvent) {
         switch event {
         case .refused(let fault): self.onEvent(.databaseRefused(reason: fault.description))

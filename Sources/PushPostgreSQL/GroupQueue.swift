@@ -61,7 +61,6 @@ final class GroupQueue<Member: GroupMember, Value: Sendable>: Sendable {
 
     init(_ limits: GroupLimits) { self.limits = limits }
 
-    /// The number of callers that wait for a group.
     var waiting: Int { self.state.withLock { $0.waiting.count } }
 
     /// Runs `work` for a group that contains this member, and returns the member's outcome. `work`
@@ -161,9 +160,7 @@ class GroupSeat<Member: GroupMember, Value: Sendable>: @unchecked Sendable {
 
 /// The limits on groups, and on the queue of callers that wait for a group.
 struct GroupLimits: Sendable {
-    /// The number of groups that may run at the same time.
     let groups: Int
-    /// The maximum number of members of a group.
     let members: Int
     /// The maximum total number of bytes of a group; a larger member forms a group alone.
     let bytes: Int

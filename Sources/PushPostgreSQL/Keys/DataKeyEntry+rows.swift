@@ -9,7 +9,6 @@ extension DataKeyEntry {
         insert into data_key (number, check_value, used_at) values ($1, $2, $3) on conflict (number) do nothing
         """
 
-    /// Reads the rows that the statement `all` selects.
     static func entries(_ rows: Rows) throws -> [DataKeyEntry] { try rows.compactMap { try DataKeyEntry($0) } }
 
     /// Marks a key of the keyring as in use. This must be committed before any value is encrypted

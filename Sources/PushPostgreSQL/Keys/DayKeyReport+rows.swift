@@ -23,7 +23,6 @@ extension DayKeyReport {
         order by h.place
         """
 
-    /// Reads the rows that the statement `all` selects.
     init(_ rows: Rows) throws {
         var check: (Day, Data)?
         var isSealing = false

@@ -36,7 +36,6 @@ struct KeyAgreement: Sendable {
         order by 1, 4, 2
         """
 
-    /// Reads the rows that the statement `all` selects.
     init(_ rows: Rows) throws {
         var (used, holders) = ([DataKeyEntry](), [Holder]())
         for row in rows {
@@ -145,7 +144,6 @@ struct HeldKeys: Sendable, Hashable {
         }
     }
 
-    /// The keys' check values, by the numbers of the keys.
     var checkValues: [UInt32: Data] {
         Dictionary(self.keys.map { ($0.number, $0.checkValue) }) { first, _ in first }
     }

@@ -53,7 +53,6 @@ extension MovedTable {
         }
     }
 
-    /// The key of a row as parameters of `selection`.
     func keyParameters(_ row: MovedRow) -> [any Bindable] {
         row.prefix(self.keyLength).map { value in
             switch value {
@@ -66,7 +65,6 @@ extension MovedTable {
         }
     }
 
-    /// Reads a row that `selection` has returned.
     func values(_ row: Row) throws -> MovedRow {
         var values: MovedRow = []
         values.reserveCapacity(self.columns.count)

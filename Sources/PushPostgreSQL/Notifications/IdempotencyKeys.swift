@@ -32,7 +32,6 @@ struct IdempotencyKeys {
         self.old = found.keys.filter(self.free.contains)
     }
 
-    /// Finds the rows of the requests' keys.
     static func lookup(of requests: [Reserved]) throws -> Statement {
         try Statement(
             "select \(StoredRequest.columns), key from idempotency where key = any($1::bytea[])",

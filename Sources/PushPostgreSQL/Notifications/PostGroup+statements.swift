@@ -24,7 +24,6 @@ extension PostGroup.Chosen {
     /// The number of recipients and pushes; `nil` until the devices are found.
     var reach: Reach? { self.devices.map { Reach(recipients: self.recipients.count, pushes: $0.count) } }
 
-    /// Whether one of the pushes to these devices is due.
     var isDue: Bool { self.devices?.contains { !$0.isAway } ?? false }
 
     var isScheduled: Bool { self.notification.sendAt != nil }
@@ -43,7 +42,6 @@ extension HashedAudience {
     }
 }
 
-/// The statements of a group.
 extension PostGroup {
     /// Finds the users whom the posts name, and locks these users against deletion. Also reads how
     /// much the posts' senders have stored, and finds which of the posts' ids are in use.

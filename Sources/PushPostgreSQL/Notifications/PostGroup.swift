@@ -221,7 +221,6 @@ struct PostGroup {
         self.tx.queryLast(try Self.adding(added, most: most))
     }
 
-    /// Whether an earlier run has stored one of the group's notifications.
     private func isAnyStored() async throws -> Bool {
         let posts = self.members.flatMap(\.posts)
         return try await self.tx.query(

@@ -16,7 +16,6 @@ struct RecipientKey: PairKey {
     var numbers: (Int64, Int64) { (self.notification, self.user) }
 }
 
-/// The erasure of read-once payloads that no recipient waits for any more.
 extension PostgreSQLStore {
     /// Records that these recipients no longer wait for their payloads. Erases the payloads that
     /// no recipient waits for any more.
@@ -67,7 +66,6 @@ extension PostgreSQLStore {
         try await Self.subtract(tx, freed)
     }
 
-    /// Cancels the pushes of notifications to all devices of these recipients.
     static func cancelPushes(
         _ tx: WriteTransaction,
         to recipients: [RecipientKey],

@@ -49,7 +49,6 @@ extension PostgreSQLStore {
         let expiresAt: Date
     }
 
-    /// Selects and locks the next expired notifications.
     private func expired(_ tx: WriteTransaction, now: Date, limit: Int) async throws -> [ExpiredNotification] {
         try await self.search(for: .notifications, at: now) { start in
             let expired = try await tx.query(Self.expired, start, now.milliseconds, limit).map { row in

@@ -54,7 +54,6 @@ enum Schema {
             oldest_known text collate "C" not null);
         """
 
-    /// The migrations that this database already has.
     static func applied(_ connection: BlockingConnection) throws -> AppliedMigrations {
         guard try connection.has("migration") else { return AppliedMigrations(hashes: [:]) }
         var (hashes, oldestKnown): ([String: Data], [String: String]) = ([:], [:])
@@ -100,7 +99,6 @@ enum Schema {
         return applied.missing(migrations)
     }
 
-    /// Creates the table of migrations, and the row that a migration locks.
     private static func createTables(_ connection: BlockingConnection) throws {
         do {
             try connection.execute(Self.ownTables)
@@ -111,7 +109,6 @@ enum Schema {
         _ = try connection.query("insert into schema_state (id) values (1) on conflict do nothing")
     }
 
-    /// Runs a migration, and tries again while other sessions use its tables.
     private static func runWithRetries(
         _ name: String,
         of migrations: [Migration],
@@ -172,7 +169,6 @@ enum Schema {
 }
 
 extension BlockingConnection {
-    /// Whether the database has a table.
     func has(_ table: String) throws -> Bool {
         try self.query("select to_regclass('\(table)') is not null").first?.boolean(0) ?? false
     }

@@ -18,7 +18,6 @@ struct AudiencePages {
         var rows = AudiencePage()
         /// Whether more rows of the same branch (a tag, a user or all devices) follow this page.
         var hasMore = false
-        /// Whether this is the last page of the audience.
         var isLast = false
     }
 

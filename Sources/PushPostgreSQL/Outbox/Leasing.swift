@@ -158,7 +158,6 @@ struct LeaseStatements {
     let areOfHolder: Bool
 
     static let all = LeaseStatements(areOfHolder: false)
-    /// The statements for pushes to event streams.
     static let ofStreams = LeaseStatements(areOfHolder: true)
 
     private init(areOfHolder: Bool) {

@@ -148,7 +148,6 @@ extension PostgreSQLStore {
         order by a.id for key share of a
         """
 
-    /// The change number that was drawn for a user.
     static func number(of user: Int64, in numbers: [Int64: Int64]) throws -> Int64 {
         guard let number = numbers[user] else { throw StoreError.failed(reason: "user \(user) has no change number") }
         return number

@@ -76,9 +76,9 @@ extension PostgreSQLStore {
         _ select: @escaping @Sendable (Leasing, WriteTransaction) async throws -> [DueDelivery]
     ) async throws -> [LeasedDelivery] {
         if self.leases.takeSearch(now: .now) { try await self.findLostLeases() }
-        // The leases of the last run, which may fail or be repeated. They are removed from the
-        // book: as far as is known, that run was not committed.
+        // The leases of the transaction's last run, which may fail or be repeated.
         let recorded = Mutex([DuePush]())
+        // As far as is known, the last run was not committed.
         @Sendable func forgetLastRun() {
             let last = recorded.withLock { pushes in
                 defer { pushes = [] }

@@ -8,7 +8,6 @@ struct PushInsertion {
     /// The number of inserted pushes, and the number of those that are due now.
     private(set) var count = 0
     private(set) var dueCount = 0
-    /// The number of users who have become recipients in this transaction.
     var recipientCount: Int { self.newRecipients.count }
     private let tx: WriteTransaction
     private let target: PushTarget

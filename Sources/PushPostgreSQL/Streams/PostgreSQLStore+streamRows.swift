@@ -202,7 +202,6 @@ extension PostgreSQLStore {
 final class StreamBook: Sendable {
     /// A lock protects the devices: streams end on many threads, and one task processes them.
     private let silent = Mutex(Set<DeviceHandle>())
-    /// Set when there are devices to process.
     let signal = Signal()
 
     func record(_ devices: [DeviceHandle]) {
@@ -210,7 +209,6 @@ final class StreamBook: Sendable {
         self.signal.set()
     }
 
-    /// Removes and returns at most `limit` devices.
     func take(_ limit: Int) -> [DeviceHandle] {
         self.silent.withLock { silent in
             let taken = Array(silent.prefix(limit))

@@ -16,9 +16,7 @@ internal import Synchronization
 final class SearchMarks: Sendable {
     /// The kinds of rows that are searched by their time.
     enum Rows: Sendable, Hashable {
-        /// The due pushes of a queue.
         case pushes(Lane, Queue)
-        /// Expired rows.
         case notifications, idempotencyKeys
     }
 
@@ -79,7 +77,6 @@ final class SearchMarks: Sendable {
         return Search(start: mark.start, mayContinueBelow: mayContinueBelow, rows: rows, began: now, era: era)
     }
 
-    /// Begins a search for pushes to lease.
     func beginLease(in lane: Lane, _ queue: Queue, at now: ContinuousClock.Instant) -> Search {
         self.begin(.pushes(lane, queue), lifetime: Self.lifetime, at: now)
     }

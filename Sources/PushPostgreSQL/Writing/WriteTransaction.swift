@@ -40,12 +40,10 @@ final class WriteTransaction: Sendable {
         self.streamLanes = store.options.streamLanes
     }
 
-    /// Runs a statement in the transaction.
     func query(_ sql: String, _ values: any Bindable...) async throws -> Rows {
         try await self.transaction.query(sql, values: values)
     }
 
-    /// Runs a statement with the parameters in `values`.
     func query(_ sql: String, values: [any Bindable]) async throws -> Rows {
         try await self.transaction.query(sql, values: values)
     }
@@ -74,7 +72,6 @@ final class WriteTransaction: Sendable {
         self.pending.withLock { $0.tally.add(state, lane: lane, by: count) }
     }
 
-    /// Adds a record to the audit.
     func append(_ record: AuditRecord) {
         let draft = self.audit.draft(record)
         self.pending.withLock { $0.drafts.append(draft) }
@@ -89,13 +86,11 @@ final class WriteTransaction: Sendable {
     /// Whether the store keeps events of this kind. If so, the caller must read their values.
     func keeps(_ kind: PushEvent.Kind) -> Bool { self.kinds.contains(kind) }
 
-    /// Sets the number of callers whose writes this transaction stores.
     func share(among writes: Int) { self.pending.withLock { $0.writes = writes } }
 
     /// Ends credentials: `write` returns only when all servers have evicted them.
     func end(_ end: CredentialLease.End) { self.pending.withLock { $0.ends.append(end) } }
 
-    /// After the commit, runs `body` once.
     func afterCommit(_ body: @escaping @Sendable () -> Void) { self.pending.withLock { $0.calls.append(body) } }
 
     /// Writes the collected values. Call it once, as the last step of the transaction. `admit`
