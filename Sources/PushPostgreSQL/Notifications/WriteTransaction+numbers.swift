@@ -19,7 +19,8 @@ extension WriteTransaction {
         return try Self.numbers(await self.query(Self.nextChanges, counts.keys.sorted(), counts.values.max() ?? 1))
     }
 
-    /// The first change number of each user, from the rows that `nextChanges` returns.
+    /// Decodes rows of two numbers, such as a user and the first change number that was drawn for
+    /// the user.
     static func numbers(_ rows: Rows) throws -> [Int64: Int64] {
         Dictionary(try rows.map { (try $0.integer(0), try $0.integer(1)) }) { first, _ in first }
     }

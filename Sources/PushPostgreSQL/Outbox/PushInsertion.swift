@@ -114,13 +114,6 @@ struct PushInsertion {
 
 /// Collapse keys: of several notifications with the same key, a device gets only the newest.
 extension PushInsertion {
-    /// A device's newest notification with the collapse key.
-    private struct Newest {
-        let device: Int64
-        let notification: Int64
-        let sequence: Int64
-    }
-
     /// Stores the notification as the newest with its collapse key for these devices, and cancels
     /// their pushes of older notifications. Returns the devices that do not have a newer
     /// notification.
@@ -128,7 +121,8 @@ extension PushInsertion {
         let target = self.target
         guard let collapseID = target.collapseID, !devices.isEmpty else { return devices }
         var first: Set<Int64> = []
-        var others: [Newest] = []
+        // The devices' newest notifications with the collapse key.
+        var others: [(push: DuePush, sequence: Int64)] = []
         var left = devices.map(\.number)
         // The loop tries again if a row was deleted between its two statements.
         while !left.isEmpty {
@@ -137,20 +131,20 @@ extension PushInsertion {
             left.removeAll(where: first.contains)
             if left.isEmpty { break }
             let found = try await self.tx.query(Self.lockNewest, left, collapseID).map { row in
-                Newest(device: try row.integer(0), notification: try row.integer(1), sequence: try row.integer(2))
+                (push: DuePush(try row.integer(1), try row.integer(0)), sequence: try row.integer(2))
             }
             others += found
-            let known = Set(found.map(\.device))
+            let known = Set(found.map(\.push.device))
             left.removeAll(where: known.contains)
         }
-        let older = others.filter { target.replaces($0.notification, sequence: $0.sequence) == true }
-        try await self.replace(older, collapseID)
-        let newer = others.filter { target.replaces($0.notification, sequence: $0.sequence) == false }
-        let superseded = Set(newer.map(\.device))
+        let older = others.filter { target.replaces($0.push.notification, sequence: $0.sequence) == true }
+        try await self.replace(older.map(\.push), collapseID)
+        let newer = others.filter { target.replaces($0.push.notification, sequence: $0.sequence) == false }
+        let superseded = Set(newer.map(\.push.device))
         return devices.filter { !superseded.contains($0.number) }
     }
 
-    private func replace(_ older: [Newest], _ collapseID: String) async throws {
+    private func replace(_ older: [DuePush], _ collapseID: String) async throws {
         if older.isEmpty { return }
         _ = try await self.tx.query(
             "update collapse set notification_id = $3, sequence = $4 where device = any($1::int8[]) and collapse_id = $2",
@@ -159,12 +153,7 @@ extension PushInsertion {
             self.target.id,
             self.target.sequence
         )
-        try await PostgreSQLStore.cancel(
-            self.tx,
-            older.map { DuePush(notification: $0.notification, device: $0.device) },
-            reason: PushReason.replaced,
-            now: self.now
-        )
+        try await PostgreSQLStore.cancel(self.tx, older, reason: PushReason.replaced, now: self.now)
     }
 
     static let insertCollapse = """

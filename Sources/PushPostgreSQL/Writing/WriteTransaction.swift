@@ -33,11 +33,8 @@ final class WriteTransaction: Sendable {
     let streamLanes: Set<String>
 
     init(_ transaction: Transaction, of store: PostgreSQLStore) {
-        self.transaction = transaction
-        self.audit = store.audit
-        self.kinds = store.options.events
-        self.sealing = store.sealing
-        self.streamLanes = store.options.streamLanes
+        (self.transaction, self.audit, self.sealing) = (transaction, store.audit, store.sealing)
+        (self.kinds, self.streamLanes) = (store.options.events, store.options.streamLanes)
     }
 
     func query(_ sql: String, _ values: any Bindable...) async throws -> Rows {
