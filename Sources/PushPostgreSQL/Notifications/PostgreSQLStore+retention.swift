@@ -11,18 +11,19 @@ extension PostgreSQLStore {
             if expired.isEmpty { return false }
             let notifications = Dictionary(expired.map { ($0.id, $0) }) { first, _ in first }
             let ids = notifications.keys.sorted()
+            let rows = ExpiredRows(notifications: notifications, book: book, tx: tx)
             _ = try await tx.query(Self.deleteWork, ids)
             var left = page
             for table in [RetentionProgress.Table.pushes, .endedPushes, .recipients] {
                 for part in progress.parts(of: ids, in: table) where left > 0 {
-                    let rows = try await Self.delete(tx, from: table, part, of: notifications, limit: left, book)
-                    let last = rows.count < left ? nil : rows.max()
+                    let keys = try await rows.delete(part, of: table, limit: left)
+                    let last = keys.count < left ? nil : keys.max()
                     tx.afterCommit { progress.record(part.ids, in: table, upTo: last) }
-                    left -= rows.count
+                    left -= keys.count
                 }
             }
             if left > 0 {
-                try await Self.delete(tx, ids)
+                try await rows.delete(ids)
                 tx.afterCommit { progress.forget(ids) }
             }
             _ = try await tx.query(Self.recordRemoval, now.milliseconds)
@@ -38,16 +39,6 @@ extension PostgreSQLStore {
         """
 
     // MARK: - Private
-
-    private static let collapseKey = KeyLookup(columns: ["device", "collapse_id"])
-
-    private struct ExpiredNotification {
-        let id: Int64
-        let sender: Int64
-        let app: AppName
-        let collapseID: String?
-        let expiresAt: Date
-    }
 
     private func expired(_ tx: WriteTransaction, now: Date, limit: Int) async throws -> [ExpiredNotification] {
         try await self.search(for: .notifications, at: now) { start in
@@ -82,26 +73,6 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Deletes the next rows of expired notifications from a table, in the order of their keys;
-    /// returns the keys of the deleted rows.
-    private static func delete(
-        _ tx: WriteTransaction,
-        from table: RetentionProgress.Table,
-        _ part: RetentionProgress.Part,
-        of notifications: [Int64: ExpiredNotification],
-        limit: Int,
-        _ book: LookBook
-    ) async throws -> [DuePush] {
-        if table == .recipients {
-            return try await self.deleteRecipients(tx, part, of: notifications, limit: limit, book)
-        }
-        let rows = try await tx.query(Self.deletion(from: table), part.ids, part.after, limit)
-        if table == .pushes { try Self.recordExpiry(of: rows, of: notifications, tx) }
-        let keys = try rows.map(DuePush.init)
-        try await Self.forgetCollapsing(tx, keys, of: notifications)
-        return keys
-    }
-
     /// Deletes the rows of unfinished work on notifications, so that no further device gets them.
     private static let deleteWork = """
         with f as (delete from fanout where notification_id = any($1::int8[])),
@@ -116,20 +87,48 @@ extension PostgreSQLStore {
         insert into removal (id, at) values (1, $1)
         on conflict (id) do update set at = greatest(removal.at, excluded.at)
         """
+}
+
+private struct ExpiredNotification {
+    let id: Int64
+    let sender: Int64
+    let app: AppName
+    let collapseID: String?
+    let expiresAt: Date
+}
+
+/// Deletes the rows of expired notifications in one transaction, a page at a time.
+private struct ExpiredRows {
+    let notifications: [Int64: ExpiredNotification]
+    let book: LookBook
+    let tx: WriteTransaction
+
+    private static let collapseKey = KeyLookup(columns: ["device", "collapse_id"])
+
+    /// Deletes the next rows of expired notifications from a table, in the order of their keys;
+    /// returns the keys of the deleted rows.
+    func delete(
+        _ part: RetentionProgress.Part,
+        of table: RetentionProgress.Table,
+        limit: Int
+    ) async throws -> [DuePush] {
+        if table == .recipients { return try await self.deleteRecipients(part, limit: limit) }
+        let rows = try await self.tx.query(Self.deletion(from: table), part.ids, part.after, limit)
+        if table == .pushes { try self.recordExpiry(of: rows) }
+        let keys = try rows.map(DuePush.init)
+        try await self.forgetCollapsing(keys)
+        return keys
+    }
 
     /// Counts deleted pushes without an outcome as expired.
-    private static func recordExpiry(
-        of rows: Rows,
-        of notifications: [Int64: ExpiredNotification],
-        _ tx: WriteTransaction
-    ) throws {
+    private func recordExpiry(of rows: Rows) throws {
         for row in rows {
             let lane = try row.text(3)
-            tx.count(.expired, lane: lane)
-            guard tx.keeps(.expired), !Lane(stored: lane).isOfLooks,
-                let notification = notifications[try row.integer(0)]
+            self.tx.count(.expired, lane: lane)
+            guard self.tx.keeps(.expired), !Lane(stored: lane).isOfLooks,
+                let notification = self.notifications[try row.integer(0)]
             else { continue }
-            tx.record(
+            self.tx.record(
                 NewEvent(
                     kind: .expired,
                     at: notification.expiresAt,
@@ -157,16 +156,12 @@ extension PostgreSQLStore {
 
     /// Deletes the rows which say that a notification is the newest one with its collapse key for
     /// these devices.
-    private static func forgetCollapsing(
-        _ tx: WriteTransaction,
-        _ pushes: [DuePush],
-        of notifications: [Int64: ExpiredNotification]
-    ) async throws {
+    private func forgetCollapsing(_ pushes: [DuePush]) async throws {
         let collapsing = pushes.compactMap { push in
-            notifications[push.notification]?.collapseID.map { (push: push, key: $0) }
+            self.notifications[push.notification]?.collapseID.map { (push: push, key: $0) }
         }
         if collapsing.isEmpty { return }
-        _ = try await tx.query(
+        _ = try await self.tx.query(
             """
             delete from collapse c using unnest($1::int8[], $2::text[], $3::int8[]) as t (device, collapse_id, id)
             where \(Self.collapseKey.condition("c", "t")) and c.notification_id = t.id
@@ -179,14 +174,8 @@ extension PostgreSQLStore {
 
     /// Records each recipient who has neither read nor dismissed the notification: the recipient's
     /// devices may still show it.
-    private static func deleteRecipients(
-        _ tx: WriteTransaction,
-        _ part: RetentionProgress.Part,
-        of notifications: [Int64: ExpiredNotification],
-        limit: Int,
-        _ book: LookBook
-    ) async throws -> [DuePush] {
-        let rows = try await tx.query(
+    private func deleteRecipients(_ part: RetentionProgress.Part, limit: Int) async throws -> [DuePush] {
+        let rows = try await self.tx.query(
             """
             with l as (
                 select notification_id, user_id from recipient where notification_id = any($1::int8[]) and user_id > $2
@@ -203,16 +192,16 @@ extension PostgreSQLStore {
         )
         return try rows.map { row in
             let (id, user) = (try row.integer(0), try row.integer(1))
-            if try row.boolean(2), let app = notifications[id]?.app {
-                tx.afterCommit { book.record(LookOrder(user: user, app: app)) }
+            if try row.boolean(2), let app = self.notifications[id]?.app {
+                self.tx.afterCommit { [book] in book.record(LookOrder(user: user, app: app)) }
             }
             return DuePush(notification: id, device: user)
         }
     }
 
     /// Deletes notifications that have no rows left in other tables.
-    private static func delete(_ tx: WriteTransaction, _ ids: [Int64]) async throws {
-        let rows = try await tx.query(
+    func delete(_ ids: [Int64]) async throws {
+        let rows = try await self.tx.query(
             """
             with d as (
                 delete from notification where id = any($1::int8[]) returning sender_id, length(payload)::int8 as bytes)
@@ -220,6 +209,6 @@ extension PostgreSQLStore {
             """,
             ids
         )
-        try await Self.subtract(tx, try PostGroup.usage(rows))
+        try await PostgreSQLStore.subtract(self.tx, try PostGroup.usage(rows))
     }
 }
