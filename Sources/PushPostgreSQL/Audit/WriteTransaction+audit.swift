@@ -70,8 +70,8 @@ struct AuditExtension {
 
 extension WriteTransaction {
     /// The end of the hash chain that gets this transaction's entries. If the transaction's
-    /// `WriterSlot` has no chain yet, takes over the first chain whose server has ended. If there is
-    /// no such chain, begins a new one.
+    /// `WriterSlot` has no chain yet, takes over the first chain whose server has ended. If there
+    /// is no such chain, begins a new one.
     func head(of slot: WriterSlot, server: Int64, with audit: AuditChain) async throws -> AuditHead {
         if let head = slot.head { return head }
         if let row = try await self.query(Self.freeChain, server).first {

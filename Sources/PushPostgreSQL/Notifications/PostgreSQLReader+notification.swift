@@ -48,8 +48,8 @@ extension PostgreSQLReader: GatheringReader {
         }
     }
 
-    /// Fetches the notifications for all callers of a group in one query. The result for a caller is
-    /// its row, or `nil` without such a row.
+    /// Fetches the notifications for all callers of a group in one query. The result for a caller
+    /// is its row, or `nil` without such a row.
     fileprivate func fetch(_ fetches: [NotificationFetch]) async -> [Result<Row?, StoreError>] {
         do {
             return try await self.read(

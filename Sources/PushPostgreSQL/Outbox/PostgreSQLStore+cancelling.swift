@@ -30,8 +30,8 @@ extension PostgreSQLStore {
         try await Self.cancel(tx, locked, reason: reason, now: now)
     }
 
-    /// Settles all pushes to deleted devices, including pushes that wait for a device to connect or
-    /// are being sent. A provider's later answer then changes nothing.
+    /// Settles all pushes to deleted devices, including pushes that wait for a device to connect
+    /// or are being sent. A provider's later answer then changes nothing.
     ///
     /// Afterwards the caller must delete the devices' rows of `device_push`: an answer that was
     /// stored just before this call may have added such a row.

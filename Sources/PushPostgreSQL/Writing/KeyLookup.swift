@@ -80,8 +80,8 @@ struct PairIndex {
     var order: String { "\(self.first), \(self.second)" }
 }
 
-/// A key of two numbers. Statements get keys as two arrays, and return a key in the first two columns
-/// of a row.
+/// A key of two numbers. Statements get keys as two arrays, and return a key in the first two
+/// columns of a row.
 protocol PairKey: Sendable, Hashable, Comparable {
     init(_ first: Int64, _ second: Int64)
 
