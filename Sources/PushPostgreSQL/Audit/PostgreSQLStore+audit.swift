@@ -21,18 +21,8 @@ extension PostgreSQLStore {
                     let last = try await tx.query(Self.lastOld, chain, start, time, left).first
                 else { return 0 }
                 let link = AuditLink(number: try last.integer(0), code: try last.data(1))
-                _ = try await tx.query(
-                    "update audit_chain set start_number = $2, start_link = $3, start_mac = $4 where chain = $1",
-                    chain,
-                    link.number,
-                    link.code,
-                    audit.mac(ofStart: link)
-                )
-                return try await tx.query(
-                    "delete from audit where number > $1 and number <= $2",
-                    start,
-                    link.number
-                ).changed
+                _ = try await tx.query(Self.moveStart, chain, link.number, link.code, audit.mac(ofStart: link))
+                return try await tx.query(Self.deleteEntries, start, link.number).changed
             }
         }
         return count
@@ -46,6 +36,10 @@ extension PostgreSQLStore {
         ) < $1
         order by c.chain
         """
+
+    private static let moveStart =
+        "update audit_chain set start_number = $2, start_link = $3, start_mac = $4 where chain = $1"
+    private static let deleteEntries = "delete from audit where number > $1 and number <= $2"
 
     /// Selects the last old entry among the first `$4` entries of a hash chain; all entries up to
     /// it are deleted. Some of them may be a little newer than the time `$3`, since the entries'

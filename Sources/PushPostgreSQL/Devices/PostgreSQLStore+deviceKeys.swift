@@ -41,11 +41,9 @@ extension PostgreSQLStore {
                 // `AudienceWalk.page`, since a user may have several.
                 guard numbers.count <= limit else { return nil }
             }
-            return try await tx.query(
-                Self.deviceKeys(audience.audience.app),
-                Array(numbers),
-                audience.audience.app.description
-            ).compactMap { try DeviceKeyEntry($0, sealing) }
+            let app = audience.audience.app
+            return try await tx.query(Self.deviceKeys(app), Array(numbers), app.description)
+                .compactMap { try DeviceKeyEntry($0, sealing) }
         }
     }
 

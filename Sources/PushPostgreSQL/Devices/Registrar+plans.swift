@@ -131,15 +131,8 @@ extension Registrar {
     private func enqueue(_ push: ClaimPlan.CodePush, to claim: Int64, _ values: HandleValues) async throws {
         let (reason, lane) = (PushReason.replacedConfirmation, values.registration.lane.description)
         try await PostgreSQLStore.cancelPushes(self.tx, ofDevices: [claim], reason: reason, now: self.now)
-        _ = try await self.tx.query(
-            Self.insertPush,
-            push.notification.rawValue,
-            claim,
-            self.user,
-            lane,
-            push.due.milliseconds,
-            values.key
-        )
+        let (id, due) = (push.notification.rawValue, push.due.milliseconds)
+        _ = try await self.tx.query(Self.insertPush, id, claim, self.user, lane, due, values.key)
         self.tx.count(.enqueued, lane: lane)
     }
 

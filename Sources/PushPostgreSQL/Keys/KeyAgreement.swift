@@ -42,15 +42,9 @@ struct KeyAgreement: Sendable {
             let (number, value) = (try row.integer(1), try row.optionalData(5))
             if try row.boolean(0) {
                 let isCommand = value?.isEmpty == true
-                holders.append(
-                    Holder(
-                        server: number,
-                        name: try row.text(2),
-                        sealing: UInt32(clamping: try row.integer(3)),
-                        held: isCommand ? nil : value.map { HeldKeys($0) },
-                        isCommand: isCommand
-                    )
-                )
+                let (name, sealing) = (try row.text(2), UInt32(clamping: try row.integer(3)))
+                let held = isCommand ? nil : value.map { HeldKeys($0) }
+                holders.append(Holder(server: number, name: name, sealing: sealing, held: held, isCommand: isCommand))
             } else if let key = UInt32(exactly: number), let value {
                 let since = Date(milliseconds: try row.integer(3))
                 let seals = Int(clamping: try row.integer(4))

@@ -82,15 +82,9 @@ extension PostgreSQLStore {
 
 /// A page of locked read-once payloads whose keys will be destroyed, with their new values.
 private struct ReadOncePage: Sendable {
-    struct Renewed: Sendable {
-        let id: Int64
-        let payload: Data
-        let alert: Data?
-    }
-
     /// The last row of the page; `nil` if no further page follows.
     var last: Int64?
-    var renewed: [Renewed] = []
+    var renewed: [(id: Int64, payload: Data, alert: Data?)] = []
     /// The notifications whose payloads are lost, because their key no longer exists.
     var lost: [Int64] = []
     private var freed: [Int64: Usage] = [:]
@@ -113,13 +107,9 @@ private struct ReadOncePage: Sendable {
             try vault.seal(try vault.open(sealed, in: place), in: place, until: until)
         }
         do {
-            self.renewed.append(
-                Renewed(
-                    id: id,
-                    payload: try renewed(payload, .payload(notification, sender: sender)),
-                    alert: try row.optionalData(3).map { try renewed($0, .alert(notification, sender: sender)) }
-                )
-            )
+            let payload = try renewed(payload, .payload(notification, sender: sender))
+            let alert = try row.optionalData(3).map { try renewed($0, .alert(notification, sender: sender)) }
+            self.renewed.append((id, payload, alert))
         } catch VaultError.dayKeyMissing {
             self.lost.append(id)
             self.freed[sender, default: Usage()].bytes += Int64(payload.count)

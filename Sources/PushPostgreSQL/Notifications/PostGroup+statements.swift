@@ -135,12 +135,8 @@ extension PostGroup {
     static func devices(_ rows: Rows) throws -> [Data: [GroupDevice]] {
         var devices: [Data: [GroupDevice]] = [:]
         for row in rows {
-            let device = GroupDevice(
-                number: try row.integer(1),
-                user: try row.integer(2),
-                lane: try row.text(3),
-                isAway: try row.boolean(4)
-            )
+            let (number, user) = (try row.integer(1), try row.integer(2))
+            let device = GroupDevice(number: number, user: user, lane: try row.text(3), isAway: try row.boolean(4))
             devices[try row.data(0), default: []].append(device)
         }
         return devices
@@ -265,11 +261,8 @@ extension PostGroup.Facts {
         for row in rows {
             let id = try row.integer(0)
             if let key = try row.optionalData(1) {
-                self.users[key] = NamedUser(
-                    id: id,
-                    apps: Set(storedApps: try row.optionalText(2)),
-                    requiresEncryption: try row.boolean(5)
-                )
+                let apps = Set(storedApps: try row.optionalText(2))
+                self.users[key] = NamedUser(id: id, apps: apps, requiresEncryption: try row.boolean(5))
             } else if let notifications = try row.optionalInteger(3) {
                 self.usage[id] = Usage(notifications: notifications, bytes: try row.integer(4))
             } else {

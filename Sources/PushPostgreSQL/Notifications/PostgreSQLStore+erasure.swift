@@ -20,15 +20,14 @@ extension PostgreSQLStore {
     /// Records that these recipients no longer wait for their payloads. Erases the payloads that
     /// no recipient waits for any more.
     static func recordTaken(_ tx: WriteTransaction, _ recipients: [RecipientKey]) async throws {
-        let rows = try await tx.query(
-            """
-            delete from untaken w using unnest($1::int8[], $2::int8[]) as t (notification_id, user_id)
-            where \(RecipientKey.lookup.condition("w", "t")) returning w.notification_id
-            """,
-            keys: recipients
-        )
-        try await Self.eraseIfTaken(tx, Set(try rows.map { try $0.integer(0) }).sorted())
+        let ids = try await tx.query(Self.deleteUntaken, keys: recipients).map { try $0.integer(0) }
+        try await Self.eraseIfTaken(tx, Set(ids).sorted())
     }
+
+    private static let deleteUntaken = """
+        delete from untaken w using unnest($1::int8[], $2::int8[]) as t (notification_id, user_id)
+        where \(RecipientKey.lookup.condition("w", "t")) returning w.notification_id
+        """
 
     /// Erases the read-once payloads of `notifications`, if no recipient waits for them and their
     /// fan-out has ended.

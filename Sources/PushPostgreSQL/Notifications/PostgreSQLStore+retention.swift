@@ -175,22 +175,7 @@ private struct ExpiredRows {
     /// Records each recipient who has neither read nor dismissed the notification: the recipient's
     /// devices may still show it.
     private func deleteRecipients(_ part: RetentionProgress.Part, limit: Int) async throws -> [DuePush] {
-        let rows = try await self.tx.query(
-            """
-            with l as (
-                select notification_id, user_id from recipient where notification_id = any($1::int8[]) and user_id > $2
-                order by notification_id, user_id limit $3 for update),
-            w as (
-                delete from untaken w using l
-                where \(RecipientKey.lookup.condition("w", "l")))
-            delete from recipient r using l where \(RecipientKey.lookup.condition("r", "l"))
-            returning r.notification_id, r.user_id, r.read_at is null and r.dismissed_at is null
-            """,
-            part.ids,
-            part.after,
-            limit
-        )
-        return try rows.map { row in
+        try await self.tx.query(Self.recipientDeletion, part.ids, part.after, limit).map { row in
             let (id, user) = (try row.integer(0), try row.integer(1))
             if try row.boolean(2), let app = self.notifications[id]?.app {
                 self.tx.afterCommit { [book] in book.record(LookOrder(user: user, app: app)) }
@@ -199,16 +184,26 @@ private struct ExpiredRows {
         }
     }
 
+    private static let recipientDeletion = """
+        with l as (
+            select notification_id, user_id from recipient where notification_id = any($1::int8[]) and user_id > $2
+            order by notification_id, user_id limit $3 for update),
+        w as (
+            delete from untaken w using l
+            where \(RecipientKey.lookup.condition("w", "l")))
+        delete from recipient r using l where \(RecipientKey.lookup.condition("r", "l"))
+        returning r.notification_id, r.user_id, r.read_at is null and r.dismissed_at is null
+        """
+
     /// Deletes notifications that have no rows left in other tables.
     func delete(_ ids: [Int64]) async throws {
-        let rows = try await self.tx.query(
-            """
-            with d as (
-                delete from notification where id = any($1::int8[]) returning sender_id, length(payload)::int8 as bytes)
-            select sender_id, count(*), coalesce(sum(bytes), 0)::int8 from d group by sender_id
-            """,
-            ids
-        )
-        try await PostgreSQLStore.subtract(self.tx, try PostGroup.usage(rows))
+        let usage = try PostGroup.usage(await self.tx.query(Self.notificationDeletion, ids))
+        try await PostgreSQLStore.subtract(self.tx, usage)
     }
+
+    private static let notificationDeletion = """
+        with d as (
+            delete from notification where id = any($1::int8[]) returning sender_id, length(payload)::int8 as bytes)
+        select sender_id, count(*), coalesce(sum(bytes), 0)::int8 from d group by sender_id
+        """
 }
