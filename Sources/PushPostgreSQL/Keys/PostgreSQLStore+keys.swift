@@ -49,14 +49,7 @@ extension PostgreSQLStore {
         guard !seals.isEmpty else { return }
         do {
             try await self.write { tx in
-                _ = try await tx.query(
-                    """
-                    update data_key d set seals = d.seals + s.seals
-                    from unnest($1::int8[], $2::int8[]) as s (number, seals) where d.number = s.number
-                    """,
-                    seals.map { Int64($0.key) },
-                    seals.map(\.value)
-                )
+                _ = try await tx.query(Self.addSeals, seals.map { Int64($0.key) }, seals.map(\.value))
             }
         } catch {
             self.sealing.vault.giveBack(Dictionary(uniqueKeysWithValues: seals.map { ($0.key, $0.value) }))
@@ -65,6 +58,11 @@ extension PostgreSQLStore {
     }
 
     // MARK: - Private
+
+    private static let addSeals = """
+        update data_key d set seals = d.seals + s.seals
+        from unnest($1::int8[], $2::int8[]) as s (number, seals) where d.number = s.number
+        """
 
     /// Publishes the keyring's keys to the other servers. Then encrypts with the keyring's first
     /// key that all servers have.
@@ -136,4 +134,24 @@ extension PostgreSQLReader {
     private static let sealed =
         "select "
         + SealedColumn.all(usersIn: "account").map { "(select count(*) from \($0.table))" }.joined(separator: " + ")
+}
+
+extension DataKeyEntry {
+    /// Inserts a key: its number, its check value, and the time of its first use.
+    static let adding = """
+        insert into data_key (number, check_value, used_at) values ($1, $2, $3) on conflict (number) do nothing
+        """
+
+    static func entries(_ rows: Rows) throws -> [DataKeyEntry] { try rows.compactMap { try DataKeyEntry($0) } }
+
+    /// Marks a key of the keyring as in use. This must be committed before any value is encrypted
+    /// with the key.
+    ///
+    /// Throws `StoreError.wrongKeyring` if the keyring lacks a key that is in use. The caller must
+    /// then roll the transaction back.
+    static func record(_ number: UInt32, of keyring: Keyring, now: Date, _ connection: BlockingConnection) throws {
+        guard let checkValue = keyring.checkValue(of: number) else { return }
+        _ = try connection.query(Self.adding, Int64(number), checkValue, now.milliseconds)
+        try Self.entries(connection.query(Self.all)).check(keyring)
+    }
 }

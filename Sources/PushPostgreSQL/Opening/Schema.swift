@@ -139,17 +139,14 @@ enum Schema {
             else { return }
             try Self.refuseOlderServers(than: migration, connection)
             try connection.execute(migration.sql)
-            _ = try connection.query(
-                """
-                insert into migration (name, applied_at, hash, oldest_known)
-                values ($1, \(DatabaseClock.now), $2, $3)
-                """,
-                migration.name,
-                migration.hash,
-                migration.oldestKnown
-            )
+            _ = try connection.query(Self.record, migration.name, migration.hash, migration.oldestKnown)
         }
     }
+
+    private static let record = """
+        insert into migration (name, applied_at, hash, oldest_known)
+        values ($1, \(DatabaseClock.now), $2, $3)
+        """
 
     private static func refuseOlderServers(than migration: Migration, _ connection: BlockingConnection) throws {
         // Before the first migration, there is no table `node`, and so no server.
