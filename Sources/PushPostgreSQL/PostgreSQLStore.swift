@@ -1,5 +1,4 @@
 internal import Dispatch
-internal import Foundation
 internal import Migrations
 internal import PostgreSQL
 package import PushCore

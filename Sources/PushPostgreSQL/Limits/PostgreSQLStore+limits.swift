@@ -1,4 +1,3 @@
-internal import Foundation
 internal import PostgreSQL
 package import PushCore
 package import PushStore

@@ -1,5 +1,4 @@
 internal import Foundation
-internal import PostgreSQL
 internal import PushCore
 package import PushStore
 
