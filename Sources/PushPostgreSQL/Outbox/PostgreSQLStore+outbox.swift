@@ -76,7 +76,8 @@ extension PostgreSQLStore {
         _ select: @escaping @Sendable (Leasing, WriteTransaction) async throws -> [DueDelivery]
     ) async throws -> [LeasedDelivery] {
         if self.leases.takeSearch(now: .now) { try await self.findLostLeases() }
-        // The leases of the transaction's last run, which may fail or be repeated.
+        // The leases of the transaction's last run, which may fail or be repeated. The runs come
+        // one after the other, but on different threads.
         let recorded = Mutex([DuePush]())
         // As far as is known, the last run was not committed.
         @Sendable func forgetLastRun() {
