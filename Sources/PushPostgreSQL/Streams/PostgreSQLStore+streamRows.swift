@@ -147,24 +147,6 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Removes the due times of pushes to event streams if their devices now have no stream, so
-    /// that they wait until the devices connect. The caller must have locked the counters of
-    /// changes of the devices' users.
-    static func park(_ tx: WriteTransaction, ofDevices devices: [Int64]) async throws {
-        if devices.isEmpty { return }
-        _ = try await tx.query(Self.parkPushes, devices, tx.streamLanes.sorted(), PushReason.away)
-    }
-
-    static let parkPushes = """
-        with left_over as (
-            select p.notification_id, p.device from push p
-            where p.device = any($1::int8[]) and p.lane = any($2::text[]) and p.due_at is not null and not p.is_withdrawn
-                and \(DueDelivery.isFree) and \(StreamHolder.ofPush) is null
-            order by p.notification_id, p.device for update)
-        update push p set owner = null, due_at = null, reason = $3 from left_over l
-        where \(DuePush.equal("p", "l"))
-        """
-
     private static let streamRows =
         "s.device, s.node, d.id, d.user_id from stream s left join device d on d.number = s.device"
 
