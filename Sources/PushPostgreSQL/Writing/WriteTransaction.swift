@@ -36,6 +36,7 @@ final class WriteTransaction: Sendable {
         (self.kinds, self.streamLanes) = (store.options.events, store.options.streamLanes)
     }
 
+    /// Runs a statement in the transaction.
     func query(_ sql: String, _ values: any Bindable...) async throws -> Rows {
         try await self.transaction.query(sql, values: values)
     }
