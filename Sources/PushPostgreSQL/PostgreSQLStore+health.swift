@@ -57,30 +57,20 @@ extension PostgreSQLStore {
 
     // MARK: - Private
 
-    private static func rows(
-        _ connection: BlockingConnection
-    ) throws -> [(name: String, bytes: Data)] {
-        var rows: [(name: String, bytes: Data)] = []
-        let tables = try connection.query(Self.columns)
-        for index in 0..<tables.count {
-            let (table, columns) = (try tables[index].text(0), try tables[index].text(1))
+    private static func rows(_ connection: BlockingConnection) throws -> [(name: String, bytes: Data)] {
+        try connection.query(Self.columns).map { row in
+            let (table, columns) = (try row.text(0), try row.text(1))
             let bytes = try connection.query("select string_agg(\(columns), '\\x0a'::bytea) from \(table)")
-            rows.append((name: "The rows of \(table)", bytes: try bytes[0].optionalData(0) ?? Data()))
+            return (name: "The rows of \(table)", bytes: try bytes[0].optionalData(0) ?? Data())
         }
-        return rows
     }
 
-    private static func files(
-        _ connection: BlockingConnection
-    ) throws -> [(name: String, bytes: Data)] {
-        var files: [(name: String, bytes: Data)] = []
-        let relations = try connection.query(Self.relations)
-        for index in 0..<relations.count {
-            let (name, path) = (try relations[index].text(0), try relations[index].text(1))
+    private static func files(_ connection: BlockingConnection) throws -> [(name: String, bytes: Data)] {
+        try connection.query(Self.relations).map { row in
+            let (name, path) = (try row.text(0), try row.text(1))
             let bytes = try connection.query("select pg_read_binary_file($1, 0, $2, true)", path, Int64(1) << 29)
-            files.append((name: "The file of \(name)", bytes: try bytes[0].optionalData(0) ?? Data()))
+            return (name: "The file of \(name)", bytes: try bytes[0].optionalData(0) ?? Data())
         }
-        return files
     }
 
     /// Selects each table, and an SQL expression for all bytes of one of its rows: `bytea` as it

@@ -1,5 +1,4 @@
 internal import Foundation
-internal import Migrations
 internal import PostgreSQL
 package import PushStore
 
@@ -26,8 +25,8 @@ extension PostgreSQLStore {
     }
 
     package func servers(limit: Int) async throws(StoreError) -> [ServerEntry] {
-        do {
-            return try await self.read(Self.servers, self.membership.number, limit).map { row in
+        try await self.read(Self.servers, values: [self.membership.number, limit]) { rows in
+            try rows.map { row in
                 ServerEntry(
                     name: try row.text(0),
                     release: try row.text(1),
@@ -37,8 +36,6 @@ extension PostgreSQLStore {
                     isThis: try row.boolean(5)
                 )
             }
-        } catch {
-            throw StoreError(reading: error) ?? .failed(reason: "the servers cannot be read")
         }
     }
 

@@ -36,15 +36,9 @@ struct DevicePace {
         if known.isEmpty { return }
         // The facts are read by a separate statement, which must see what other transactions
         // committed before the devices were locked.
-        let rows = try await tx.query(
-            Self.selectPaces,
-            known.map(\.key.notification),
-            known.map(\.key.device),
-            known.map(\.sequence)
-        )
-        for row in rows.map({ $0 }) {
-            let key = DuePush(notification: try row.integer(0), device: try row.integer(1))
-            self.facts[key] = Facts(
+        let rows = try await tx.query(Self.selectPaces, keys: known.map(\.key), known.map(\.sequence))
+        for row in rows {
+            self.facts[try DuePush(row)] = Facts(
                 acceptedAt: try row.optionalInteger(2).map(Date.init(milliseconds:)),
                 hasNewer: try row.boolean(3),
                 isAnotherUnderWay: try row.boolean(4)
