@@ -22,7 +22,7 @@ extension Registrar {
         }
         guard plan.movesPushes else { return 0 }
         try SQLiteStore.unpark(device: plan.device, db, now: self.now)
-        return try SQLiteStore.moveQueued(db, ofDevice: plan.device, page: self.page, now: self.now)
+        return try self.pusher.moveQueued(ofDevice: plan.device, page: self.page, db, now: self.now)
     }
 
     /// Writes the plan of a user's claim to a handle, which the user must confirm with a pushed

@@ -78,7 +78,7 @@ extension SQLiteStore {
         page: Int,
         now: Date
     ) async throws -> Int? {
-        try await self.writer.write { db in
+        try await self.writer.write { [pusher] db in
             let moved = try db.run(
                 """
                 update device set lane = \(other.description), environment_moves = environment_moves + 1
@@ -90,7 +90,7 @@ extension SQLiteStore {
             // Pushes that were accepted in the other environment do not show that this environment
             // works.
             try db.run("delete from device_push where device = \(device)")
-            return try Self.moveQueued(db, ofDevice: device, page: page, now: now)
+            return try pusher.moveQueued(ofDevice: device, page: page, db, now: now)
         }
     }
 
