@@ -84,9 +84,6 @@ extension Writer {
             }
         }
         if self.log.commits != commits { self.condition.recordCommit(of: finishes.count, after: .now - isRunUntil) }
-        // The number of commits rises before the callers continue, so that each caller reads its
-        // own write.
-        self.commits.increment()
         for finish in finishes { finish() }
         for (job, error) in refused { job.fail(error) }
     }

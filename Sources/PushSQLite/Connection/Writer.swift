@@ -47,7 +47,6 @@ final class Writer: Sendable {
     private let spans: SpanRecorder?
     let events: @Sendable (StoreEvent) -> Void
     let queue = DispatchQueue(label: "sealpost.writer")
-    let commits = CommitCounter()
     let counts = StoreCounts()
     let log = LogLength()
     let syncs = SyncTimes()
