@@ -78,16 +78,7 @@ package final class SQLiteStore: Store {
                 lookLifetime: options.lookLifetime.timeInterval
             )
             self.lookBook = options.lookBook
-            self.writer = try Writer(
-                connection,
-                wiper: wiper,
-                lock: lock,
-                condition: StoreCondition(onEvent: options.onEvent),
-                notes: notes,
-                timeout: options.writeTimeout,
-                spans: options.spans,
-                events: options.onEvent
-            )
+            self.writer = try Writer(connection, wiper: wiper, lock: lock, notes: notes, options)
             try self.writer.wipeAtStart()
         } catch {
             throw StoreError(opening: path, error)
@@ -132,14 +123,15 @@ package final class SQLiteStore: Store {
     package func servers(limit: Int) -> [ServerEntry] { [] }
 
     package var report: StoreReport {
-        StoreReport(
+        let (failures, space) = self.writer.state.withLock { ($0.checkpointFailures, $0.space) }
+        return StoreReport(
             waiting: self.writer.waitingCount,
             receiptsWaiting: self.writer.receipts.count,
             receiptsDropped: self.writer.receipts.dropped,
             setAside: self.writer.condition.setAside,
-            checkpointFailures: self.writer.counts.checkpointFailures.load(ordering: .relaxed),
+            checkpointFailures: failures,
             logBytes: self.writer.log.pages * Writer.pageSize,
-            file: self.writer.counts.file,
+            file: space.map { .init(bytes: $0.pages * Writer.pageSize, freeBytes: $0.free * Writer.pageSize) },
             commits: self.writer.condition.commits,
             syncs: self.writer.syncs.all
         )

@@ -17,7 +17,7 @@ extension Writer {
         } catch {
             guard self.isWorthRepeating(error, jobs) else { return }
         }
-        self.counts.repeated.wrappingAdd(1, ordering: .relaxed)
+        self.state.withLock { $0.repeated += 1 }
         do {
             return try self.attempt(jobs, apart: true)
         } catch {

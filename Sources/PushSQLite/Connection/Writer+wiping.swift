@@ -20,8 +20,8 @@ extension Writer {
 
     /// Schedules a wipe. Call it in the transaction that erases data.
     func recordErasure() {
-        self.counts.erasures.wrappingAdd(1, ordering: .relaxed)
         let isFirst = self.state.withLock { state in
+            state.erasures += 1
             if state.wipeDueAt != nil { return false }
             state.wipeDueAt = .now + Self.wipeAfter
             return true
