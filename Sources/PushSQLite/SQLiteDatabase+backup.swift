@@ -99,9 +99,7 @@ extension SQLiteDatabase {
         do {
             try write(descriptor)
             // SQLite does not wait until the copy is on the disk, so the file is synced here.
-            guard fsync(descriptor) == 0 else {
-                throw StoreError.cannotOpen(place: partial, reason: String(cString: strerror(errno)))
-            }
+            guard fsync(descriptor) == 0 else { throw StoreError.ofSystem(partial) }
             begins(.verifying(bytes: Int(lseek(descriptor, 0, SEEK_END)), copy))
             try use()
         } catch {
@@ -127,9 +125,7 @@ extension SQLiteDatabase {
                 flock(descriptor, LOCK_EX | LOCK_NB) == 0, stat(path, &named) == 0, named.st_dev == opened.st_dev,
                 named.st_ino == opened.st_ino
             else { throw .cannotOpen(place: path, reason: "another copy is being written there") }
-            guard fchmod(descriptor, 0o600) == 0, ftruncate(descriptor, 0) == 0 else {
-                throw .cannotOpen(place: path, reason: String(cString: strerror(errno)))
-            }
+            guard fchmod(descriptor, 0o600) == 0, ftruncate(descriptor, 0) == 0 else { throw .ofSystem(path) }
             return descriptor
         } catch {
             close(descriptor)
@@ -160,17 +156,15 @@ extension SQLiteDatabase {
 
     /// Renames a file. Throws a `StoreError` with the reason.
     static func move(_ file: String, to path: String) throws(StoreError) {
-        guard rename(file, path) == 0 else {
-            throw .cannotOpen(place: path, reason: String(cString: strerror(errno)))
-        }
+        guard rename(file, path) == 0 else { throw .ofSystem(path) }
     }
 
     static func syncFolder(of path: String) throws(StoreError) {
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
         let descriptor = Glibc.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw .cannotOpen(place: folder, reason: String(cString: strerror(errno))) }
+        guard descriptor >= 0 else { throw .ofSystem(folder) }
         defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw .cannotOpen(place: folder, reason: String(cString: strerror(errno))) }
+        guard fsync(descriptor) == 0 else { throw .ofSystem(folder) }
     }
 }
 

@@ -110,7 +110,7 @@ package struct SQLiteDatabase: StorePlace {
         let folder = URL(fileURLWithPath: self.path).deletingLastPathComponent().path
         var status = statvfs()
         guard statvfs(FileManager.default.fileExists(atPath: folder) ? folder : ".", &status) == 0 else {
-            throw .cannotOpen(place: folder, reason: String(cString: strerror(errno)))
+            throw .ofSystem(folder)
         }
         let free = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue
         return (free, folder)

@@ -31,9 +31,9 @@ final class LockFile: Sendable {
         // Before the first write to the database, the stamp is removed from the disk: after the
         // write it would be wrong.
         guard ftruncate(descriptor, 0) == 0, fsync(descriptor) == 0 else {
-            let reason = String(cString: strerror(errno))
+            let error = StoreError.ofSystem(lock)
             close(descriptor)
-            throw .cannotOpen(place: lock, reason: reason)
+            throw error
         }
         self.descriptor = Mutex(descriptor)
     }
