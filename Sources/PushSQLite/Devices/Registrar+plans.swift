@@ -8,7 +8,7 @@ extension Registrar {
     /// device's new lane (a provider's queue).
     func write(_ plan: RegistrationPlan, _ db: Database) throws -> Int {
         for old in plan.retired {
-            try SQLiteStore.retire(db, device: old.device, reason: old.reason, moved: old.platform, now: self.now)
+            try SQLiteStore.retire(old.device, reason: old.reason, moved: old.platform, db, now: self.now)
         }
         if plan.isErasing { self.writer.recordErasure() }
         if let claim = plan.claim { try db.run(prepared: Self.deleteRow, claim) }

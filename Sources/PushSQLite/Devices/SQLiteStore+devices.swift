@@ -10,11 +10,8 @@ extension SQLiteStore {
         as id: RegistrationID,
         now: Date
     ) async throws -> RegistrationID {
-        try await self.writer.write { [writer, sealing] db in
-            if let handle {
-                let key = sealing.index.hash(handle)
-                if let id = try Self.reuseRegistration(db, user: user, handleKey: key, writer) { return id }
-            }
+        try await self.writer.write { db in
+            if let handle, let id = try self.reuseRegistration(of: handle, by: user, db) { return id }
             try db.run(
                 """
                 insert into device (id, user_id, created_at, registered_at)
@@ -64,7 +61,7 @@ extension SQLiteStore {
                 """
             ) { RegistrationID($0.text(0)) }
             guard let id = unchanged ?? nil else { return nil }
-            try Self.retire(db, device: device, reason: reason, now: now)
+            try Self.retire(device, reason: reason, db, now: now)
             writer.recordErasure()
             return id
         }
@@ -133,37 +130,25 @@ extension SQLiteStore {
 
     // MARK: - Private
 
-    private static func reuseRegistration(
-        _ db: Database,
-        user: Int64,
-        handleKey: Data,
-        _ writer: Writer
-    ) throws -> RegistrationID? {
+    private func reuseRegistration(of handle: DeviceHandle, by user: Int64, _ db: Database) throws -> RegistrationID? {
+        let key = self.sealing.index.hash(handle)
         let ids = try db.all(
-            """
-            select id from device where user_id = \(user) and handle_key = \(handleKey) order by registered_at desc, id
-            """
+            "select id from device where user_id = \(user) and handle_key = \(key) order by registered_at desc, id"
         ) { $0.text(0) }
         for double in ids.dropFirst() {
             try db.run("delete from device where id = \(double)")
-            writer.recordErasure()
+            self.writer.recordErasure()
         }
         return ids.first.flatMap(RegistrationID.init)
     }
 
     /// Retires a device, cancels its pushes, and deletes its claim to a handle. If another account
     /// has registered the device's handle, `moved` is the platform of that registration.
-    static func retire(
-        _ db: Database,
-        device: Int64,
-        reason: String,
-        moved platform: Platform? = nil,
-        now: Date
-    ) throws {
+    static func retire(_ device: Int64, reason: String, moved: Platform? = nil, _ db: Database, now: Date) throws {
         try db.run(
             """
             update device set retired_at = \(now.milliseconds), retired_reason = \(reason),
-                moved_platform = \(platform?.description),
+                moved_platform = \(moved?.description),
                 platform = null, lane = null, handle = null, handle_key = null, tags = null,
                 encryption_key = null
             where number = \(device)

@@ -24,7 +24,7 @@ extension SQLiteStore {
 
     func write(_ ends: DeviceEnds, _ db: Database, now: Date) throws {
         for group in ends.retired {
-            for device in group.devices { try Self.retire(db, device: device, reason: group.reason, now: now) }
+            for device in group.devices { try Self.retire(device, reason: group.reason, db, now: now) }
         }
         for claim in ends.claims { try db.run(prepared: Registrar.deleteRow, claim) }
         for record in ends.records { try self.audit.append(record, to: db) }

@@ -28,6 +28,19 @@ extension SQLiteStore {
         return hasMore
     }
 
+    package func deleteExpiredIdempotency(now: Date, limit: Int) async throws -> Int {
+        try await self.writer.write(.housekeeping) { db in
+            try db.run(
+                prepared: """
+                    delete from idempotency where key in (
+                        select key from idempotency where created_at <= ? order by created_at limit ?)
+                    """,
+                (now - IdempotentRequest.lifetime).milliseconds,
+                limit
+            )
+        }
+    }
+
     static let expired = "select id, app from notification where expires_at <= ? order by expires_at limit ?"
 
     /// Deletes at most `limit` rows of a notification. If no more rows remain, also deletes the

@@ -29,7 +29,7 @@ extension SQLiteStore {
                 try Self.endFanout(db, id)
                 // A payload is not erased while its broadcast runs, even if all recipients so far
                 // have collected it.
-                if target.isReadOnce { try Self.eraseIfTaken(db, id) }
+                if target.isReadOnce { try self.eraseIfTaken(id, db) }
                 writer.recordErasure()
             } else {
                 try db.run(

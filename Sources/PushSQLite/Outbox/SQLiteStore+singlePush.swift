@@ -26,12 +26,8 @@ extension SQLiteStore {
             let (id, device) = (push.notification.rawValue, found.device)
             switch change {
             case .cancel:
-                try Self.cancel(
-                    db,
-                    where: "notification_id = \(id) and device = \(device)",
-                    reason: PushReason.cancelled,
-                    now: now
-                )
+                let push: SQL = "notification_id = \(id) and device = \(device)"
+                try Self.cancel(db, where: push, reason: PushReason.cancelled, now: now)
             case .hasten:
                 try db.run(
                     """
