@@ -19,10 +19,7 @@ extension SQLiteStore {
 
     /// Runs `body` in a transaction. If it returns `true`, because it has changed something,
     /// appends `record` to the audit.
-    func write(
-        by record: AuditRecord?,
-        _ body: @escaping @Sendable (Database) throws -> Bool
-    ) async throws -> Bool {
+    func write(by record: AuditRecord?, _ body: @escaping @Sendable (Database) throws -> Bool) async throws -> Bool {
         try await self.write(body, recording: { $0 ? record : nil })
     }
 
@@ -40,9 +37,7 @@ extension SQLiteStore {
 }
 
 extension SQLiteReader {
-    package func auditName(of token: TokenPrefix) -> String {
-        self.audit.name(of: token)
-    }
+    package func auditName(of token: TokenPrefix) -> String { self.audit.chain.name(of: token) }
 
     package func auditEntries(before number: Int64?, limit: Int) throws(StoreError) -> [AuditEntry] {
         try self.read { db in

@@ -15,7 +15,7 @@ extension Registrar {
         try self.save(plan.values, as: plan.device, db)
         try db.run(prepared: Self.makeLookDue, self.now.milliseconds, plan.device)
         try self.replaceTags(of: plan.device, by: plan.values.tags, db)
-        try self.append(plan.records, db)
+        try self.audit.append(plan.records, to: db)
         if plan.forgetsPushes { try db.run("delete from device_push where device = \(plan.device)") }
         if let key = plan.usedCode {
             try db.run("update confirmation set is_used = 1 where handle_key = \(key)")
@@ -35,7 +35,7 @@ extension Registrar {
         try self.save(plan.values, as: number, db)
         self.writer.recordErasure()
         if let push = plan.push { try self.enqueue(push, to: number, plan.values, db) }
-        try self.append([plan.record], db)
+        try self.audit.append([plan.record], to: db)
         return true
     }
 

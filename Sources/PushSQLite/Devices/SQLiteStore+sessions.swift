@@ -27,7 +27,7 @@ extension SQLiteStore {
             for device in group.devices { try Self.retire(device, reason: group.reason, db, now: now) }
         }
         for claim in ends.claims { try db.run(prepared: Registrar.deleteRow, claim) }
-        for record in ends.records { try self.audit.append(record, to: db) }
+        try self.audit.append(ends.records, to: db)
         if !ends.isEmpty { self.writer.recordErasure() }
     }
 }

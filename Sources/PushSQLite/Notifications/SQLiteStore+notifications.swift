@@ -18,7 +18,7 @@ extension SQLiteStore {
         guard let now = posts.first?.createdAt else { return [] }
         // For a single post, which is the usual case, the text of the audit entry is made before
         // the transaction begins.
-        let draft = posts.count == 1 ? posts.first?.record.map(self.audit.draft) : nil
+        let draft = posts.count == 1 ? posts.first?.record.map(self.audit.chain.draft) : nil
         let bytes = posts.reduce(0) { $0 + $1.sealedPayload.count }
         return try await self.writer.write(bytes: bytes) { db -> [PostOutcome] in
             var (posting, facts) = (Posting(posts, of: batch, within: bounds), PostSearch(db, now: now))
@@ -29,7 +29,7 @@ extension SQLiteStore {
             if let draft, !records.isEmpty {
                 try self.audit.append(draft, to: db)
             } else {
-                for record in records.merged { try self.audit.append(record, to: db) }
+                try self.audit.append(records.merged, to: db)
             }
             return posting.outcomes
         }
