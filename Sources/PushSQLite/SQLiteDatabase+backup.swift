@@ -36,9 +36,7 @@ extension SQLiteDatabase {
     }
 
     /// Reads the whole backup. Throws `StoreError` if it is damaged.
-    func inspectBackup(
-        _ copy: RunningCopy = RunningCopy()
-    ) throws(StoreError) -> StoreInspection {
+    func inspectBackup(_ copy: RunningCopy = RunningCopy()) throws(StoreError) -> StoreInspection {
         let inspection = try self.inspect(copy)
         if let line = inspection.damage.first { throw .failed(reason: "the backup is damaged: \(line)") }
         return inspection

@@ -28,11 +28,7 @@ package final class SQLiteStore: Store {
     ///
     /// The keyring encrypts confidential values. If data was erased before a crash, its remains
     /// are wiped: in the log at once, and in the pages soon.
-    package init(
-        path: String,
-        keyring: Keyring,
-        _ options: StoreOptions = StoreOptions()
-    ) throws(StoreError) {
+    package init(path: String, keyring: Keyring, _ options: StoreOptions = StoreOptions()) throws(StoreError) {
         self.path = path
         do {
             let folder = URL(fileURLWithPath: path).deletingLastPathComponent()

@@ -75,11 +75,7 @@ package final class SQLiteReader: SharedReader, ImmediateReader {
 
     /// Fetches rows until the last one, or until `decode` returns `false`. Call it within
     /// `readDirectly`.
-    func forEachRow(
-        _ query: DirectQuery,
-        _ parameters: Int64...,
-        decode: (borrowing DirectRow) throws -> Bool
-    ) throws {
+    func forEachRow(_ query: DirectQuery, _ parameters: Int64..., decode: (borrowing DirectRow) throws -> Bool) throws {
         try DirectRow(self.handle(of: query), key: nil, parameters).forEach(decode)
     }
 

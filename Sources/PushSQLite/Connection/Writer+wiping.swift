@@ -1,5 +1,6 @@
 internal import CSQLite
 internal import Dispatch
+internal import PushCore
 internal import SQLite
 internal import Synchronization
 
@@ -58,9 +59,7 @@ extension Writer {
     private func wipeLater(_ delay: Duration) {
         // If the writer was released meanwhile, this call does nothing, and the next start wipes
         // the data.
-        let (seconds, attoseconds) = delay.components
-        let nanoseconds = seconds * 1_000_000_000 + attoseconds / 1_000_000_000
-        self.queue.asyncAfter(deadline: .now() + .nanoseconds(Int(nanoseconds))) { [weak self] in self?.wipeIfDue() }
+        self.queue.asyncAfter(deadline: .now() + delay.timeInterval) { [weak self] in self?.wipeIfDue() }
     }
 
     private func sweep(atMost pages: Int) throws {

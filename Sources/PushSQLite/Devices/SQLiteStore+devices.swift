@@ -29,11 +29,7 @@ extension SQLiteStore {
         }
     }
 
-    package func unregister(
-        _ id: RegistrationID,
-        ofUser user: Int64,
-        by record: AuditRecord?
-    ) async throws -> Bool {
+    package func unregister(_ id: RegistrationID, ofUser user: Int64, by record: AuditRecord?) async throws -> Bool {
         try await self.write(by: record) { [writer] db in
             let count = try db.run(
                 "delete from device where id = \(id.description) and user_id = \(user) and claims_for is null"
