@@ -21,13 +21,8 @@ extension Writer {
 
     /// Schedules a wipe. Call it in the transaction that erases data.
     func recordErasure() {
-        let isFirst = self.state.withLock { state in
-            state.erasures += 1
-            if state.wipeDueAt != nil { return false }
-            state.wipeDueAt = .now + Self.wipeAfter
-            return true
-        }
-        if isFirst { self.wipeLater(Self.wipeAfter) }
+        self.state.withLock { $0.erasures += 1 }
+        self.schedule(\.wipeDueAt, after: Self.wipeAfter)
     }
 
     /// Wipes all erased data. Returns `false` if a reader prevents the wipe, which then happens
@@ -56,7 +51,16 @@ extension Writer {
         if self.wiper.knowsAllPages, let stamp = self.wiper.stamp { self.lock.leave(stamp) }
     }
 
-    private func wipeLater(_ delay: Duration) {
+    /// Schedules a wipe of one kind, unless a wipe of this kind is scheduled already.
+    private func schedule(
+        _ dueAt: any WritableKeyPath<State, ContinuousClock.Instant?> & Sendable,
+        after delay: Duration
+    ) {
+        let isFirst = self.state.withLock { state in
+            defer { state[keyPath: dueAt] = state[keyPath: dueAt] ?? .now + delay }
+            return state[keyPath: dueAt] == nil
+        }
+        guard isFirst else { return }
         // If the writer was released meanwhile, this call does nothing, and the next start wipes
         // the data.
         self.queue.asyncAfter(deadline: .now() + delay.timeInterval) { [weak self] in self?.wipeIfDue() }
@@ -74,13 +78,7 @@ extension Writer {
 
     /// Schedules the wiping of the next unknown pages: those where the last process may have left
     /// erased data.
-    func sweepLater() {
-        let isFirst = self.state.withLock { state in
-            defer { state.sweepDueAt = state.sweepDueAt ?? .now + Self.sweepAfter }
-            return state.sweepDueAt == nil
-        }
-        if isFirst { self.wipeLater(Self.sweepAfter) }
-    }
+    func sweepLater() { self.schedule(\.sweepDueAt, after: Self.sweepAfter) }
 
     private func sweepIfDue() {
         let isDue = self.state.withLock { $0.failure == nil && $0.sweepDueAt.map { $0 <= .now } ?? false }
@@ -107,8 +105,7 @@ extension Writer {
         } catch {
             self.stopIfBroken(error)
         }
-        self.state.withLock { $0.wipeDueAt = $0.wipeDueAt ?? .now + Self.wipeAgainAfter }
-        self.wipeLater(Self.wipeAgainAfter)
+        self.schedule(\.wipeDueAt, after: Self.wipeAgainAfter)
     }
 
     /// Checkpoints the log, wipes the pages, and truncates the log. Returns `false` if a reader

@@ -148,16 +148,11 @@ final class Writer: Sendable {
     // MARK: - Private
 
     private func submit(_ job: Job, _ lane: WriterLane, bytes: Int) {
-        let (failure, mustStart) = self.state.withLock { state -> (StoreError?, Bool) in
-            if let reason = state.failure { return (.broken(reason: reason), false) }
-            guard state.waiting.add(job, lane, bytes: bytes, timeout: self.timeout, now: .now) else {
-                return (.busy, false)
-            }
-            defer { state.isRunning = true }
-            return (nil, !state.isRunning)
+        let failure = self.state.withLock { state -> StoreError? in
+            if let reason = state.failure { return .broken(reason: reason) }
+            return state.waiting.add(job, lane, bytes: bytes, timeout: self.timeout, now: .now) ? nil : .busy
         }
-        if let failure { job.fail(failure) }
-        if mustStart { self.queue.async { self.drain() } }
+        if let failure { job.fail(failure) } else { self.start() }
     }
 
     private func drain() {
