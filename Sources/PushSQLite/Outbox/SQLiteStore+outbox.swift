@@ -29,7 +29,7 @@ extension SQLiteStore {
     ) async throws -> LeasedDelivery? {
         try await self.writer.write(.delivery) { [writer, pusher] db in
             // The push may have been cancelled since a reader found it.
-            guard try ProbeSearch.isDue(push, in: lane, db, now: now) else { return nil }
+            guard try Self.isDue(push, in: lane, db, now: now) else { return nil }
             return try Leasing(
                 writer: writer,
                 pusher: pusher,
@@ -39,6 +39,17 @@ extension SQLiteStore {
                 now: now
             ).lease(push, db)
         }
+    }
+
+    /// Whether a push is still due in this lane.
+    private static func isDue(_ push: DuePush, in lane: Lane, _ db: Database, now: Date) throws -> Bool {
+        try db.exists(
+            """
+            select 1 from delivery
+            where notification_id = \(push.notification) and device = \(push.device) and lane = \(lane.description)
+                and state = 'queued' and due_at <= \(now.milliseconds)
+            """
+        )
     }
 
     package func reclaimLeases(now: Date) async throws {
