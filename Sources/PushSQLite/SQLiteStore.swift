@@ -120,17 +120,17 @@ package final class SQLiteStore: Store {
 
     package var report: StoreReport {
         let (failures, space) = self.writer.state.withLock { ($0.checkpointFailures, $0.space) }
-        return StoreReport(
-            waiting: self.writer.waitingCount,
-            receiptsWaiting: self.writer.receipts.count,
-            receiptsDropped: self.writer.receipts.dropped,
-            setAside: self.writer.condition.setAside,
-            checkpointFailures: failures,
-            logBytes: self.writer.log.pages * Writer.pageSize,
-            file: space.map { .init(bytes: $0.pages * Writer.pageSize, freeBytes: $0.free * Writer.pageSize) },
-            commits: self.writer.condition.commits,
-            syncs: self.writer.syncs.all
-        )
+        var report = StoreReport()
+        report.waiting = self.writer.waitingCount
+        report.receiptsWaiting = self.writer.receipts.count
+        report.receiptsDropped = self.writer.receipts.dropped
+        report.setAside = self.writer.condition.setAside
+        report.checkpointFailures = failures
+        report.logBytes = self.writer.log.pages * Writer.pageSize
+        report.file = space.map { .init(bytes: $0.pages * Writer.pageSize, freeBytes: $0.free * Writer.pageSize) }
+        report.commits = self.writer.condition.commits
+        report.syncs = self.writer.syncs.all
+        return report
     }
 
     /// Finishes the submitted work, and closes the database so that it needs no recovery. Then
