@@ -45,57 +45,39 @@ extension SQLiteDatabase {
     /// Writes a copy of the database as of one moment to a new file that only its owner may read,
     /// and syncs the file. Then calls `use`, which reads the file again. If `use` throws, removes
     /// the file.
+    ///
+    /// With a keyring, this database is a backup: it is copied unchanged, but without its hash,
+    /// which must match.
     func copy(
         to partial: String,
+        hashedWith keyring: Keyring? = nil,
         _ copy: RunningCopy,
         _ begins: (CopyStep) -> Void,
         _ use: () throws(StoreError) -> Void
-    ) throws(StoreError) {
-        try self.fill(partial, copy, begins, use) { _ in
-            let connection = try Connection.readOnly(path: self.path)
-            let bytes = try connection.read(Self.usedBytes)
-            try SQLiteDatabase(path: partial).checkRoom(for: bytes)
-            begins(.copying(bytes: bytes, file: partial))
-            try copy.during(connection) {
-                try $0.exclusively { db in
-                    // With this setting, the copy's file can be shortened later, even if an older
-                    // version has made the database.
-                    try FileSpace.choose(db)
-                    try db.run("vacuum into \(partial)")
-                }
-            }
-            try connection.close()
-        }
-    }
-
-    /// Copies a backup unchanged, but without its hash, which must match. Otherwise works like
-    /// `copy`.
-    func copyBackup(
-        to partial: String,
-        _ keyring: Keyring,
-        _ copy: RunningCopy,
-        _ begins: (CopyStep) -> Void,
-        _ use: () throws(StoreError) -> Void
-    ) throws(StoreError) {
-        try self.fill(partial, copy, begins, use) { descriptor in
-            let bytes = try FileManager.default.attributesOfItem(atPath: self.path)[.size] as? Int ?? 0
-            try SQLiteDatabase(path: partial).checkRoom(for: bytes)
-            begins(.copying(bytes: bytes, file: partial))
-            try BackupHash.copy(self.path, to: descriptor, keyring)
-        }
-    }
-
-    private func fill(
-        _ partial: String,
-        _ copy: RunningCopy,
-        _ begins: (CopyStep) -> Void,
-        _ use: () throws(StoreError) -> Void,
-        _ write: (Int32) throws -> Void
     ) throws(StoreError) {
         let descriptor = try Self.openPartial(partial)
         defer { close(descriptor) }
+        func begin(_ bytes: Int) throws {
+            try SQLiteDatabase(path: partial).checkRoom(for: bytes)
+            begins(.copying(bytes: bytes, file: partial))
+        }
         do {
-            try write(descriptor)
+            if let keyring {
+                try begin(FileManager.default.attributesOfItem(atPath: self.path)[.size] as? Int ?? 0)
+                try BackupHash.copy(self.path, to: descriptor, keyring)
+            } else {
+                let connection = try Connection.readOnly(path: self.path)
+                try begin(connection.read(Self.usedBytes))
+                try copy.during(connection) {
+                    try $0.exclusively { db in
+                        // With this setting, the copy's file can be shortened later, even if an
+                        // older version has made the database.
+                        try FileSpace.choose(db)
+                        try db.run("vacuum into \(partial)")
+                    }
+                }
+                try connection.close()
+            }
             // SQLite does not wait until the copy is on the disk, so the file is synced here.
             guard fsync(descriptor) == 0 else { throw StoreError.ofSystem(partial) }
             begins(.verifying(bytes: Int(lseek(descriptor, 0, SEEK_END)), copy))
