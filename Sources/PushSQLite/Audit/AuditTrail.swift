@@ -50,12 +50,8 @@ struct AuditTrail: Sendable {
             limit
         ) { AuditLink($0) }
         guard let last else { return 0 }
-        try db.run(
-            prepared: "update audit_start set number = ?, chain = ?, mac = ?",
-            last.number,
-            last.code,
-            self.chain.mac(ofStart: last)
-        )
+        let mac = self.chain.mac(ofStart: last)
+        try db.run("update audit_start set number = \(last.number), chain = \(last.code), mac = \(mac)")
         return try db.run(prepared: "delete from audit where number <= ?", last.number)
     }
 

@@ -29,14 +29,13 @@ extension SQLiteStore {
     }
 
     package func deleteExpiredIdempotency(now: Date, limit: Int) async throws -> Int {
-        try await self.writer.write(.housekeeping) { db in
+        let end = (now - IdempotentRequest.lifetime).milliseconds
+        return try await self.writer.write(.housekeeping) { db in
             try db.run(
-                prepared: """
-                    delete from idempotency where key in (
-                        select key from idempotency where created_at <= ? order by created_at limit ?)
-                    """,
-                (now - IdempotentRequest.lifetime).milliseconds,
-                limit
+                """
+                delete from idempotency where key in (
+                    select key from idempotency where created_at <= \(end) order by created_at limit \(limit))
+                """
             )
         }
     }
