@@ -55,7 +55,7 @@ extension SQLiteStore {
     }
 
     package func deleteUser(_ name: Username, by record: AuditRecord?) async throws -> UserChange {
-        try await self.write { [writer] db in
+        try await self.write(by: record, on: .done) { [writer] db in
             let account = try self.account(name, db)
             let isLast = try Self.isLastAdministrator(account, db)
             let outcome = AccountChange.deletion(of: account, isLastAdministrator: isLast)
@@ -65,8 +65,6 @@ extension SQLiteStore {
             for notification in untaken { try self.eraseIfTaken(notification, db) }
             writer.recordErasure()
             return outcome
-        } recording: {
-            $0 == .done ? record : nil
         }
     }
 

@@ -107,21 +107,19 @@ extension SQLiteStore {
     static let endClaim = "delete from device where claims_for = ?"
 
     package func deleteDevice(_ id: RegistrationID, by record: AuditRecord?) async throws -> Bool {
-        let owner = try await self.write { [writer, sealing] db -> Username? in
+        try await self.writer.write { db in
             let owner = try db.first(
                 "select u.id, u.name from device d join user u on u.id = d.user_id where d.id = \(id.description)"
-            ) { try sealing.username($0.data(1), ofUser: $0.integer(0)) }
-            guard let owner else { return nil }
+            ) { try self.sealing.username($0.data(1), ofUser: $0.integer(0)) }
+            guard let owner else { return false }
             // This statement runs a trigger, which cancels the device's queued pushes.
             try db.run("delete from device where id = \(id.description)")
-            writer.recordErasure()
-            return owner
-        } recording: { owner in
-            guard let owner, var record else { return nil }
-            record.detail = "of \(owner)"
-            return record
+            self.writer.recordErasure()
+            var record = record
+            record?.detail = "of \(owner)"
+            try self.audit.append([record], to: db)
+            return true
         }
-        return owner != nil
     }
 
     // MARK: - Private

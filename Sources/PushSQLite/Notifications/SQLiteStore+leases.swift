@@ -14,7 +14,7 @@ extension SQLiteStore {
         recording record: AuditRecord?,
         now: Date
     ) async throws -> PayloadLease {
-        try await self.write { db in
+        try await self.write(by: record, on: .granted) { db in
             let leased = try db.run(
                 """
                 update untaken set leased_until = \(end.milliseconds)
@@ -34,8 +34,6 @@ extension SQLiteStore {
                 """
             )
             return .granted
-        } recording: {
-            $0 == .granted ? record : nil
         }
     }
 
@@ -45,12 +43,10 @@ extension SQLiteStore {
         recording record: AuditRecord?,
         now: Date
     ) async throws -> TakeOutcome {
-        try await self.write { db in
+        try await self.write(by: record, on: .taken) { db in
             let outcome = try Self.state(of: id, for: user, db, now: now)?.taking ?? .missing
             if outcome == .taken { try self.endLease(of: id, by: user, db, now: now) }
             return outcome
-        } recording: {
-            $0 == .taken ? record : nil
         }
     }
 

@@ -10,7 +10,7 @@ extension SQLiteStore {
         by record: AuditRecord?,
         now: Date
     ) async throws -> PushChangeOutcome {
-        try await self.write { db in
+        try await self.write(by: record, on: .done) { db in
             let found = try db.first(
                 """
                 select d.device, d.state, d.is_withdrawn, d.due_at
@@ -37,8 +37,6 @@ extension SQLiteStore {
                 )
             }
             return .done
-        } recording: {
-            $0 == .done ? record : nil
         }
     }
 
