@@ -81,7 +81,6 @@ package final class SQLiteStore: Store {
         }
     }
 
-    /// Opens a read-only connection, for one thread at a time. Each event loop has its own reader.
     package func makeReader() throws(StoreError) -> any StoreReader {
         try self.makeSQLiteReader()
     }
@@ -133,16 +132,14 @@ package final class SQLiteStore: Store {
         return report
     }
 
-    /// Finishes the submitted work, and closes the database so that it needs no recovery. Then
-    /// releases its lock.
-    package func close() async {
-        await self.writer.close()
-    }
+    package func close() async { await self.writer.close() }
 
     /// Wipes erased data now; without this call, the wipe happens within a second. Returns `false`
     /// if a reader prevents the wipe.
     package func wipe() async throws -> Bool {
-        try await self.writer.wipeNow()
+        try await withCheckedThrowingContinuation { continuation in
+            self.writer.queue.async { continuation.resume(with: Result { try self.writer.wipe() }) }
+        }
     }
 
     /// The bytes of the database and of its log. The database's file is read through the open

@@ -24,16 +24,6 @@ extension Writer {
         }
     }
 
-    /// Writes all waiting receipts. Returns when all are written, or when a write has failed.
-    func writeReceipts() async throws {
-        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            self.queue.async {
-                self.drainReceipts()
-                continuation.resume()
-            }
-        }
-    }
-
     /// Writes all waiting receipts. Call it on the writer's queue only.
     func drainReceipts() {
         while self.receipts.count > 0, self.writeSomeReceipts() {}

@@ -25,14 +25,6 @@ extension Writer {
         self.schedule(\.wipeDueAt, after: Self.wipeAfter)
     }
 
-    /// Wipes all erased data. Returns `false` if a reader prevents the wipe, which then happens
-    /// later.
-    func wipeNow() async throws -> Bool {
-        try await withCheckedThrowingContinuation { continuation in
-            self.queue.async { continuation.resume(with: Result { try self.wipe() }) }
-        }
-    }
-
     /// Wipes erased data that the last process may have left. If another process is reading, the
     /// wipe happens later.
     ///

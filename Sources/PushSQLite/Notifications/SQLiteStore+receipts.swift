@@ -9,7 +9,12 @@ extension SQLiteStore {
     }
 
     package func writeReceipts() async throws {
-        try await self.writer.writeReceipts()
+        await withCheckedContinuation { continuation in
+            self.writer.queue.async {
+                self.writer.drainReceipts()
+                continuation.resume()
+            }
+        }
     }
 
     /// Writes the receipt of one fetch.
