@@ -134,14 +134,6 @@ package final class SQLiteStore: Store {
 
     package func close() async { await self.writer.close() }
 
-    /// Wipes erased data now; without this call, the wipe happens within a second. Returns `false`
-    /// if a reader prevents the wipe.
-    package func wipe() async throws -> Bool {
-        try await withCheckedThrowingContinuation { continuation in
-            self.writer.queue.async { continuation.resume(with: Result { try self.writer.wipe() }) }
-        }
-    }
-
     /// The bytes of the database and of its log. The database's file is read through the open
     /// descriptor: opening and closing another descriptor would drop SQLite's locks.
     package func bytesAtRest() throws -> [(name: String, bytes: Data)] {

@@ -1,3 +1,4 @@
+internal import Dispatch
 package import Foundation
 package import PushCore
 internal import PushStore
