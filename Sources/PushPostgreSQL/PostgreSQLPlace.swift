@@ -108,15 +108,17 @@ package struct PostgreSQLPlace: StorePlace {
             if !applied.missing(self.migrations).isEmpty { try SchemaOwnership.checkCreation(connection) }
             let damage = try Self.damage(connection)
             let hasTallies = damage.isEmpty && !applied.hashes.isEmpty
-            return StoreInspection(
-                damage: damage,
-                missingMigrations: applied.missing(self.migrations),
-                unknownMigration: applied.unknown(self.migrations),
-                changedMigration: applied.changed(self.migrations),
-                move: try MoveMark(connection).flatMap { $0.isFinished ? nil : "holds a move that has not finished" },
-                tallies: hasTallies
-                    ? try PostgreSQLReader.tallies(in: connection.query(PostgreSQLReader.tallies)) : [:]
-            )
+            var inspection = StoreInspection()
+            inspection.damage = damage
+            inspection.missingMigrations = applied.missing(self.migrations)
+            inspection.unknownMigration = applied.unknown(self.migrations)
+            inspection.changedMigration = applied.changed(self.migrations)
+            inspection.move =
+                try MoveMark(connection).flatMap { $0.isFinished ? nil : "holds a move that has not finished" }
+            if hasTallies {
+                inspection.tallies = try PostgreSQLReader.tallies(in: connection.query(PostgreSQLReader.tallies))
+            }
+            return inspection
         }
     }
 

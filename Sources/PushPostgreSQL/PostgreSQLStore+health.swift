@@ -21,15 +21,13 @@ extension PostgreSQLStore {
     /// The figures of the store's report. The write-ahead log and its checkpoints belong to the
     /// PostgreSQL server, so the report has no figures for them.
     package var report: StoreReport {
-        StoreReport(
-            waiting: self.condition.waiting.load(ordering: .relaxed) + self.posts.waiting,
-            receiptsWaiting: self.receipts.count,
-            receiptsDropped: self.receipts.dropped,
-            setAside: self.condition.shared.setAside,
-            checkpointFailures: 0,
-            logBytes: 0,
-            commits: self.condition.shared.commits
-        )
+        var report = StoreReport()
+        report.waiting = self.condition.waiting.load(ordering: .relaxed) + self.posts.waiting
+        report.receiptsWaiting = self.receipts.count
+        report.receiptsDropped = self.receipts.dropped
+        report.setAside = self.condition.shared.setAside
+        report.commits = self.condition.shared.commits
+        return report
     }
 
     /// The values of all rows of each table. If the role may read files (`pg_read_server_files`),

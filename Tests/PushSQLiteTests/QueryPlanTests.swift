@@ -16,7 +16,7 @@ import Testing
         ),
         ("claim", DueDelivery.row, ["PRIMARY KEY (notification_id=? AND device=?)"]),
         (
-            "probe", ProbeSearch.search,
+            "probe", SQLiteReader.probeSearch,
             [
                 "INDEX delivery_by_due (lane=? AND is_bulk=? AND due_at<?)", "SEARCH p USING INTEGER PRIMARY KEY",
                 "SEARCH v USING INTEGER PRIMARY KEY",

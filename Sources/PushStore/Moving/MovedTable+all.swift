@@ -9,11 +9,7 @@ extension MovedTable {
     private typealias C = Column
 
     private static let keys = [
-        MovedTable(
-            "data_key",
-            key: C.integers("number"),
-            C.bytes("check_value") + C.integers("used_at", "seals")
-        ),
+        MovedTable("data_key", key: C.integers("number"), C.bytes("check_value") + C.integers("used_at", "seals")),
         MovedTable("index_secret", key: C.integers("id"), C.bytes("secret")),
     ]
 
@@ -39,18 +35,8 @@ extension MovedTable {
             key: C.integers("number"),
             C.texts("id", "platform", "lane", "retired_reason", "moved_platform", "session", "encryption_key")
                 + C.bytes("handle", "handle_key", "tags")
-                + C.integers(
-                    "user_id",
-                    "created_at",
-                    "registered_at",
-                    "retired_at",
-                    "claims_for",
-                    "environment_moves",
-                    "session_at",
-                    "look_id",
-                    "look_at"
-                )
-                + C.booleans("is_shared")
+                + C.integers("user_id", "created_at", "registered_at", "retired_at", "claims_for", "environment_moves")
+                + C.integers("session_at", "look_id", "look_at") + C.booleans("is_shared")
         ),
         MovedTable("device_tag", key: C.integers("device") + C.bytes("tag")),
         MovedTable("device_push", key: C.integers("device"), C.integers("accepted_at")),

@@ -27,34 +27,18 @@ package protocol OutboxReader: Sendable {
     func isThere(_ id: NotificationID, from sender: Int64?, now: Date) async throws(StoreError) -> Bool
 
     /// The pushes of a notification to devices with numbers above `device`, at most `limit`.
-    func deliveries(
-        of id: NotificationID,
-        after device: Int64,
-        limit: Int
-    ) async throws(StoreError) -> [DeliveryEntry]
+    func deliveries(of id: NotificationID, after device: Int64, limit: Int) async throws(StoreError) -> [DeliveryEntry]
 
     /// The pushes of a notification to the devices of one user, at most `limit`.
-    func deliveries(
-        of id: NotificationID,
-        toUser user: Int64,
-        limit: Int
-    ) async throws(StoreError) -> [DeliveryEntry]
+    func deliveries(of id: NotificationID, toUser user: Int64, limit: Int) async throws(StoreError) -> [DeliveryEntry]
 
     /// The failed pushes of all notifications, the newest first: at most `limit` that have failed
     /// since `since` and come after `last` in this list. A failed push is stored as long as its
     /// notification.
-    func failedPushes(
-        since: Date,
-        before last: FailurePlace?,
-        limit: Int
-    ) async throws(StoreError) -> [FailedPush]
+    func failedPushes(since: Date, before last: FailurePlace?, limit: Int) async throws(StoreError) -> [FailedPush]
 
     /// A notification's recipients with user numbers above `user`, at most `limit`.
-    func recipients(
-        of id: NotificationID,
-        after user: Int64,
-        limit: Int
-    ) async throws(StoreError) -> [RecipientEntry]
+    func recipients(of id: NotificationID, after user: Int64, limit: Int) async throws(StoreError) -> [RecipientEntry]
 
     /// The summary of a notification, even if it has expired or was recalled; `nil` if it is not
     /// stored any more.
