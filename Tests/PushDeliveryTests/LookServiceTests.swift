@@ -75,8 +75,8 @@ import Testing
             tags: []
         )
         _ = try await self.fixture.store.register(registration, as: id, for: alice, with: prefix, now: now)
-        self.book.record(LookOrder(user: alice.id))
-        self.book.record(LookSync(user: alice.id, session: prefix.description, change: .max))
+        self.book.record(LookOrder(user: alice.id, app: .usual))
+        self.book.record(LookSync(user: alice.id, app: .usual, session: prefix.description, change: .max))
         await self.service.write()
         self.fixture.clock.advance(by: 10)
         #expect(try await self.looks().isEmpty)
