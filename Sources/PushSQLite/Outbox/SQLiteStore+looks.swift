@@ -28,6 +28,35 @@ extension SQLiteStore {
         }
     }
 
+    package func enqueueRecallLooks(
+        page: Int,
+        makeID: @escaping @Sendable () -> NotificationID?,
+        now: Date
+    ) async throws -> Int? {
+        let pusher = self.pusher
+        if pusher.looks.isEmpty { return nil }
+        return try await self.writer.write(.delivery) { db in
+            let recall = try db.first(prepared: Self.recallWithoutLooks) {
+                (id: $0.integer(0), app: AppName(stored: $0.optionalText(1)), last: $0.integer(2))
+            }
+            guard let recall else { return nil }
+            let recipients = try db.all(
+                """
+                select user_id, dismissed_at from recipient
+                where notification_id = \(recall.id) and user_id > \(recall.last) order by user_id limit \(page)
+                """
+            ) { (user: $0.integer(0), hasDismissed: !$0.isNull(1)) }
+            var count = 0
+            for (user, hasDismissed) in recipients where !hasDismissed {
+                let order = LookOrder(user: user, app: recall.app, isUrgent: true)
+                count += try Self.enqueue(order, by: pusher, makeID: makeID, db, now: now)
+            }
+            let last = recipients.count < page ? nil : recipients.last?.user
+            try db.run("update notification set look_user_id = \(last) where id = \(recall.id)")
+            return count
+        }
+    }
+
     package func cancelLooks(of syncs: [LookSync], now: Date) async throws {
         if self.pusher.looks.isEmpty || syncs.isEmpty { return }
         try await self.writer.write(.housekeeping) { [pusher] db in
@@ -62,6 +91,13 @@ extension SQLiteStore {
             select v.number, v.id, v.lane, v.look_id, v.look_at, (
                 select d.due_at from delivery d
                 where d.notification_id = v.look_id and d.device = v.number and d.state = 'queued')
+    /// Selects the recall whose looks (pushes that tell a device to sync) come next. A new recall
+    /// comes before one of a broadcast that has begun.
+    static let recallWithoutLooks = """
+        select id, app, look_user_id from notification indexed by notification_by_look
+        where look_user_id is not null order by look_user_id limit 1
+        """
+
             from device v indexed by device_by_user
             where v.user_id = \(order.user) and v.lane is not null and v.claims_for is null
                 and (\(order.session) is null or v.session is null or v.session <> \(order.session))

@@ -127,7 +127,7 @@ struct DeletionHandler: Handler {
         let record = try context.record(.recall, of: "\(id)")
         guard try await self.store.recall(id, by: recaller, recording: record, now: context.now) else { return false }
         self.bodies.evict(id)
-        self.looks.record(recallOf: id)
+        self.looks.signal.set()
         var last: Int64? = 0
         for _ in 0..<Self.pagesAtOnce {
             guard let device = last else { break }

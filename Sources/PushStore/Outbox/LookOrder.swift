@@ -10,7 +10,7 @@ package struct LookOrder: Sendable, Hashable {
 
         /// Whether a device of this lane shows the notifications of the app.
         package func concerns(_ lane: String) -> Bool {
-            Platform(stored: Lane(stored: lane).platform).app == self.app
+            Lane(stored: lane).app == self.app
         }
     }
 
