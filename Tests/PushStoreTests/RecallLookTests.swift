@@ -93,4 +93,22 @@ import Testing
         #expect(try await self.enqueue(page: 1, in: other) == nil)
         await other.store.close()
     }
+
+    @Test func aLaneWithoutASenderLosesItsWaitingLooks() async throws {
+        try await self.fixture.post(1, from: self.users[0], to: "all")
+        try await self.recall(1)
+        #expect(try await self.enqueue(page: 9) == 5)
+        let (store, now, lane) = (self.fixture.store, self.fixture.now, Lane(stored: "apns/look"))
+        // A push that is being sent stays.
+        #expect(try await store.lease(LeaseRequest(1, from: lane, .direct), now: now).count == 1)
+        #expect(try await !store.deleteLooks(in: Lane(stored: "fcm/look"), now: now))
+        #expect(try await store.deleteLooks(in: lane, now: now))
+        #expect(try await !store.deleteLooks(in: lane, now: now))
+        let tally = try #require(try await self.fixture.reader.tallies()["apns/look"])
+        #expect(tally.cancelled == 4 && tally.pending == 1)
+        // The next change makes a new look.
+        try await self.fixture.post(2, from: self.users[0], to: "username:user5")
+        try await self.recall(2)
+        #expect(try await self.enqueue(page: 9) == 1)
+    }
 }

@@ -60,18 +60,18 @@ extension PostgreSQLStore {
         }
     }
 
+    package func deleteLooks(in lane: Lane, now: Date) async throws -> Bool {
+        try await self.write { tx in
+            let pushes = try await tx.query(Self.looksInLane, lane.description).map {
+                DuePush(notification: try $0.integer(0), device: try $0.integer(1))
+            }
+            try await Self.delete(pushes, tx, now: now)
+            return !pushes.isEmpty
+        }
+    }
+
     // MARK: - Private
 
-    /// A device, with the notification of its last look (a push that only tells it to sync).
-    private struct LookDevice: Sendable {
-        let number: Int64
-        let order: LookOrder
-        let lane: String
-        let last: Int64?
-        let dueAt: Date?
-
-        init(_ row: Row, of order: LookOrder) throws {
-            self.number = try row.integer(0)
     /// Enqueues the looks (pushes that tell a device to sync) of these orders, which must have
     /// different subjects. Returns their number.
     private func enqueueLooks(
@@ -105,6 +105,16 @@ extension PostgreSQLStore {
         return looks.count
     }
 
+    /// A device, with the notification of its last look (a push that only tells it to sync).
+    private struct LookDevice: Sendable {
+        let number: Int64
+        let order: LookOrder
+        let lane: String
+        let last: Int64?
+        let dueAt: Date?
+
+        init(_ row: Row, of order: LookOrder) throws {
+            self.number = try row.integer(0)
             self.order = order
             self.lane = try row.text(2)
             self.last = try row.optionalInteger(3)
@@ -196,16 +206,6 @@ extension PostgreSQLStore {
         for lane in lanes { tx.count(.enqueued, lane: lane) }
     }
 
-    static let lookDevices = """
-        select v.number, o.place, v.lane, v.look_id, v.look_at
-        from unnest($1::int8[], $2::text[]) with ordinality as o (user_id, session, place)
-        join device v on v.user_id = o.user_id
-        where v.lane = any($3::text[]) and v.claims_for is null
-            and (o.session is null or v.session is null or v.session <> o.session)
-        order by v.number for no key update of v
-        """
-
-    static let waitingLooks = """
     /// Selects and locks the recall whose looks (pushes that tell a device to sync) come next,
     /// except one that another server has locked. A new recall comes before one of a broadcast
     /// that has begun. The last column is the last recipient with a change number for the recall;
@@ -227,6 +227,16 @@ extension PostgreSQLStore {
         select notification_id, device from push where lane = $1 and due_at is not null and owner is null limit 100
         """
 
+    static let lookDevices = """
+        select v.number, o.place, v.lane, v.look_id, v.look_at
+        from unnest($1::int8[], $2::text[]) with ordinality as o (user_id, session, place)
+        join device v on v.user_id = o.user_id
+        where v.lane = any($3::text[]) and v.claims_for is null
+            and (o.session is null or v.session is null or v.session <> o.session)
+        order by v.number for no key update of v
+        """
+
+    static let waitingLooks = """
         select p.device, p.due_at from unnest($1::int8[], $2::int8[]) as k (notification_id, device)
         join push p on \(DuePush.equal("p", "k"))
         where p.owner is null and p.due_at is not null

@@ -76,7 +76,27 @@ extension SQLiteStore {
         }
     }
 
+    package func deleteLooks(in lane: Lane, now: Date) async throws -> Bool {
+        try await self.writer.write(.housekeeping) { [pusher] db in
+            let pushes = try db.all(
+                """
+                select notification_id, device from delivery indexed by delivery_by_due
+                where lane = \(lane.description) and state = 'queued' and due_at is not null limit 100
+                """
+            ) { DuePush(notification: $0.integer(0), device: $0.integer(1)) }
+            for push in pushes { try Self.delete(push, by: pusher, db, now: now) }
+            return !pushes.isEmpty
+        }
+    }
+
     // MARK: - Private
+
+    /// Selects the recall whose looks (pushes that tell a device to sync) come next. A new recall
+    /// comes before one of a broadcast that has begun.
+    static let recallWithoutLooks = """
+        select id, app, look_user_id from notification indexed by notification_by_look
+        where look_user_id is not null order by look_user_id limit 1
+        """
 
     /// Enqueues the looks (pushes that tell a device to sync) of one order. Returns their number.
     private static func enqueue(
@@ -91,13 +111,6 @@ extension SQLiteStore {
             select v.number, v.id, v.lane, v.look_id, v.look_at, (
                 select d.due_at from delivery d
                 where d.notification_id = v.look_id and d.device = v.number and d.state = 'queued')
-    /// Selects the recall whose looks (pushes that tell a device to sync) come next. A new recall
-    /// comes before one of a broadcast that has begun.
-    static let recallWithoutLooks = """
-        select id, app, look_user_id from notification indexed by notification_by_look
-        where look_user_id is not null order by look_user_id limit 1
-        """
-
             from device v indexed by device_by_user
             where v.user_id = \(order.user) and v.lane is not null and v.claims_for is null
                 and (\(order.session) is null or v.session is null or v.session <> \(order.session))
@@ -119,9 +132,7 @@ extension SQLiteStore {
             let number = try id ?? Self.insertLook(order, pusher, makeID: makeID, db, now: now)
             id = number
             if let last = device.last {
-                let push = DuePush(notification: last, device: device.number)
-                try Self.cancel(push, reason: PushReason.replacedLook, by: pusher, db, now: now)
-                try Self.deleteEnded(push, db, now: now)
+                try Self.delete(DuePush(notification: last, device: device.number), by: pusher, db, now: now)
             }
             try Self.insert(number, for: device, of: order.user, dueAt: due, by: pusher, db)
             count += 1
@@ -211,10 +222,11 @@ extension SQLiteStore {
         if let lane { pusher.notes.count(.cancelled, lane: lane) }
     }
 
-    /// Deletes a look (a push that tells a device to sync) that has ended. A look that is being
-    /// sent expires now, so that the next cleanup deletes it. Otherwise, if a client never read
-    /// its event stream, the looks in this stream would fill the database.
-    private static func deleteEnded(_ push: DuePush, _ db: Database, now: Date) throws {
+    /// Deletes a look (a push that tells a device to sync) that waits or has ended. A look that is
+    /// being sent expires now, so that the next cleanup deletes it. Otherwise, if a client never
+    /// read its event stream, the looks in this stream would fill the database.
+    private static func delete(_ push: DuePush, by pusher: Pusher, _ db: Database, now: Date) throws {
+        try Self.cancel(push, reason: PushReason.replacedLook, by: pusher, db, now: now)
         try db.run(
             """
             delete from delivery where notification_id = \(push.notification) and device = \(push.device)

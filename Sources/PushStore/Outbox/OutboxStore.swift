@@ -161,6 +161,10 @@ package protocol OutboxStore: Sendable {
     /// changes. A look is a push that tells a device to sync.
     func cancelLooks(of syncs: [LookSync], now: Date) async throws
 
+    /// Deletes waiting looks (pushes that tell a device to sync) of a lane without a sender;
+    /// returns whether it has found any.
+    func deleteLooks(in lane: Lane, now: Date) async throws -> Bool
+
     /// Expands the oldest running broadcast by one page. Returns the number of pushes that it has
     /// enqueued, or `nil` if no broadcast is running.
     ///
