@@ -68,6 +68,10 @@ package struct Migration: Sendable {
             name: "M0021_required_encryption",
             sql: String(decoding: PackageResources.M0021_required_encryption_sql, as: UTF8.self)
         ),
+        Migration(
+            name: "M0022_recall_look",
+            sql: String(decoding: PackageResources.M0022_recall_look_sql, as: UTF8.self)
+        ),
     ]
 
     /// All steps of a PostgreSQL database, in order.
@@ -158,6 +162,12 @@ package struct Migration: Sendable {
         Migration(
             name: "P0015_required_encryption",
             sql: String(decoding: PackageResources.P0015_required_encryption_sql, as: UTF8.self),
+            oldestKnown: "P0001_initial"
+        ),
+        // Servers of the version before write the looks for their own recalls; a crash loses these.
+        Migration(
+            name: "P0016_recall_look",
+            sql: String(decoding: PackageResources.P0016_recall_look_sql, as: UTF8.self),
             oldestKnown: "P0001_initial"
         ),
     ]

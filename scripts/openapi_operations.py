@@ -253,10 +253,10 @@ operation(
     "GET", "/api/deliveries", "listFailures", "administration", "List failed pushes",
     f"""\
 Lists the failed pushes of all notifications, the newest first. A failed push is listed until its notification expires. The list
-contains looks, too; the notification of a look has no recipients. {PAGES}
+has no looks, which are silent pushes that belong to no notification. {PAGES}
 
-With `app` or `user` a request examines at most 5,000 failed pushes, so a page may have fewer than `limit`, or none, while `More` is
-true: its `Cursor` continues the search.""",
+A request examines at most 5,000 failed pushes, so a page may have fewer than `limit`, or none, while `More` is true: its `Cursor`
+continues the search.""",
     "admin", "manage", seeing="view",
     parameters=(
         LIMIT,

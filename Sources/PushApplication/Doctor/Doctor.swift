@@ -249,7 +249,8 @@ package struct Doctor: Sendable {
                 let text = "\(webPush.keyFile) does not exist; the first start creates it"
                 return [Finding(.warn, "\(name.configurationKey).keyFile", text)]
             }
-            return try sender.credentialFindings(name: name) + (setup.expiry.map { [self.judge($0)] } ?? [])
+            let others = [sender.badgeFinding(name: name), setup.expiry.map(self.judge)].compactMap(\.self)
+            return try sender.credentialFindings(name: name) + others
         } catch {
             return [Finding(.fail, name.configurationKey, "\(error)")]
         }

@@ -65,20 +65,26 @@ extension SQLiteStore {
         page: Int?,
         now: Date
     ) async throws -> Bool {
-        try await self.write(by: record) { [writer, changes] db in
+        try await self.write(by: record) { [writer, changes, pusher] db in
             let found = try db.first(
                 """
-                select sender_id, exists (select 1 from scheduled where notification_id = id) from notification
+                select sender_id, exists (select 1 from scheduled where notification_id = id), app from notification
                 where id = \(id.rawValue) and expires_at > \(now.milliseconds) and recalled_at is null
                     and payload is not null
                 """
-            ) { (sender: $0.integer(0), isScheduled: $0.integer(1) != 0) }
+            ) {
+                (
+                    sender: $0.integer(0), isScheduled: $0.integer(1) != 0, app: AppName(stored: $0.optionalText(2))
+                )
+            }
             guard let found, recaller.mayRecall(ofSender: found.sender, isScheduled: found.isScheduled) else {
                 return false
             }
+            let hasLooks = pusher.looks.keys.contains { Lane(stored: $0).app == found.app }
             try db.run(
                 """
-                update notification set payload = null, alert = null, recalled_at = \(now.milliseconds)
+                update notification set payload = null, alert = null, recalled_at = \(now.milliseconds),
+                    look_user_id = \(hasLooks ? Int64(0) : nil)
                 where id = \(id.rawValue)
                 """
             )

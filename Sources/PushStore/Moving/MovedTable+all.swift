@@ -51,7 +51,7 @@ extension MovedTable {
         MovedTable(
             "notification",
             key: C.integers("id"),
-            C.integers("sender_id", "sequence", "seed", "created_at", "expires_at", "recalled_at")
+            C.integers("sender_id", "sequence", "seed", "created_at", "expires_at", "recalled_at", "look_user_id")
                 + C.texts("app", "priority", "collapse_id")
                 + C.booleans("is_stored_by_clients", "is_read_once", "is_end_to_end")
                 + C.bytes("alert", "payload"),

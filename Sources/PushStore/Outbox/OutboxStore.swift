@@ -129,9 +129,25 @@ package protocol OutboxStore: Sendable {
         now: Date
     ) async throws -> Bool
 
+    /// Enqueues urgent looks (pushes that tell a device to sync) to the devices of the next `page`
+    /// recipients of a recall, except those who have dismissed the notification. Returns the
+    /// number of looks; `nil` if no recall needs further looks.
+    ///
+    /// The transaction also stores the position in the list of recipients. So after a crash, the
+    /// next call continues, and no device gets two looks for a recall.
+    func enqueueRecallLooks(
+        page: Int,
+        makeID: @escaping @Sendable () -> NotificationID?,
+        now: Date
+    ) async throws -> Int?
+
     /// Cancels the looks that wait for these sessions' devices, unless their users have newer
     /// changes. A look is a push that tells a device to sync.
     func cancelLooks(of syncs: [LookSync], now: Date) async throws
+
+    /// Deletes waiting looks (pushes that tell a device to sync) of a lane without a sender;
+    /// returns whether it has found any.
+    func deleteLooks(in lane: Lane, now: Date) async throws -> Bool
 
     /// Expands the oldest running broadcast by one page. Returns the number of pushes that it has
     /// enqueued, or `nil` if no broadcast is running.
