@@ -160,6 +160,11 @@ package struct Migration: Sendable {
             sql: String(decoding: PackageResources.P0015_required_encryption_sql, as: UTF8.self),
             oldestKnown: "P0001_initial"
         ),
+        Migration(
+            name: "P0017_sender_events",
+            sql: String(decoding: PackageResources.P0017_sender_events_sql, as: UTF8.self),
+            oldestKnown: "P0001_initial"
+        ),
     ]
 
     /// The step of a PostgreSQL database that lets servers report their data keys to each other.
