@@ -18,6 +18,7 @@ import Testing
     private static let statements: [(name: String, sql: String, values: String)] = [
         ("what is scheduled and due", PostgreSQLStore.dueRows, "5000, 10"),
         ("events of a sender", PostgreSQLReader.eventsOfSender, "0, 10, 2"),
+        ("the pace of a device", DevicePace.selectPaces, "'{1}', '{10}', '{1}'"),
     ]
 
     private let connection: BlockingConnection
