@@ -19,6 +19,7 @@ import Testing
         ("what is scheduled and due", PostgreSQLStore.dueRows, "5000, 10"),
         ("events of a sender", PostgreSQLReader.eventsOfSender, "0, 10, 2"),
         ("the pace of a device", DevicePace.selectPaces, "'{1}', '{10}', '{1}'"),
+        ("a page of a fan-out", PushInsertion.insertion, "1, true, '{90001}', '{1}', '{apns}', '{1}', '{null}'"),
     ]
 
     private let connection: BlockingConnection
