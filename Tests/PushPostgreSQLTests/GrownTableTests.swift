@@ -20,6 +20,8 @@ import Testing
         ("events of a sender", PostgreSQLReader.eventsOfSender, "0, 10, 2"),
         ("the pace of a device", DevicePace.selectPaces, "'{1}', '{10}', '{1}'"),
         ("a page of a fan-out", PushInsertion.insertion, "1, true, '{90001}', '{1}', '{apns}', '{1}', '{null}'"),
+        ("pushes of a notification", PostgreSQLReader.deliveries, "1, 0, 10"),
+        ("counts of pushes", PostgreSQLReader.counts, "1, 0, 10"),
     ]
 
     private let connection: BlockingConnection
