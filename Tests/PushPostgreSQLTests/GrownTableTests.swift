@@ -22,6 +22,7 @@ import Testing
         ("a page of a fan-out", PushInsertion.insertion, "1, true, '{90001}', '{1}', '{apns}', '{1}', '{null}'"),
         ("pushes of a notification", PostgreSQLReader.deliveries, "1, 0, 10"),
         ("counts of pushes", PostgreSQLReader.counts, "1, 0, 10"),
+        ("pushes since the last event", PostgreSQLStore.sendAgain, "'{30001}', 1, 1, 1"),
     ]
 
     private let connection: BlockingConnection
