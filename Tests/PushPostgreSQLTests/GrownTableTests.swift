@@ -23,6 +23,8 @@ import Testing
         ("pushes of a notification", PostgreSQLReader.deliveries, "1, 0, 10"),
         ("counts of pushes", PostgreSQLReader.counts, "1, 0, 10"),
         ("pushes since the last event", PostgreSQLStore.sendAgain, "'{30001}', 1, 1, 1"),
+        ("pushes to a recipient", PostgreSQLStore.pushesToRecipients, "'{1}', '{1}'"),
+        ("paced pushes to a recipient", PostgreSQLStore.pacedPushes, "'{1}', '{1}', '{1}', 'paced'"),
     ]
 
     private let connection: BlockingConnection
