@@ -25,6 +25,8 @@ import Testing
         ("pushes since the last event", PostgreSQLStore.sendAgain, "'{30001}', 1, 1, 1"),
         ("pushes to a recipient", PostgreSQLStore.pushesToRecipients, "'{1}', '{1}'"),
         ("paced pushes to a recipient", PostgreSQLStore.pacedPushes, "'{1}', '{1}', '{1}', 'paced'"),
+        ("streams of fenced servers", PostgreSQLStore.rowsOfFenced, "10"),
+        ("the last streams of a server", PostgreSQLStore.rowsAfter, "9990, 1, 10"),
     ]
 
     private let connection: BlockingConnection
@@ -103,5 +105,10 @@ import Testing
         for statement in Self.statements {
             #expect(try self.read(by: statement.sql, statement.values) <= 100, "\(statement.name)")
         }
+    }
+
+    @Test func theEndOfAStreamReadsOnlyItsPushes() throws {
+        try self.fill(.all)
+        #expect(try self.read(by: PostgreSQLStore.parkPushes, "'{10}', '{apns}', 'away'") <= 100)
     }
 }
