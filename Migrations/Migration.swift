@@ -161,8 +161,8 @@ package struct Migration: Sendable {
             oldestKnown: "P0001_initial"
         ),
         Migration(
-            name: "P0017_sender_events",
-            sql: String(decoding: PackageResources.P0017_sender_events_sql, as: UTF8.self),
+            name: "P0017_lookups",
+            sql: String(decoding: PackageResources.P0017_lookups_sql, as: UTF8.self),
             oldestKnown: "P0001_initial"
         ),
     ]

@@ -107,6 +107,14 @@ import Testing
         }
     }
 
+    /// A server's sessions keep a plan that they have made before there were claims.
+    @Test func theClaimOfADeviceIsFoundByItsOwnIndex() throws {
+        try self.fill(.all)
+        try self.connection.execute("analyze device; prepare this as \(PostgreSQLReader.allDevices)")
+        let plan = try self.connection.query("explain (costs off) execute this (0, 10)").map { try $0.text(0) }
+        #expect(plan.contains { $0.hasSuffix("using device_by_claim on device c") }, "\(plan)")
+    }
+
     @Test func theEndOfAStreamReadsOnlyItsPushes() throws {
         try self.fill(.all)
         #expect(try self.read(by: PostgreSQLStore.parkPushes, "'{10}', '{apns}', 'away'") <= 100)
