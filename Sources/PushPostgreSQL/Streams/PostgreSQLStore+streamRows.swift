@@ -110,7 +110,7 @@ extension PostgreSQLStore {
         }
     }
 
-    private static let columns = "s.device, s.node, d.id, d.user_id"
+    private static let streamColumns = "s.device, s.node, d.id, d.user_id"
 
     /// Adds the device of each stream. With a plain join, PostgreSQL reads all devices up to the
     /// last one.
@@ -119,18 +119,18 @@ extension PostgreSQLStore {
         """
 
     private static let rowsOf = """
-        select \(columns) from stream s join device d on d.number = s.device where d.id = any($1::text[]) and s.node = $2
+        select \(streamColumns) from stream s join device d on d.number = s.device where d.id = any($1::text[]) and s.node = $2
         """
 
     static let rowsOfFenced = """
-        select \(columns) from node f
+        select \(streamColumns) from node f
         cross join lateral (select device, node from stream where node = f.number order by device limit $1) s
         \(deviceOfEach) where f.is_fenced limit $1
         """
 
     /// Selects the rows of this server, and those of servers that are fenced or deleted.
     static let rowsAfter = """
-        select \(columns) from stream s \(deviceOfEach)
+        select \(streamColumns) from stream s \(deviceOfEach)
         where s.device > $1 and (s.node = $2 or s.node <> all \(StreamHolder.activeServers))
         order by s.device, s.node limit $3
         """
