@@ -68,6 +68,10 @@ package struct Migration: Sendable {
             name: "M0021_required_encryption",
             sql: String(decoding: PackageResources.M0021_required_encryption_sql, as: UTF8.self)
         ),
+        Migration(
+            name: "M0023_user_removal",
+            sql: String(decoding: PackageResources.M0023_user_removal_sql, as: UTF8.self)
+        ),
     ]
 
     /// All steps of a PostgreSQL database, in order.
