@@ -1,4 +1,5 @@
 import PostgreSQL
+import PushStore
 import PushTesting
 import Testing
 
