@@ -72,6 +72,10 @@ package struct Migration: Sendable {
             name: "M0022_recall_look",
             sql: String(decoding: PackageResources.M0022_recall_look_sql, as: UTF8.self)
         ),
+        Migration(
+            name: "M0023_user_removal",
+            sql: String(decoding: PackageResources.M0023_user_removal_sql, as: UTF8.self)
+        ),
     ]
 
     /// All steps of a PostgreSQL database, in order.
@@ -168,6 +172,11 @@ package struct Migration: Sendable {
         Migration(
             name: "P0016_recall_look",
             sql: String(decoding: PackageResources.P0016_recall_look_sql, as: UTF8.self),
+            oldestKnown: "P0001_initial"
+        ),
+        Migration(
+            name: "P0017_lookups",
+            sql: String(decoding: PackageResources.P0017_lookups_sql, as: UTF8.self),
             oldestKnown: "P0001_initial"
         ),
     ]

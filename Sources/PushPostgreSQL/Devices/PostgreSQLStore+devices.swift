@@ -92,7 +92,7 @@ extension PostgreSQLStore {
     }
 
     static let expiredClaims = """
-        select number from device where claims_for is not null and registered_at <= $1 limit $2 for update skip locked
+        select number from device where claims_for > 0 and registered_at <= $1 limit $2 for update skip locked
         """
     static let expiredConfirmations = """
         delete from confirmation where handle_key in (

@@ -81,7 +81,7 @@ extension PostgreSQLStore {
     static let pushesToRecipients = """
         select p.notification_id, p.device from unnest($1::int8[], $2::int8[]) as t (notification_id, user_id)
         join device d on d.user_id = t.user_id
-        join push p on \(DuePush.equal("p", "t", device: "d.number"))
+        \(DuePush.key.join("notification_id, device", of: "push", as: "p", with: "t", ["device": "d.number"]))
         order by 1, 2
         """
 

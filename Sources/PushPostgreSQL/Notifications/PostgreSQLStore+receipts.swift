@@ -96,7 +96,9 @@ extension PostgreSQLStore {
         select p.notification_id, p.device, t.fetched_at
         from unnest($1::int8[], $2::int8[], $3::int8[]) as t (notification_id, user_id, fetched_at)
         join device d on d.user_id = t.user_id and d.retired_at is null and d.handle is not null
-        join push p on \(DuePush.equal("p", "t", device: "d.number")) and p.reason = $4
+        \(DuePush.key.join(
+            "notification_id, device", of: "push", as: "p", with: "t", ["device": "d.number"], condition: "and reason = $4"
+        ))
         where not exists (select 1 from device o where o.user_id = t.user_id and o.number <> d.number
             and o.lane = d.lane and o.retired_at is null)
         order by 1, 2

@@ -79,12 +79,15 @@ struct PushInsertion {
 
     /// Inserts pushes, except to devices whose push has already ended: the walk over the audience
     /// may find a device twice.
+    ///
+    /// The lookup is a scalar subquery. `not exists` would become a join, which reads all ended
+    /// pushes of the notification for each page.
     static let insertion = """
         insert into push (notification_id, device, user_id, lane, is_bulk, due_at, reason)
         select $1, d.device, d.user_id, d.lane, $2, d.due_at, d.reason
         from unnest($3::int8[], $4::int8[], $5::text[], $6::int8[], $7::text[])
             as d (device, user_id, lane, due_at, reason)
-        where not exists (select 1 from push_end e where e.notification_id = $1 and e.device = d.device)
+        where (select e.device from push_end e where e.notification_id = $1 and e.device = d.device) is null
         on conflict (notification_id, device) do nothing
         returning device, lane
         """

@@ -147,18 +147,28 @@ extension PostgreSQLStore {
         }
     }
 
-    private static let streamRows =
-        "s.device, s.node, d.id, d.user_id from stream s left join device d on d.number = s.device"
+    private static let streamColumns = "s.device, s.node, d.id, d.user_id"
 
-    private static let rowsOf = "select \(streamRows) where d.id = any($1::text[]) and s.node = $2"
+    /// Adds the device of each stream. With a plain join, PostgreSQL reads all devices up to the
+    /// last one.
+    private static let deviceOfEach = """
+        left join lateral (select id, user_id from device where number = s.device limit 1) d on true
+        """
+
+    private static let rowsOf = """
+        select \(streamColumns) from stream s join device d on d.number = s.device where d.id = any($1::text[]) and s.node = $2
+        """
 
     static let rowsOfFenced = """
-        select \(streamRows) where s.node in (select number from node where is_fenced) order by s.device limit $1
+        select \(streamColumns) from node f
+        cross join lateral (select device, node from stream where node = f.number order by device limit $1) s
+        \(deviceOfEach) where f.is_fenced limit $1
         """
 
     /// Selects the rows of this server, and those of servers that are fenced or deleted.
     static let rowsAfter = """
-        select \(streamRows) where s.device > $1 and (s.node = $2 or s.node <> all \(StreamHolder.activeServers))
+        select \(streamColumns) from stream s \(deviceOfEach)
+        where s.device > $1 and (s.node = $2 or s.node <> all \(StreamHolder.activeServers))
         order by s.device, s.node limit $3
         """
 
