@@ -81,7 +81,7 @@ import Testing
         #expect(try self.notifications(await self.list(query)).count == count)
     }
 
-    @Test(arguments: [("?user=nobody", "you see no user nobody"), ("?app=bank", "you see no app bank")])
+    @Test(arguments: [("?user=nobody", "there is no user nobody"), ("?app=bank", "there is no app bank")])
     func anUnknownUserOrAppIsReported(query: String, text: String) async throws {
         _ = try await self.fail("alice")
         try await self.list(query).expectProblem(.notFound, text)

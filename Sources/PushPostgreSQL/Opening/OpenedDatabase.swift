@@ -29,7 +29,7 @@ struct OpenedDatabase {
             self.identity = identity
             if kept != nil, let place = options.mark?.place, try !connection.has("migration") {
                 let marks = "\(place), and the file day-keys beside it"
-                throw StoreError.emptied(place: address.description, mark: place, marks: marks)
+                throw StoreError.lost("\(address.description) is empty", mark: place, marks: marks)
             }
             try Schema.prepare(connection, migrations)
             // The mark is stored only now, so that a stored mark shows that the database had
