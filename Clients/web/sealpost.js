@@ -340,7 +340,7 @@ export function acceptSignature(keyid, account, nonce = null) {
 }
 
 /** A nonce of 128 bits. */
-export const randomNonce = () => base64URL(crypto.getRandomValues(new Uint8Array(16)));
+const randomNonce = () => base64URL(crypto.getRandomValues(new Uint8Array(16)));
 
 /**
  * Imports public keys in base64url for verification: `[{id, key}]`. The id is the thumbprint (RFC
@@ -493,7 +493,7 @@ function checkTime(list, {tolerance, now, nonce}) {
  * The checks that need no body. They run before the body is read, so that the client does not read
  * a captive portal's page.
  */
-export function checkHead(request, answer) {
+function checkHead(request, answer) {
   const where = {status: answer.status, path: request.path};
   if (answer.isRedirect || (answer.status >= 300 && answer.status <= 399 && answer.status !== 304)) {
     throw interference('redirect', 'an answer', 'a redirect', where);
@@ -2401,37 +2401,33 @@ export class PushClient {
       await this.#removeItems([id]);
       return null;
     }
-    await this.#change(async draft => {
-      const pending = await this.#pending(draft);
-      if (pending.dismissed.has(id) || !await inbox.isUntouched(draft, id, before)) return;
-      const item = found.isStorable ? found.item : withoutPayload(found.item);
-      await inbox.put(draft, {...item, isRead: pending.read.get(id) ?? item.isRead}, {date: this.#now()});
-    });
-    this.#announce();
-    return found.item;
+    return this.#keep(found, before);
+  }
+
+  /** The notification of an answer, which the client stores. */
+  async #take(answer, id, before) {
+    const item = readItem(answer, id), isStorable = !answer.isNoStore && !item.isReadOnce && !item.isNeverStored;
+    const {items: [found]} = await this.#opened({items: [{item, isStorable}]});
+    return await this.#keep(found, before, answer.tag) ?? found.item;
   }
 
   /**
-   * Stores the notification of an answer, if that is allowed, and if no newer state of it was
-   * stored since the change with the number `before`.
+   * Stores a fetched notification, without its payload unless that is storable. Stores nothing if a
+   * newer state was stored since the change with the number `before`. Returns the notification with
+   * the changes of the outbox; null if it was dismissed.
    */
-  async #take(answer, id, before) {
-    const {items: [{item}]} = await this.#opened({items: [{item: readItem(answer, id)}]}), isStorable = !answer.isNoStore && !item.isReadOnce && !item.isNeverStored && item.hasPayload;
+  async #keep({item, isStorable}, before, tag = null) {
+    let shown;
     await this.#change(async draft => {
-      const pending = await this.#pending(draft);
-      if (pending.dismissed.has(id) || !await inbox.isUntouched(draft, id, before)) return;
-      const isRead = pending.read.get(id) ?? item.isRead;
+      const {read, dismissed} = await this.#pending(draft), {id} = item;
+      shown = dismissed.has(id) ? null : {...item, isRead: read.get(id) ?? item.isRead};
+      if (!shown || !await inbox.isUntouched(draft, id, before)) return;
       // If the tag belonged to another state, a 304 would wrongly confirm the stored state.
-      if (isStorable) return void await inbox.put(draft, {...item, isRead}, {tag: isRead === item.isRead ? answer.tag : null, date: this.#now()});
-      // The entry stays without its payload, and keeps the number of its last change: for
-      // consumers nothing has changed.
-      const row = await draft.row(entryName(id));
-      if (!row) return;
-      draft.write(entryName(id), {item: packed(withoutPayload({...item, isRead})), tag: null, date: this.#now(), size: 0}, placeOf(row));
-      draft.remove(payloadName(id));
+      const isOfTag = isStorable && shown.isRead === item.isRead;
+      await inbox.put(draft, isStorable ? shown : withoutPayload(shown), {tag: isOfTag ? tag : null, date: this.#now()});
     });
     this.#announce();
-    return item;
+    return shown;
   }
 
   async #removeItems(ids) {

@@ -89,6 +89,8 @@ test('reads, dismissals and messages made offline reach the server later, once, 
   assert.equal((await push.sync()).isFresh, true);
   let inbox = await push.cachedInbox();
   assert.deepEqual(inbox.notifications.map(({id, isRead}) => [id, isRead]), [[read, true], [gone + 1, false]]);
+  const fetched = (await push.notification(read)).item, previewed = await push.preview(read);
+  assert.deepEqual([fetched.isRead, previewed.isRead, await push.preview(gone)], [true, true, null]);
   server.isBusy = false;
   // The answers to the first two posts are lost after the server has carried them out.
   let answers = 0;
