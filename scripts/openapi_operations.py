@@ -654,6 +654,6 @@ operation(
 operation(
     "GET", "/console/{id}", "getConsoleFile", "operation", "Get a file of the console",
     "Returns a script, the style sheet or the icon of the console's page.", None,
-    parameters=(parameter("id", "path", {"type": "string"}, "The file's name."), ref("parameters", "IfNoneMatch")),
+    parameters=(parameter("id", "path", {"type": "string", "pattern": "^[-A-Za-z0-9_.]+$", "not": {"enum": [".", ".."]}}, "The file's name."), ref("parameters", "IfNoneMatch")),
     answers={200: ("The file; the style sheet as `text/css`, the icon as `image/svg+xml`.", ("text/javascript", {"type": "string"}), dict(FILE))} | UNCHANGED, problems=[404],
 )
