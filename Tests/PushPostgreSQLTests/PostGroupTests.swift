@@ -166,6 +166,22 @@ import Testing
         #expect(try self.stored().ids == [1, 2, 3])
     }
 
+    /// Each of the posts locks bob's row before the post before it ends. Other posts must wait
+    /// until the change has its turn.
+    @Test func postsWithoutAPauseDoNotPreventAChangeOfTheirRecipient() async throws {
+        let (posts, watch) = (try BlockingConnection(self.store.address), try BlockingConnection(self.store.address))
+        try posts.execute("begin; select id from account for key share")
+        async let outcome = self.store.changeUser(self.bob.name, isDisabled: true, now: self.fixture.now)
+        let waiting = """
+            select 1 from pg_locks l join pg_database d on d.oid = l.database and d.datname = current_database()
+            where l.locktype = 'relation' and l.mode = 'ExclusiveLock' and not l.granted
+            """
+        try await eventually { try watch.query(waiting).count > 0 }
+        #expect(throws: DatabaseError.self) { try watch.execute("lock table account in row share mode nowait") }
+        try posts.execute("commit")
+        #expect(try await outcome == .done)
+    }
+
     /// The third post breaks a rule of the table. The other posts come at the same time.
     @Test func anInvalidPostFailsWithoutItsGroup() async throws {
         let other = try BlockingConnection(self.store.address)

@@ -133,7 +133,8 @@ struct PostGroup {
         guard own.count <= AudienceWalk.page else { return nil }
         let users = Set(post.audience.users.compactMap { self.facts.users[$0.key]?.id })
         guard own.values.allSatisfy({ users.contains($0.user) }) else { return nil }
-        return own.values.sorted { $0.number < $1.number }
+        let audience = post.audience.audience
+        return own.values.filter { audience.includes(lane: $0.lane) }.sorted { $0.number < $1.number }
     }
 
     private mutating func choose(_ plan: PostPlan, of place: Int, _ devices: [GroupDevice]?) throws -> Chosen {

@@ -33,6 +33,7 @@ struct AudiencePages {
         self.skipNothing(&walk)
         guard walk.branch < self.audience.branches.count else { return Page(isLast: true) }
         var (found, end) = try await self.rows(of: self.audience.branches[walk.branch], after: walk.cursor, page)
+        found.rows.keepDevices(of: self.audience.audience)
         walk.cursor = end ?? 0
         found.hasMore = end != nil
         if end == nil {

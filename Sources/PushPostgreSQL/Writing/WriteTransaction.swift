@@ -36,6 +36,9 @@ final class WriteTransaction: Sendable {
         (self.kinds, self.streamLanes) = (store.options.events, store.options.streamLanes)
     }
 
+    /// Whether an earlier run of the same transaction has failed.
+    var isRepeat: Bool { self.transaction.isRepeat }
+
     /// Runs a statement in the transaction.
     func query(_ sql: String, _ values: any Bindable...) async throws -> Rows {
         try await self.transaction.query(sql, values: values)

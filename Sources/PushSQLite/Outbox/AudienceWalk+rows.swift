@@ -15,7 +15,7 @@ extension AudienceWalk {
     ) throws -> (page: AudiencePage, isLast: Bool) {
         if audience.isOneDevice { return (AudiencePage(devices: try audience.devices(where: "true", db)), true) }
         let branch = audience.branches[self.branch]
-        let (found, end): (AudiencePage, Int64?)
+        var (found, end): (AudiencePage, Int64?)
         if case .devicesWith(let tag) = branch, audience.isOneTag {
             // Nearly all posts take this fast path. It needs one statement, which is compiled
             // once; the other path needs two, one of which is built each time.
@@ -24,6 +24,7 @@ extension AudienceWalk {
             end = try branch.end(db, from: self.cursor, page: page)
             found = try Self.page(of: branch, audience, self.cursor, end ?? .max, db)
         }
+        found.keepDevices(of: audience.audience)
         self.cursor = end ?? 0
         if end == nil { try self.moveToNextBranch(of: audience, db) }
         return (found, self.branch == audience.branches.count)
