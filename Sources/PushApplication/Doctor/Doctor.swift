@@ -4,6 +4,7 @@ import HTTPSignatures
 import Logging
 import PushCore
 import PushSenders
+import PushSQLite
 import PushServer
 import PushStore
 import Reactor
