@@ -3,8 +3,8 @@ import Glibc
 import HTTPSignatures
 import Logging
 import PushCore
-import PushSenders
 import PushSQLite
+import PushSenders
 import PushServer
 import PushStore
 import Reactor
