@@ -254,10 +254,10 @@ operation(
     "GET", "/api/deliveries", "listFailures", "administration", "List failed pushes",
     f"""\
 Lists the failed pushes of all notifications, the newest first. A failed push is listed until its notification expires. The list
-contains looks, too; the notification of a look has no recipients. {PAGES}
+has no looks, which are silent pushes that belong to no notification. {PAGES}
 
-With `app` or `user` a request examines at most 5,000 failed pushes, so a page may have fewer than `limit`, or none, while `More` is
-true: its `Cursor` continues the search.""",
+A request examines at most 5,000 failed pushes, so a page may have fewer than `limit`, or none, while `More` is true: its `Cursor`
+continues the search.""",
     "admin", "manage", seeing="view",
     parameters=(
         LIMIT,
@@ -657,6 +657,6 @@ operation(
 operation(
     "GET", "/console/{id}", "getConsoleFile", "operation", "Get a file of the console",
     "Returns a script, the style sheet or the icon of the console's page.", None,
-    parameters=(parameter("id", "path", {"type": "string"}, "The file's name."), ref("parameters", "IfNoneMatch")),
+    parameters=(parameter("id", "path", {"type": "string", "pattern": "^[-A-Za-z0-9_.]+$", "not": {"enum": [".", ".."]}}, "The file's name."), ref("parameters", "IfNoneMatch")),
     answers={200: ("The file; the style sheet as `text/css`, the icon as `image/svg+xml`.", ("text/javascript", {"type": "string"}), dict(FILE))} | UNCHANGED, problems=[404],
 )

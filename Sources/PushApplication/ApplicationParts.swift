@@ -213,13 +213,11 @@ struct ApplicationParts: Sendable {
         )
     }
 
-    /// Makes the service that enqueues looks (pushes that only tell a device to sync). Throws
-    /// `StoreError`.
-    func makeLooks() throws -> LookService {
+    /// Makes the service that enqueues looks (pushes that only tell a device to sync).
+    func makeLooks() -> LookService {
         let (ids, now) = (NotificationIDs(bits: self.configuration.server.idBits), self.clock.now)
         return LookService(
             store: self.store,
-            reader: try self.store.makeReader(),
             book: self.looks,
             makeID: { ids.draw(at: now()) },
             workIsWaiting: self.workIsWaiting,

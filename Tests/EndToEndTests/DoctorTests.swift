@@ -2,6 +2,7 @@ import Foundation
 import HTTPSignatures
 import PushAPI
 import PushCore
+import PushSenders
 import PushServer
 import PushSimulators
 import PushStore
@@ -244,6 +245,20 @@ import Testing
         guard grade == .fail else { return }
         let text = "is 75 minutes \(ahead > 0 ? "ahead of" : "behind") that of localhost, which may refuse tokens"
         #expect(finding?.text.hasPrefix(text) == true, "\(String(describing: finding))")
+    }
+
+    /// The form of a sender's pushes, and whether these can have the badge of `badge: unread`.
+    @Test(arguments: [
+        (AppleEnvelope.background, false), (.voip, false), (.alert(AlertPlaceholder()), true),
+    ])
+    func aBadgeWithoutEffectIsWarnedAbout(envelope: AppleEnvelope, hasBadge: Bool) throws {
+        var apns = SenderConfiguration.APNs(keyFile: "k", keyID: "i", teamID: "t", topic: "a.b", envelope: envelope)
+        let name = Platform("apns")
+        #expect(SenderConfiguration.apns(apns).badgeFinding(name: name) == nil)
+        apns.sendsUnread = true
+        let finding = SenderConfiguration.apns(apns).badgeFinding(name: name)
+        #expect((finding == nil) == hasBadge)
+        if !hasBadge { #expect(finding?.description.hasPrefix("warn senders.apns.badge: unread") == true) }
     }
 
     @Test(arguments: [(false, "storage failed"), (true, "PostgreSQL does not answer")])

@@ -85,7 +85,7 @@ import Testing
         // The commands of systemctl are left out, because no systemd service runs here.
         let lines = block.split(separator: "\n").filter { !$0.contains("systemctl") }
         let commands = lines.joined(separator: "\n").replacing(/'postgres:[^']*'/, with: "'\(self.address)'")
-            .replacing(" --config sealpost.yaml", with: "")
+            .replacing("runuser -u sealpost -- ", with: "").replacing("/var/lib/sealpost/", with: "")
         try #require(lines.count == 2 && commands.contains(self.address))
         let ended = try await ChildProcess(
             "/bin/sh",

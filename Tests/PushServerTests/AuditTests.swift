@@ -48,6 +48,11 @@ import Testing
         try await self.entries().map { "\($0.actor) \($0.action) \($0.subject) \($0.detail)" }
     }
 
+    @Test func theOperatorsPageNamesAllActions() throws {
+        let text = try Repository.text(of: "docs/operate/log-and-audit.md")
+        for action in AuditRecord.Action.allCases { #expect(text.contains("`\(action.rawValue)`"), "\(action)") }
+    }
+
     @Test func everyRouteThatChangesSomethingIsInTheTableAbove() {
         let routes = ServerFixture.routes.filter { $0.method != .get }
         #expect(Set(routes.map { "\($0.method.rawValue) \($0.path)" }) == Set(Self.actions.keys))

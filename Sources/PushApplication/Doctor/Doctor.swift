@@ -3,6 +3,7 @@ import Glibc
 import HTTPSignatures
 import Logging
 import PushCore
+import PushSQLite
 import PushSenders
 import PushServer
 import PushStore
@@ -273,7 +274,8 @@ package struct Doctor: Sendable {
                 let text = "\(webPush.keyFile) does not exist; the first start creates it"
                 return [Finding(.warn, "\(name.configurationKey).keyFile", text)]
             }
-            return try sender.credentialFindings(name: name) + (setup.expiry.map { [self.judge($0)] } ?? []) + tried
+            let others = [sender.badgeFinding(name: name), setup.expiry.map(self.judge)].compactMap(\.self)
+            return try sender.credentialFindings(name: name) + others + tried
         } catch {
             return [Finding(.fail, name.configurationKey, "\(error)")]
         }

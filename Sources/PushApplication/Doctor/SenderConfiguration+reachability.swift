@@ -90,6 +90,14 @@ extension SenderConfiguration {
         return [usable, Finding(.warn, key, "the subject token in \(file) cannot be read: \(reason)")]
     }
 
+    /// A warning if the pushes cannot have the badge that the configuration asks for.
+    func badgeFinding(name: Platform) -> Finding? {
+        guard case .apns(let apns) = self, apns.sendsUnread else { return nil }
+        if case .alert = apns.envelope { return nil }
+        let text = "unread has no effect: only pushes with envelope: alert have a badge; set envelope, or remove badge"
+        return Finding(.warn, "\(name.configurationKey).badge", text)
+    }
+
     /// The file of the authorities that sign the provider's certificate; `nil`: the system's.
     var caFile: String? {
         switch self {

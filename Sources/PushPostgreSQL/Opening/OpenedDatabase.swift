@@ -130,11 +130,7 @@ struct OpenedDatabase {
 
     /// Inserts the row of `event_state`. If the store keeps any kind of event, also inserts a
     /// placeholder event; the next event gets the number after the placeholder's.
-    private static func beginEvents(
-        _ connection: BlockingConnection,
-        _ kinds: Set<PushEvent.Kind>,
-        now: Date
-    ) throws {
+    private static func beginEvents(_ connection: BlockingConnection, _ kinds: Set<PushEvent.Kind>, now: Date) throws {
         _ = try connection.query(
             """
             insert into event_state (id, newest, delivered, trimmed) values (1, 0, 0, 0) on conflict (id) do nothing
