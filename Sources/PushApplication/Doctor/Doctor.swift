@@ -3,7 +3,6 @@ import Glibc
 import HTTPSignatures
 import Logging
 import PushCore
-import PushSQLite
 import PushSenders
 import PushServer
 import PushStore
