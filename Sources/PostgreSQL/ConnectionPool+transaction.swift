@@ -25,7 +25,7 @@ extension ConnectionPool {
         var hasPreparedAnew = false
         while true {
             runs += 1
-            let (result, failure) = try await self.run(traits, until: deadline, body)
+            let (result, failure) = try await self.run(traits, isRepeat: runs > 1, until: deadline, body)
             guard let failure else { return try result.get() }
             // If a migration has made a statement's plan stale, the next run prepares that
             // statement again. This happens only once in a transaction.
@@ -52,12 +52,13 @@ extension ConnectionPool {
     /// Runs `body` once. If `failure` is not `nil`, the database failed, and nothing is stored.
     private func run<Value: Sendable>(
         _ traits: TransactionTraits,
+        isRepeat: Bool,
         until deadline: ContinuousClock.Instant,
         _ body: @Sendable (Transaction) async throws -> Value
     ) async throws -> (result: Result<Value, any Error>, failure: DatabaseError?) {
         let connections = self.connections
         let session = try await self.loop.outcome { connections.writers.borrow(until: deadline, $0) }.get()
-        let transaction = Transaction(session, on: self.loop, traits)
+        let transaction = Transaction(session, on: self.loop, traits, isRepeat: isRepeat)
         let result: Result<Value, any Error>
         do {
             result = .success(try await body(transaction))

@@ -50,6 +50,8 @@ package final class Transaction: @unchecked Sendable {
     private let loop: EventLoop
     private let session: Session
     private let traits: TransactionTraits
+    /// Whether an earlier run of the same transaction has failed.
+    package let isRepeat: Bool
 
     // MARK: Confined to the loop
 
@@ -62,10 +64,11 @@ package final class Transaction: @unchecked Sendable {
     /// stored.
     private var failure: DatabaseError?
 
-    init(_ session: Session, on loop: EventLoop, _ traits: TransactionTraits = []) {
+    init(_ session: Session, on loop: EventLoop, _ traits: TransactionTraits = [], isRepeat: Bool = false) {
         self.session = session
         self.loop = loop
         self.traits = traits
+        self.isRepeat = isRepeat
     }
 
     /// Runs a statement in the transaction.

@@ -46,7 +46,9 @@ import Testing
     }
 
     private func outcomes(_ members: [PostMember]) async -> [PostOutcome?] {
-        await self.store.store(members).map { if case .outcomes(let outcomes) = $0 { outcomes.first } else { nil } }
+        await self.store.store(members).map { end in
+            if case .success(.outcomes(let outcomes)) = end { outcomes.first } else { nil }
+        }
     }
 
     private func request(_ key: UInt8, _ request: UInt8, length: Int = 16) -> IdempotentRequest {
@@ -164,6 +166,22 @@ import Testing
         #expect(try self.stored().ids == [1, 2, 3])
     }
 
+    /// Each of the posts locks bob's row before the post before it ends. Other posts must wait
+    /// until the change has its turn.
+    @Test func postsWithoutAPauseDoNotPreventAChangeOfTheirRecipient() async throws {
+        let (posts, watch) = (try BlockingConnection(self.store.address), try BlockingConnection(self.store.address))
+        try posts.execute("begin; select id from account for key share")
+        async let outcome = self.store.changeUser(self.bob.name, isDisabled: true, now: self.fixture.now)
+        let waiting = """
+            select 1 from pg_locks l join pg_database d on d.oid = l.database and d.datname = current_database()
+            where l.locktype = 'relation' and l.mode = 'ExclusiveLock' and not l.granted
+            """
+        try await eventually { try watch.query(waiting).count > 0 }
+        #expect(throws: DatabaseError.self) { try watch.execute("lock table account in row share mode nowait") }
+        try posts.execute("commit")
+        #expect(try await outcome == .done)
+    }
+
     /// The third post breaks a rule of the table. The other posts come at the same time.
     @Test func anInvalidPostFailsWithoutItsGroup() async throws {
         let other = try BlockingConnection(self.store.address)
@@ -257,7 +275,7 @@ import Testing
         try self.onCommit("perform pg_terminate_backend(pg_backend_pid()), pg_sleep(10)")
         let members = try (Int64(1)...3).map { try self.member($0, from: self.alice, to: "username:bob") }
         for end in await self.store.store(members) {
-            guard case .failed(StoreError.unknownOutcome) = end else {
+            guard case .failure(.unknownOutcome) = end else {
                 Issue.record("\(end)")
                 continue
             }

@@ -214,7 +214,11 @@ import Testing
         #expect(second["Searched"]?.integer == 4 && second["More"] == .bool(false))
         let none = try await found("words=nobody")
         #expect(subjects(none) == [] && none["Cursor"] == .string("1") && none["Searched"]?.integer == 6)
-        for query in ["words=", "action=users", "action=user&action=user"] {
+        #expect(try await subjects(found("user=carol")) == ["Carol"])
+        #expect(try await subjects(found("user=ada&since=1h")) == ["Caroline", "dora", "Carol"])
+        let later = try await found("since=2027-01-15T08:00:01Z")
+        #expect(subjects(later) == [] && later["More"] == .bool(false))
+        for query in ["words=", "action=users", "action=user&action=user", "user=", "since=7"] {
             try await self.fixture.send(.get, "/api/audit?\(query)", user: "ada").expectProblem(.invalidParameter)
         }
     }

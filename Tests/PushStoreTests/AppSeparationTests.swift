@@ -27,7 +27,7 @@ import Testing
         _ number: Int64,
         to expression: String,
         of app: AppName,
-        on platforms: Set<Platform>,
+        on platforms: Set<Platform>?,
         page: Int? = nil
     ) async throws -> PostOutcome {
         let id = try #require(NotificationID(rawValue: number))
@@ -84,6 +84,23 @@ import Testing
                 false
             }
             #expect(page.entries.map(\.id.rawValue) == expected, "\(user.name) \(app)")
+        }
+    }
+
+    /// A server with one app names no platforms. Yet the database may have devices of another app,
+    /// which was removed from the configuration, or which only another server has.
+    @Test(arguments: ["username:both", "news", "vip", "!quiet", "news && !quiet"], [1, 1000])
+    func aNotificationOfTheOnlyAppReachesNoDeviceOfAnother(expression: String, page: Int) async throws {
+        let both = try await self.addUser("both", of: [Self.bank, .usual])
+        for (platform, handle) in [("apns", "b1"), ("bank:apns", "b2"), ("fcm", "b3")] {
+            try await self.fixture.addDevice(of: both, platform: platform, handle: handle, tags: ["news"])
+        }
+        guard let vip = PushCore.Tag("vip") else { throw StoreFixture.Missing("vip is no tag") }
+        _ = try await self.fixture.store.setTags([vip], ofUser: both.name, by: nil)
+        _ = try await self.post(1, to: expression, of: .usual, on: nil, page: page == 1 ? page : nil)
+        while try await self.fixture.store.expandFanout(page: page, now: self.fixture.now) != nil {}
+        for (lane, handles) in [("apns", ["b1"]), ("fcm", ["b3"]), ("bank:apns", [])] {
+            #expect(try await self.fixture.lease(lane).map(\.push.handle) == handles, "\(lane)")
         }
     }
 

@@ -1,9 +1,7 @@
-internal import Foundation
 internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// Locks on users' rows.
 extension PostgreSQLStore {
     /// Locks the row of the user with this name against changes; `nil` if there is no such user.
     static func lockAccount(_ name: Username, _ tx: WriteTransaction) async throws -> StoredAccount? {
@@ -31,6 +29,9 @@ extension PostgreSQLStore {
     ) async throws -> (account: StoredAccount?, isLastAdministrator: Bool) {
         let (find, key) = (PostgreSQLReader.accountNamed, tx.sealing.index.hash(name))
         var others: [Int64]?
+        // Posts share the locks of the users whom they name. While such posts come without a
+        // pause, the row is never free. Posts that begin now wait for the table.
+        if tx.isRepeat { _ = try await tx.query("lock table account in exclusive mode") }
         if isLosing {
             guard let now = try await tx.query(find, key).first.map(StoredAccount.init) else { return (nil, false) }
             if now.isAdministrator { others = try await Self.lockAdministrators(tx) }

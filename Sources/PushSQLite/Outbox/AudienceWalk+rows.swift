@@ -15,7 +15,7 @@ extension AudienceWalk {
     ) throws -> (page: AudiencePage, isLast: Bool) {
         if audience.isOneDevice { return (AudiencePage(devices: try audience.devices(where: "true", db)), true) }
         let branch = audience.branches[self.branch]
-        let (found, end): (AudiencePage, Int64?)
+        var (found, end): (AudiencePage, Int64?)
         if case .devicesWith(let tag) = branch, audience.isOneTag {
             // Nearly all posts take this fast path. It needs one statement, which is compiled
             // once; the other path needs two, one of which is built each time.
@@ -24,6 +24,7 @@ extension AudienceWalk {
             end = try branch.end(db, from: self.cursor, page: page)
             found = try Self.page(of: branch, audience, self.cursor, end ?? .max, db)
         }
+        found.keepDevices(of: audience.audience)
         self.cursor = end ?? 0
         if end == nil { try self.moveToNextBranch(of: audience, db) }
         return (found, self.branch == audience.branches.count)
@@ -63,9 +64,7 @@ extension AudienceWalk {
         case .nothing: return AudiencePage()
         case .user(let key): return AudiencePage(users: try audience.users(where: "u.name_key = \(key)", db))
         case .devices:
-            return AudiencePage(
-                devices: try audience.devices(where: "d.number > \(start) and d.number <= \(end)", db)
-            )
+            return AudiencePage(devices: try audience.devices(where: "d.number > \(start) and d.number <= \(end)", db))
         case .devicesWith(let tag):
             let range: SQL = """
                 select device from device_tag where tag = \(tag) and device > \(start) and device <= \(end)
@@ -144,18 +143,14 @@ extension HashedAudience {
     func devices(where range: SQL, _ db: Database) throws -> [AudienceDevice] {
         let request: SQL = """
             select d.number, d.user_id, d.lane, d.id from device d
-            where \(range) and \(self.conditions.onDevice(self.audience))
+            where \(range) and \(self.onDevice)
             """
         return try db.all(composed: request, decode: AudienceDevice.init)
     }
 
     /// The users of the audience among those rows of `user` (alias `u`) that satisfy `range`.
     func users(where range: SQL, _ db: Database) throws -> [Int64] {
-        let request: SQL = """
-            select u.id from user u where \(range) and \(self.conditions.onUser(self.audience))
-            """
+        let request: SQL = "select u.id from user u where \(range) and \(self.onUser)"
         return try db.all(composed: request) { $0.integer(0) }
     }
-
-    private var conditions: TagConditions { TagConditions(index: self.index, policy: self.policy) }
 }

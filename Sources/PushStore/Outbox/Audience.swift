@@ -13,8 +13,8 @@ package struct Audience: Sendable, Hashable {
     package let aim: Aim
     /// The app of the notification. Only users of this app become recipients.
     package let app: AppName
-    /// The platforms of the app. `nil` means all platforms; the server uses `nil` if it has only
-    /// one app.
+    /// The platforms of the app. `nil` means all platforms of the app; the server uses `nil` if it
+    /// has only one app.
     package let platforms: Set<Platform>?
 
     package init(_ expressions: [TagExpression], of app: AppName = .usual, platforms: Set<Platform>? = nil) {
@@ -31,6 +31,14 @@ package struct Audience: Sendable, Hashable {
 
     package var expressions: [TagExpression] {
         if case .expressions(let expressions) = self.aim { expressions } else { [] }
+    }
+
+    /// Whether a device of this lane (a provider's queue) belongs to the app, if the audience
+    /// names no platforms. The database may have devices of an app that was removed from this
+    /// server's configuration, or that only another server has.
+    package func includes(lane: String) -> Bool {
+        let isOfOthers = lane.utf8.contains(UInt8(ascii: ":"))
+        return self.app == (isOfOthers ? Platform(stored: Lane(stored: lane).platform).app : .usual)
     }
 
     /// The users whom the audience names. They become recipients even without a device.

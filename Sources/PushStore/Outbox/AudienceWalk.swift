@@ -19,6 +19,11 @@ package struct AudiencePage: Sendable, Hashable {
     package init(devices: [AudienceDevice] = [], users: [Int64] = []) {
         (self.devices, self.users) = (devices, users)
     }
+
+    /// Removes devices of other apps; see `Audience.includes`.
+    package mutating func keepDevices(of audience: Audience) {
+        if audience.platforms == nil { self.devices.removeAll { !audience.includes(lane: $0.lane) } }
+    }
 }
 
 /// The position of a fan-out in the rows of an audience. From this position, a fan-out can
