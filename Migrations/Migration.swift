@@ -68,6 +68,14 @@ package struct Migration: Sendable {
             name: "M0021_required_encryption",
             sql: String(decoding: PackageResources.M0021_required_encryption_sql, as: UTF8.self)
         ),
+        Migration(
+            name: "M0022_recall_look",
+            sql: String(decoding: PackageResources.M0022_recall_look_sql, as: UTF8.self)
+        ),
+        Migration(
+            name: "M0023_user_removal",
+            sql: String(decoding: PackageResources.M0023_user_removal_sql, as: UTF8.self)
+        ),
     ]
 
     /// All steps of a PostgreSQL database, in order.
@@ -158,6 +166,17 @@ package struct Migration: Sendable {
         Migration(
             name: "P0015_required_encryption",
             sql: String(decoding: PackageResources.P0015_required_encryption_sql, as: UTF8.self),
+            oldestKnown: "P0001_initial"
+        ),
+        // Servers of the version before write the looks for their own recalls; a crash loses these.
+        Migration(
+            name: "P0016_recall_look",
+            sql: String(decoding: PackageResources.P0016_recall_look_sql, as: UTF8.self),
+            oldestKnown: "P0001_initial"
+        ),
+        Migration(
+            name: "P0017_lookups",
+            sql: String(decoding: PackageResources.P0017_lookups_sql, as: UTF8.self),
             oldestKnown: "P0001_initial"
         ),
     ]

@@ -249,20 +249,21 @@ operation(
     "publisher", "send", seeing="view", parameters=(ID, LIMIT, cursor(schema={"type": "integer", "format": "int64", "minimum": 1, "maximum": 2**63 - 1})),
     answers=ok("A page of recipients.", schema("RecipientList")), problems=[404],
 )
+PERIOD = {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "string", "pattern": "^[0-9]{1,4}[smhd]$"}]}
 operation(
     "GET", "/api/deliveries", "listFailures", "administration", "List failed pushes",
     f"""\
 Lists the failed pushes of all notifications, the newest first. A failed push is listed until its notification expires. The list
-contains looks, too; the notification of a look has no recipients. {PAGES}
+has no looks, which are silent pushes that belong to no notification. {PAGES}
 
-With `app` or `user` a request examines at most 5,000 failed pushes, so a page may have fewer than `limit`, or none, while `More` is
-true: its `Cursor` continues the search.""",
+A request examines at most 5,000 failed pushes, so a page may have fewer than `limit`, or none, while `More` is true: its `Cursor`
+continues the search.""",
     "admin", "manage", seeing="view",
     parameters=(
         LIMIT,
         cursor(schema=schema("FailureCursor")),
         parameter("state", "query", {"enum": ["failed"], "default": "failed"}, "The state of the pushes."),
-        parameter("since", "query", {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "string", "pattern": "^[0-9]{1,4}[smhd]$"}]}, "Only pushes that have failed since this time (RFC 3339), or within this period: a number of seconds, minutes, hours or days, such as `90m`. Default: all.", example="1h"),
+        parameter("since", "query", PERIOD, "Only pushes that have failed since this time (RFC 3339), or within this period: a number of seconds, minutes, hours or days, such as `90m`. Default: all.", example="1h"),
         parameter("app", "query", {"type": "string", "pattern": "^[-_a-z0-9]{1,64}$"}, "Only pushes to devices of this app."),
         parameter("user", "query", schema("Username"), "Only pushes to devices of this user."),
     ),
@@ -575,7 +576,7 @@ operation(
     f"""\
 Lists the entries of the audit, the newest first. {PAGES}
 
-With `words` or `action` the server searches from the newest entry, or from `cursor`. A request searches at most 5,000 entries, so a
+With a filter the server searches from the newest entry, or from `cursor`. A request searches at most 5,000 entries, so a
 page may have fewer entries than `limit`, or none, while `More` is true: its `Cursor` continues the search.""", "admin", "manage", seeing="view",
     parameters=(
         LIMIT,
@@ -583,6 +584,8 @@ page may have fewer entries than `limit`, or none, while `More` is true: its `Cu
         older("before", ENTRY),
         parameter("words", "query", {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "\\S"}, "Only entries whose texts have each of these words, separated by spaces, in any case: a part of a name, a number, an address or a request's id."),
         parameter("action", "query", {"type": "string", "enum": ACTIONS}, "Only entries of this action, or of all actions of this kind, such as `user`."),
+        parameter("user", "query", schema("Username"), "Only entries of which this user is the actor or the subject, or the owner of the device. The user may have been deleted."),
+        parameter("since", "query", PERIOD, "Only entries since this time (RFC 3339), or within this period, as `90m`. Default: all.", example="7d"),
     ),
     answers=ok("A page of entries.", schema("Audit")),
 )
@@ -654,6 +657,6 @@ operation(
 operation(
     "GET", "/console/{id}", "getConsoleFile", "operation", "Get a file of the console",
     "Returns a script, the style sheet or the icon of the console's page.", None,
-    parameters=(parameter("id", "path", {"type": "string"}, "The file's name."), ref("parameters", "IfNoneMatch")),
+    parameters=(parameter("id", "path", {"type": "string", "pattern": "^[-A-Za-z0-9_.]+$", "not": {"enum": [".", ".."]}}, "The file's name."), ref("parameters", "IfNoneMatch")),
     answers={200: ("The file; the style sheet as `text/css`, the icon as `image/svg+xml`.", ("text/javascript", {"type": "string"}), dict(FILE))} | UNCHANGED, problems=[404],
 )

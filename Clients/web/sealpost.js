@@ -340,7 +340,7 @@ export function acceptSignature(keyid, account, nonce = null) {
 }
 
 /** A nonce of 128 bits. */
-export const randomNonce = () => base64URL(crypto.getRandomValues(new Uint8Array(16)));
+const randomNonce = () => base64URL(crypto.getRandomValues(new Uint8Array(16)));
 
 /**
  * Imports public keys in base64url for verification: `[{id, key}]`. The id is the thumbprint (RFC
@@ -493,7 +493,7 @@ function checkTime(list, {tolerance, now, nonce}) {
  * The checks that need no body. They run before the body is read, so that the client does not read
  * a captive portal's page.
  */
-export function checkHead(request, answer) {
+function checkHead(request, answer) {
   const where = {status: answer.status, path: request.path};
   if (answer.isRedirect || (answer.status >= 300 && answer.status <= 399 && answer.status !== 304)) {
     throw interference('redirect', 'an answer', 'a redirect', where);
@@ -1003,10 +1003,10 @@ const NEW_HEAD = {revision: 0, epoch: '', change: 0, floor: 0};
 
 /**
  * The version of the rows and of the database. It is needed because page and worker may come from
- * different versions of this library. From version 2 on, long payloads have rows of their own;
- * entries of version 1 are still read.
+ * different versions of this library. Up to version 2 each entry had a row of its own, with its
+ * payload if that was short.
  */
-const FORMAT = 2;
+const FORMAT = 3;
 
 /**
  * Errors of IndexedDB after the browser has closed a connection. The failed transaction has
@@ -1232,10 +1232,31 @@ const newKey = () => crypto.subtle.generateKey({name: 'AES-GCM', length: 256}, f
  * A change before its commit: rows read from one revision of the store, and the rows to write.
  * `changes` has the members that are readable without the key, and `values` the values that `rows`
  * encrypts. `sealed` has rows of values that were encrypted before.
+ *
+ * `entries` are the entries of the inbox by their ids. Each is in a pack, a row of up to
+ * `PACK` entries: writing a row costs much more than encrypting a longer one.
  */
 class Draft {
-  constructor(store, head, key) {
-    Object.assign(this, {store, head: {...head}, key, changes: new Map(), values: new Map(), known: new Map(), sealed: new Map()});
+  constructor(store, head, key, entries) {
+    Object.assign(this, {
+      store, head: {...head}, key, entries: new Map(entries), packs: new Set(),
+      changes: new Map(), values: new Map(), known: new Map(), sealed: new Map(),
+    });
+  }
+
+  setEntry(id, entry) {
+    let pack = this.entries.get(id)?.pack;
+    if (!pack) {
+      const number = this.head.entries = (this.head.entries ?? -1) + 1;
+      pack = `entries/${Math.floor(number / PACK)}`;
+    }
+    this.entries.set(id, {...entry, pack});
+    this.packs.add(pack);
+  }
+
+  removeEntry(id) {
+    if (this.entries.has(id)) this.packs.add(this.entries.get(id).pack);
+    this.entries.delete(id);
   }
 
   /** Reads rows in one transaction, for the calls of `row` and `read` that follow. */
@@ -1283,14 +1304,25 @@ class Draft {
     this.writeClear(name, null);
   }
 
-  /** The rows that the commit writes. */
+  /** The rows that the commit writes; null without any. */
   async rows() {
+    if (this.changes.size + this.packs.size === 0) return null;
     const sealed = (name, value) => {
       const made = this.sealed.get(name);
       return made?.value === value ? made.row : seal(this.key, name, value);
     };
-    return new Map(await Promise.all([...this.changes].map(async ([name, clear]) =>
-      [name, this.values.has(name) ? {...clear, ...await sealed(name, this.values.get(name))} : clear])));
+    const packs = new Map([...this.packs].map(name => [name, []]));
+    for (const entry of this.entries.values()) packs.get(entry.pack)?.push(entry);
+    const pack = async (name, list) => {
+      const values = list.map(({pack, ...entry}) => entry);
+      // Without the key, the ids are needed for entries that are lost.
+      return list.length > 0 ? {ids: list.map(({item}) => item.id), ...await seal(this.key, name, values)} : null;
+    };
+    return new Map(await Promise.all([
+      ...[...this.changes].map(async ([name, clear]) =>
+        [name, this.values.has(name) ? {...clear, ...await sealed(name, this.values.get(name))} : clear]),
+      ...[...packs].map(async ([name, list]) => [name, await pack(name, list)]),
+    ]));
   }
 
   async names(prefix) {
@@ -1314,40 +1346,25 @@ const MAXIMUM = {count: 10_000, bytes: 32 << 20, tombstones: 2000, failures: 100
  * The maximum size of the decrypted payloads that a client has in memory, in characters of JSON.
  */
 const PAYLOADS_IN_MEMORY = 4 << 20;
-/**
- * The longest payload that is stored in its notification's entry, in characters of JSON. Reading
- * one row is twice as fast as reading two.
- */
-const INLINE = 512;
+/** The maximum number of entries in a row. */
+const PACK = 64;
 /** The maximum number of notifications that a call returns, unless the app passes a limit. */
 const PAGE = 500;
 
-/**
- * An entry contains a notification without a long payload, so that a list of all entries fits into
- * memory.
- */
-const entryName = id => `entry/${id}`;
 const payloadName = id => `payload/${id}`;
 const goneName = id => `gone/${id}`;
 
-/** Encrypts the long payloads of a page. For each row's name: the payload, and the promise of its row. */
+/** Encrypts the payloads of a page. For each row's name: the payload, and the promise of its row. */
 const sealPayloads = (key, {items}) => new Map(items
-  .filter(({item, isStorable}) => isStorable && item.hasPayload && JSON.stringify(item.payload).length > INLINE)
+  .filter(({item, isStorable}) => isStorable && item.hasPayload)
   .map(({item: {id, payload}}) => [payloadName(id), {value: payload, row: seal(key, payloadName(id), payload)}]));
 
-const packed = item => ({...item, payload: undefined, createdAt: item.createdAt?.toISOString() ?? null, expiresAt: item.expiresAt?.toISOString() ?? null});
-const unpacked = item => {
+const withTimes = item => {
   const time = value => value === null ? null : new Date(value);
-  return {...item, payload: item.payload, createdAt: time(item.createdAt), expiresAt: time(item.expiresAt)};
+  return {...item, createdAt: time(item.createdAt), expiresAt: time(item.expiresAt)};
 };
-/** The readable members of an entry's row: the number of its last change, and its place in the server's list. */
-const placeOf = ({change, order = null}) => ({change, order});
-/** An entry in memory. Versions before 0.3 stored long payloads in the entry, too. */
-const indexed = (value, row) => ({
-  ...placeOf(row), item: {...unpacked(value.item), payload: undefined}, date: value.date, tag: value.tag, isInline: value.item.payload !== undefined,
-  // An entry without its payload has about 250 bytes.
-  size: 256 + (value.size ?? row.data?.length ?? 0),
-});
+/** An entry without its payload takes about 250 bytes. */
+const sizeOf = entry => 256 + entry.size;
 const isPast = (item, time) => item.expiresAt !== null && time !== null && item.expiresAt.getTime() <= time;
 /**
  * The order of entries. Times are in whole seconds, and ids are random, so within a second the
@@ -1363,37 +1380,34 @@ const inOrder = (one, other) => (one.item.createdAt?.getTime() ?? 0) - (other.it
  */
 const inbox = {
   /** Stores an item, and returns whether it differs from the stored one. */
-  async put(draft, item, {tag = null, date, isListed = false}) {
-    const name = entryName(item.id), old = await draft.read(name), wanted = packed(item), row = await draft.row(name);
+  async put(draft, {payload, ...item}, {tag = null, date, isListed = false}) {
+    const {id} = item, old = draft.entries.get(id), tombstone = await draft.row(goneName(id));
     // If a deleted notification is listed again, for example after an unknown cursor, it gets its
     // old place.
-    const tombstone = await draft.row(goneName(item.id)), known = row?.order ?? tombstone?.order;
+    const known = old?.order ?? tombstone?.order;
     const order = known ?? (isListed ? draft.head.listed = (draft.head.listed ?? 0) + 1 : null);
-    const payload = JSON.stringify(item.payload), isSamePayload = payload === JSON.stringify(await inbox.payload(draft, item.id, old));
-    const isSame = isSamePayload && old !== undefined && JSON.stringify({...old.item, payload: undefined}) === JSON.stringify(wanted);
-    const change = isSame ? row.change : draft.head.change += 1;
-    const isInline = payload !== undefined && payload.length <= INLINE, hadRow = old?.item.hasPayload && old.item.payload === undefined;
-    draft.write(name, {item: isInline ? {...wanted, payload: item.payload} : wanted, tag, date, size: payload?.length ?? 0}, {change, order});
-    if (!item.hasPayload || isInline) {
-      if (hadRow) draft.remove(payloadName(item.id));
-    } else if (!isSamePayload || !hadRow) draft.write(payloadName(item.id), item.payload);
-    if (tombstone) draft.remove(goneName(item.id));
+    const text = JSON.stringify(payload), isSamePayload = text === JSON.stringify(await inbox.payload(draft, old));
+    const isSame = isSamePayload && old !== undefined && JSON.stringify(old.item) === JSON.stringify(item);
+    const change = isSame ? old.change : draft.head.change += 1;
+    draft.setEntry(id, {item, tag, date, size: text?.length ?? 0, change, order});
+    if (item.hasPayload && !isSamePayload) draft.write(payloadName(id), payload);
+    if (!item.hasPayload && old?.item.hasPayload) draft.remove(payloadName(id));
+    if (tombstone) draft.remove(goneName(id));
     return !isSame;
   },
 
   /** The payload of a stored entry; undefined if it has no payload. */
-  async payload(draft, id, stored) {
-    return stored?.item.hasPayload && stored.item.payload === undefined ? draft.read(payloadName(id)) : stored?.item.payload;
+  async payload(draft, entry) {
+    return entry?.item.hasPayload ? draft.read(payloadName(entry.item.id)) : undefined;
   },
 
   /** Marks the stored items of these ids as read or unread. */
   async mark(draft, ids, isRead) {
     for (const id of ids) {
-      const name = entryName(id), cached = await draft.read(name);
-      if (!cached || cached.item.isRead === isRead) continue;
-      const {order} = placeOf(await draft.row(name)), change = draft.head.change += 1;
+      const entry = draft.entries.get(id);
+      if (!entry || entry.item.isRead === isRead) continue;
       // The stored tag belongs to the state before this change.
-      draft.write(name, {...cached, item: {...cached.item, isRead}, tag: null}, {change, order});
+      draft.setEntry(id, {...entry, item: {...entry.item, isRead}, tag: null, change: draft.head.change += 1});
     }
   },
 
@@ -1402,8 +1416,8 @@ const inbox = {
    * way. It also records ids that are not stored.
    */
   async remove(draft, id) {
-    const order = (await draft.row(entryName(id)) ?? await draft.row(goneName(id)))?.order ?? null;
-    draft.remove(entryName(id));
+    const order = (draft.entries.get(id) ?? await draft.row(goneName(id)))?.order ?? null;
+    draft.removeEntry(id);
     draft.remove(payloadName(id));
     draft.writeClear(goneName(id), {id, order, change: draft.head.change += 1});
   },
@@ -1414,8 +1428,7 @@ const inbox = {
    * than the answer, or the next page, whose cursor is older, has the answer's state again.
    */
   async isUntouched(draft, id, since) {
-    const [row, tombstone] = await Promise.all([draft.row(entryName(id)), draft.row(goneName(id))]);
-    return (row?.change ?? 0) <= since && (tombstone?.change ?? 0) <= since && draft.head.floor <= since;
+    return (draft.entries.get(id)?.change ?? 0) <= since && !await inbox.wasRemoved(draft, id, since) && draft.head.floor <= since;
   },
 
   /**
@@ -1436,15 +1449,11 @@ const inbox = {
   async merge(draft, page, {after, before, replaces, pending, date}) {
     if ((await draft.read('cursor'))?.cursor !== after) return false;
     if (replaces) {
-      const staying = new Set(page.items.map(({item}) => entryName(item.id)));
-      for (const name of await draft.names('entry/')) {
-        if (!staying.has(name)) await inbox.remove(draft, Number(name.slice(6)));
-      }
+      const staying = new Set(page.items.map(({item}) => item.id));
+      for (const id of draft.entries.keys()) if (!staying.has(id)) await inbox.remove(draft, id);
     }
     const ids = [...page.items.map(({item}) => item.id), ...page.deleted];
-    await draft.load(ids.flatMap(id => [entryName(id), goneName(id)]));
-    const known = await Promise.all(ids.map(async id => await draft.row(entryName(id)) ? [payloadName(id)] : []));
-    await draft.load(known.flat());
+    await draft.load(ids.flatMap(id => draft.entries.get(id)?.item.hasPayload ? [goneName(id), payloadName(id)] : [goneName(id)]));
     for (const {item, isStorable} of page.items) {
       if (pending.dismissed.has(item.id) || await inbox.wasRemoved(draft, item.id, before)) continue;
       const cached = isStorable ? item : withoutPayload(item);
@@ -1459,23 +1468,25 @@ const inbox = {
    * Deletes the items that have expired by the server's time. The device's clock is not used,
    * because it may be wrong.
    */
-  async expire(draft, entries, time) {
+  async expire(draft, time) {
     if (time === null) return;
-    for (const {item} of entries) if (isPast(item, time * 1000)) await inbox.remove(draft, item.id);
+    for (const {item} of draft.entries.values()) if (isPast(item, time * 1000)) await inbox.remove(draft, item.id);
   },
 
   /** Enforces the limits. */
-  async shrink(draft, entries) {
-    let count = entries.length, bytes = entries.reduce((sum, entry) => sum + entry.size, 0);
+  async shrink(draft) {
+    const entries = [...draft.entries.values()];
+    let count = entries.length, bytes = entries.reduce((sum, entry) => sum + sizeOf(entry), 0);
     if (count > MAXIMUM.count || bytes > MAXIMUM.bytes) {
       for (const entry of entries.sort(inOrder)) {
+        const {item} = entry;
         if (count > MAXIMUM.count) {
-          await inbox.remove(draft, entry.item.id);
-          [count, bytes] = [count - 1, bytes - entry.size];
-        } else if (bytes > MAXIMUM.bytes && entry.item.hasPayload) {
-          draft.write(entryName(entry.item.id), {item: packed(withoutPayload(entry.item)), tag: null, date: entry.date, size: 0}, placeOf(entry));
-          draft.remove(payloadName(entry.item.id));
-          bytes -= entry.size - 256;
+          await inbox.remove(draft, item.id);
+          [count, bytes] = [count - 1, bytes - sizeOf(entry)];
+        } else if (bytes > MAXIMUM.bytes && item.hasPayload) {
+          draft.setEntry(item.id, {...entry, item: {...item, hasPayload: false}, tag: null, size: 0});
+          draft.remove(payloadName(item.id));
+          bytes -= entry.size;
         }
       }
     }
@@ -1486,9 +1497,34 @@ const inbox = {
     }
   },
 
+  /** Moves the entries of earlier versions, which had rows of their own, into packs. */
+  async adopt(draft) {
+    for (const [name, row] of await draft.store.list('entry/')) {
+      const stored = await unseal(draft.key, name, row), id = Number(name.slice(6));
+      draft.remove(name);
+      if (!stored) {
+        await inbox.remove(draft, id);
+        draft.remove('cursor');
+        continue;
+      }
+      const {item: {payload, ...item}, tag, date, size = 0} = stored;
+      if (payload !== undefined) draft.write(payloadName(id), payload);
+      draft.setEntry(id, {item: withTimes(item), tag, date, size, change: row.change, order: row.order ?? null});
+    }
+    draft.head.format = FORMAT;
+  },
+
+  /** Deletes the notifications, and what is known of deleted ones. */
+  async empty(draft) {
+    draft.entries.clear();
+    draft.packs.clear();
+    for (const prefix of ['entries/', 'payload/', 'gone/']) for (const name of await draft.names(prefix)) draft.remove(name);
+  },
+
   /** Deletes everything of the account except for its pending sign-outs. */
   async clear(draft) {
-    for (const prefix of ['entry/', 'payload/', 'gone/', 'outbox/']) for (const name of await draft.names(prefix)) draft.remove(name);
+    await inbox.empty(draft);
+    for (const name of await draft.names('outbox/')) draft.remove(name);
     for (const name of ['cursor', ...OF_ACCOUNT]) draft.remove(name);
     // The numbers of changes restart in a new epoch, so that all earlier marks become invalid.
     Object.assign(draft.head, {change: 0, floor: 0, listed: 0, epoch: ''});
@@ -1787,7 +1823,7 @@ export class PushClient {
     return databases.filter(({name}) => /^sealpost( .+)?$/.test(name)).map(({name}) => name.slice('sealpost '.length)).sort();
   }
 
-  #settings; #store; #keys; #api; #epoch = ''; #renewal = null; #cache = {revision: -1, epoch: '', entries: new Map(), sorted: []}; #payloads = new Map();
+  #settings; #store; #keys; #api; #epoch = ''; #renewal = null; #cache = {revision: -1, epoch: '', entries: new Map(), ivs: new Map(), damaged: [], sorted: []}; #payloads = new Map();
   #channel = null; #channelName; #sent = null; #sending = Promise.resolve();
 
   /** Use `open` instead. */
@@ -1813,6 +1849,7 @@ export class PushClient {
     const fetch = this.#settings.fetch ?? ((...request) => globalThis.fetch(...request));
     this.#api = new Conversation({server, keys: this.#keys, signatureTolerance, timeout, answerLimit, fetch, now: () => this.#now(), makeToken, observe, headers});
     await this.#change(async draft => {
+      if (draft.head.format !== FORMAT) await inbox.adopt(draft);
       const stored = await draft.row('settings');
       // A client does not read the state of another server or app. A client that demands
       // signatures does not read state from unsigned answers.
@@ -1821,7 +1858,7 @@ export class PushClient {
       if (isAnother) {
         await this.#endSession(draft, stored);
       } else if (isWeaker) {
-        for (const prefix of ['entry/', 'payload/', 'gone/']) for (const name of await draft.names(prefix)) draft.remove(name);
+        await inbox.empty(draft);
         for (const name of ['cursor', 'identity']) draft.remove(name);
         // This floor is beyond every consumer's mark, so all consumers receive the full list.
         draft.head.floor = draft.head.change += 1;
@@ -2158,13 +2195,13 @@ export class PushClient {
       const name = nameOf(entry);
       if (memory.has(name)) found.set(name, memory.get(name).payload); else if (entry.item.hasPayload) missing.push(entry);
     }
-    const names = missing.map(({item, isInline}) => isInline ? entryName(item.id) : payloadName(item.id));
+    const names = missing.map(({item}) => payloadName(item.id));
     const [key, ...rows] = names.length > 0 ? await this.#store.getAll(['key', ...names]) : [];
     await Promise.all(missing.map(async (entry, index) => {
-      const value = await unseal(key, names[index], rows[index]), payload = entry.isInline ? value?.item.payload : value;
+      const payload = await unseal(key, names[index], rows[index]);
       if (payload === undefined) return;
       found.set(nameOf(entry), payload);
-      memory.set(nameOf(entry), {payload, size: entry.size});
+      memory.set(nameOf(entry), {payload, size: sizeOf(entry)});
     }));
     let size = [...memory.values()].reduce((sum, one) => sum + one.size, 0);
     for (const [name, one] of memory) {
@@ -2310,9 +2347,6 @@ export class PushClient {
       run.ahead.request.catch(() => {});
     }
     const page = read && await this.#opened(read);
-    // This call fills the cache of entries, so that each entry is decrypted only once, and not for
-    // each page.
-    await this.#loaded();
     const isMerged = await this.#change(async draft => {
       if (page) {
         // If the browser has lost the key, the draft has another one.
@@ -2326,7 +2360,7 @@ export class PushClient {
         if ((await draft.read('cursor'))?.cursor !== cursor) return false;
         draft.write('cursor', {cursor, date: this.#now()});
       }
-      await inbox.expire(draft, await this.#entriesOf(draft), answer.time);
+      await inbox.expire(draft, answer.time);
       return true;
     }, {durability: 'relaxed'});
     if (isMerged && page) for (const {item, isStorable} of page.items) if (isStorable) unstored.delete(item.id); else unstored.set(item.id, item);
@@ -2334,7 +2368,7 @@ export class PushClient {
     // Another tab has merged a page meanwhile: the next page begins at the cursor of that page.
     if (!isMerged) return 'more';
     if (page?.hasMore) return 'more';
-    await this.#change(async draft => inbox.shrink(draft, await this.#entriesOf(draft)));
+    await this.#change(draft => inbox.shrink(draft));
     return 'done';
   }
 
@@ -2346,10 +2380,10 @@ export class PushClient {
 
   /** A stored notification with its payload, tag and date; undefined if it is not stored. */
   async #cachedItem(id) {
-    const [key, entry, row] = await this.#store.getAll(['key', entryName(id), payloadName(id)]), stored = await unseal(key, entryName(id), entry);
-    if (!stored) return undefined;
-    const payload = stored.item.hasPayload && stored.item.payload === undefined ? await unseal(key, payloadName(id), row) : stored.item.payload;
-    return {...stored, item: payload === undefined ? withoutPayload(unpacked(stored.item)) : {...unpacked(stored.item), payload}};
+    const entry = (await this.#loaded()).entries.get(id);
+    if (!entry) return undefined;
+    const payload = entry.item.hasPayload ? await this.#read(payloadName(id)) : undefined;
+    return {...entry, item: payload === undefined ? withoutPayload(entry.item) : {...entry.item, payload}};
   }
 
   /**
@@ -2362,15 +2396,14 @@ export class PushClient {
    * call `confirmTaken`.
    */
   async notification(id) {
-    const before = (await this.#store.head()).change, name = entryName(id), cached = await this.#cachedItem(id);
+    const before = (await this.#store.head()).change, cached = await this.#cachedItem(id);
     try {
       const query = await this.#ownKey();
       const answer = await this.#call('GET', `/api/notifications/${checked(id)}`, {query, condition: cached?.item.hasPayload ? cached.tag : null});
       if (answer.status === 304) {
         await this.#change(async draft => {
-          const now = await draft.read(name);
-          if (!now || !await inbox.isUntouched(draft, id, before)) return;
-          draft.write(name, {...now, date: this.#now()}, placeOf(await draft.row(name)));
+          const entry = draft.entries.get(id);
+          if (entry && await inbox.isUntouched(draft, id, before)) draft.setEntry(id, {...entry, date: this.#now()});
         });
         return {item: cached.item, isFresh: true, date: null, failure: null};
       }
@@ -2401,37 +2434,33 @@ export class PushClient {
       await this.#removeItems([id]);
       return null;
     }
-    await this.#change(async draft => {
-      const pending = await this.#pending(draft);
-      if (pending.dismissed.has(id) || !await inbox.isUntouched(draft, id, before)) return;
-      const item = found.isStorable ? found.item : withoutPayload(found.item);
-      await inbox.put(draft, {...item, isRead: pending.read.get(id) ?? item.isRead}, {date: this.#now()});
-    });
-    this.#announce();
-    return found.item;
+    return this.#keep(found, before);
+  }
+
+  /** The notification of an answer, which the client stores. */
+  async #take(answer, id, before) {
+    const item = readItem(answer, id), isStorable = !answer.isNoStore && !item.isReadOnce && !item.isNeverStored;
+    const {items: [found]} = await this.#opened({items: [{item, isStorable}]});
+    return await this.#keep(found, before, answer.tag) ?? found.item;
   }
 
   /**
-   * Stores the notification of an answer, if that is allowed, and if no newer state of it was
-   * stored since the change with the number `before`.
+   * Stores a fetched notification, without its payload unless that is storable. Stores nothing if a
+   * newer state was stored since the change with the number `before`. Returns the notification with
+   * the changes of the outbox; null if it was dismissed.
    */
-  async #take(answer, id, before) {
-    const {items: [{item}]} = await this.#opened({items: [{item: readItem(answer, id)}]}), isStorable = !answer.isNoStore && !item.isReadOnce && !item.isNeverStored && item.hasPayload;
+  async #keep({item, isStorable}, before, tag = null) {
+    let shown;
     await this.#change(async draft => {
-      const pending = await this.#pending(draft);
-      if (pending.dismissed.has(id) || !await inbox.isUntouched(draft, id, before)) return;
-      const isRead = pending.read.get(id) ?? item.isRead;
+      const {read, dismissed} = await this.#pending(draft), {id} = item;
+      shown = dismissed.has(id) ? null : {...item, isRead: read.get(id) ?? item.isRead};
+      if (!shown || !await inbox.isUntouched(draft, id, before)) return;
       // If the tag belonged to another state, a 304 would wrongly confirm the stored state.
-      if (isStorable) return void await inbox.put(draft, {...item, isRead}, {tag: isRead === item.isRead ? answer.tag : null, date: this.#now()});
-      // The entry stays without its payload, and keeps the number of its last change: for
-      // consumers nothing has changed.
-      const row = await draft.row(entryName(id));
-      if (!row) return;
-      draft.write(entryName(id), {item: packed(withoutPayload({...item, isRead})), tag: null, date: this.#now(), size: 0}, placeOf(row));
-      draft.remove(payloadName(id));
+      const isOfTag = isStorable && shown.isRead === item.isRead;
+      await inbox.put(draft, isStorable ? shown : withoutPayload(shown), {tag: isOfTag ? tag : null, date: this.#now()});
     });
     this.#announce();
-    return item;
+    return shown;
   }
 
   async #removeItems(ids) {
@@ -3322,21 +3351,25 @@ export class PushClient {
         this.account = null;
         throw new PushClientError('signedOut', 'The user has signed out.');
       }
-      const draft = new Draft(this.#store, head, stored);
+      const {entries, ivs, damaged} = await this.#load(head), draft = new Draft(this.#store, head, stored, entries);
       if (!stored) {
         draft.key = await newKey();
         draft.isDamaged = head.revision > 0;
         draft.writeClear('key', draft.key);
       }
-      const result = await body(draft);
-      if (draft.changes.size === 0) return result;
-      const rows = await draft.rows();
-      if (!await this.#store.commit(head.revision, rows, draft.head, durability)) continue;
-      if (this.#cache.revision === head.revision) {
-        const entries = overlay(this.#cache.entries, draft);
-        for (const [name, entry] of entries) entry.iv ??= rows.get(name).iv;
-        this.#cache = {revision: head.revision + 1, epoch: draft.head.epoch, entries, sorted: null};
+      // The next sync fetches everything again. Unreadable notifications count as deleted, because
+      // no page lists notifications that the server has deleted meanwhile.
+      for (const [name, {ids}] of damaged) {
+        draft.remove(name);
+        draft.remove('cursor');
+        for (const id of ids) await inbox.remove(draft, id);
       }
+      const result = await body(draft), rows = await draft.rows();
+      if (rows === null) return result;
+      if (!await this.#store.commit(head.revision, rows, draft.head, durability)) continue;
+      const after = new Map(ivs);
+      for (const name of draft.packs) after.set(name, rows.get(name)?.iv);
+      this.#cache = {revision: head.revision + 1, epoch: draft.head.epoch, entries: draft.entries, ivs: after, damaged: [], sorted: null};
       return result;
     }
   }
@@ -3353,47 +3386,25 @@ export class PushClient {
 
   /** The cache of entries, as of the latest revision of the store. */
   async #loaded() {
-    const head = await this.#store.head();
-    if (this.#cache.revision === head.revision) return this.#cache;
-    const [key, rows] = await Promise.all([this.#store.get('key'), this.#store.list('entry/')]);
-    const entries = await this.#unsealAll(rows, key), damaged = [...rows.keys()].filter(name => !entries.has(name));
-    if (damaged.length > 0 && await this.#giveUp(damaged)) return this.#loaded();
-    return this.#cache = {revision: head.revision, epoch: head.epoch, entries, sorted: null};
+    const cache = await this.#load(await this.#store.head());
+    if (cache.damaged.length === 0) return cache;
+    await this.#change(() => {}, {isAnyEpoch: true});
+    return this.#loaded();
   }
 
-  /**
-   * Drops unreadable rows and the cursor, so that the next sync fetches everything. Returns
-   * whether there were unreadable rows. Their notifications count as deleted, because no page
-   * lists notifications that the server has deleted meanwhile.
-   */
-  async #giveUp(names) {
-    return this.#change(async draft => {
-      let isAny = false;
-      for (const name of names) {
-        // Another tab may have written the row meanwhile, or signed out.
-        if (!await draft.row(name) || await draft.read(name) !== undefined) continue;
-        isAny = true;
-        await inbox.remove(draft, Number(name.slice(6)));
-        draft.remove('cursor');
-      }
-      return isAny;
-    }, {isAnyEpoch: true});
-  }
-
-  /** All entries as they will be after a draft's commit, in no order. */
-  async #entriesOf(draft) {
-    return [...overlay((await this.#loaded()).entries, draft).values()];
-  }
-
-  async #unsealAll(rows, key) {
-    const all = await Promise.all([...rows].map(async ([name, row]) => {
-      const known = this.#cache.entries.get(name);
-      if (known?.iv?.every((byte, index) => byte === row.iv[index])) return [name, known];
-      const value = await unseal(key, name, row);
-      // Unreadable rows are not shown.
-      return value && [name, {...indexed(value, row), iv: row.iv}];
+  /** The cache of entries as of a revision, without unreadable packs, which `damaged` has. */
+  async #load({revision, epoch}) {
+    const known = this.#cache, entries = new Map(), ivs = new Map(), damaged = [];
+    if (known.revision === revision) return known;
+    const [key, rows] = await Promise.all([this.#store.get('key'), this.#store.list('entries/')]);
+    await Promise.all([...rows].map(async ([name, row]) => {
+      const isKnown = known.ivs.get(name)?.every((byte, index) => byte === row.iv[index]);
+      const list = isKnown ? row.ids.map(id => known.entries.get(id)) : await unseal(key, name, row);
+      if (!list) return damaged.push([name, row]);
+      ivs.set(name, row.iv);
+      for (const entry of list) entries.set(entry.item.id, isKnown ? entry : {...entry, item: withTimes(entry.item), pack: name});
     }));
-    return new Map(all.filter(Boolean));
+    return this.#cache = {revision, epoch, entries, ivs, damaged, sorted: null};
   }
 
   #announce() {
@@ -3504,16 +3515,6 @@ async function inOneTab(name, signal, work, {silenceTimeout, onHear}) {
       working.abort();
     }
   }
-}
-
-/** Entries as they will be after a draft's commit. */
-function overlay(entries, draft) {
-  const after = new Map(entries);
-  for (const [name, clear] of draft.changes) {
-    if (!name.startsWith('entry/')) continue;
-    if (clear === null) after.delete(name); else after.set(name, indexed(draft.values.get(name), clear));
-  }
-  return after;
 }
 
 /** Whether this page can receive pushes. On an iPhone it must be on the home screen. */

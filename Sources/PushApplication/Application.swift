@@ -55,7 +55,7 @@ package struct Application: Sendable {
             self.parts.clockService,
             BodyCacheService(router: router),
             try self.parts.makeHistory(),
-            try self.parts.makeLooks(),
+            self.parts.makeLooks(),
         ]
         // The services end in reverse order: the export of spans comes first, so it ends after the
         // services that record spans.

@@ -92,7 +92,7 @@ struct ApplicationParts: Sendable {
             now: self.clock.now,
             logger: logger
         )
-        self.store = try configuration.storePlace.open(keyring, options)
+        self.store = try configuration.openStore(keyring, options)
         self.signingKeys = SigningKeys(try SigningKeyFile(configuration.signingKeys).loadOrCreate())
         self.loops = try EventLoopGroup(count: configuration.loops)
         self.outboundLoop = try EventLoop(index: 0, name: "outbound")
@@ -123,8 +123,7 @@ struct ApplicationParts: Sendable {
         of configuration: Configuration,
         _ listeners: [Listener]
     ) throws -> [Listener] {
-        guard !configuration.missingFiles.isEmpty else { return listeners }
-        try configuration.checkMissingFiles()
+        guard try configuration.checkMissingFiles() else { return listeners }
         let loop = try EventLoop(index: 0)
         defer { loop.stop() }
         _ = try OutboundParts(configuration, SpanRecorder(sampling: 0), StreamHub(), on: loop)
@@ -214,13 +213,11 @@ struct ApplicationParts: Sendable {
         )
     }
 
-    /// Makes the service that enqueues looks (pushes that only tell a device to sync). Throws
-    /// `StoreError`.
-    func makeLooks() throws -> LookService {
+    /// Makes the service that enqueues looks (pushes that only tell a device to sync).
+    func makeLooks() -> LookService {
         let (ids, now) = (NotificationIDs(bits: self.configuration.server.idBits), self.clock.now)
         return LookService(
             store: self.store,
-            reader: try self.store.makeReader(),
             book: self.looks,
             makeID: { ids.draw(at: now()) },
             workIsWaiting: self.workIsWaiting,

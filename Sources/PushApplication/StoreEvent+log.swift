@@ -85,11 +85,11 @@ extension Logger {
     }
 }
 
-extension StoreHealth {
+extension Store {
     /// Short reasons why the store refuses writes, for `/readyz`; the log has the details.
     var troubles: [String] {
         if let refusal = self.refusal { return [refusal] }
-        if self.failure != nil { return ["storage failed"] }
+        if self.failure != nil { return [self.isShared ? "PostgreSQL does not answer" : "storage failed"] }
         return self.isFull ? ["the disk is full"] : []
     }
 }

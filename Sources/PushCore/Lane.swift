@@ -33,4 +33,7 @@ package struct Lane: Sendable, Hashable, CustomStringConvertible {
 
     /// The name of the platform that contains the lane.
     package var platform: String { String(self.description.prefix { $0 != "/" }) }
+
+    /// The app whose devices the lane reaches.
+    package var app: AppName { Platform(stored: self.platform).app }
 }

@@ -103,12 +103,16 @@ package struct DeliveryService {
     }
 
     /// Logs a warning about pushes that no sender sends, since their sender is no longer in the
-    /// configuration.
+    /// configuration. Deletes such looks (pushes that tell a device to sync) instead.
     private func reportLanesWithoutSender() async {
         let known = Set(self.lanes.map(\.settings.lane.description))
         do {
             for (lane, tally) in try await self.store.makeReader().tallies().sorted(by: { $0.key < $1.key }) {
                 guard tally.pending > 0, !known.contains(lane) else { continue }
+                if Lane(stored: lane).isOfLooks {
+                    while try await self.store.deleteLooks(in: Lane(stored: lane), now: self.now()) {}
+                    continue
+                }
                 self.logger.warning(
                     "pushes wait in a lane without a sender; configure the sender again, or they expire",
                     metadata: ["lane": "\(lane)", "pending": "\(tally.pending)"]

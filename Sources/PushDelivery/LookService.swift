@@ -9,11 +9,13 @@ internal import ServiceLifecycle
 ///
 /// The service enqueues looks for the entries of a `LookBook`, many in one transaction. A crash or
 /// a failure of the store loses the entries that are not written yet. The app gets these changes
-/// at its next fetch anyway.
+/// at its next fetch anyway. The looks for recalls are not lost: the store records which of them
+/// are missing, and this service also enqueues those that another process has left.
 package struct LookService: Sendable {
     /// How long entries are gathered.
     private static let gathering = Duration.milliseconds(200)
-    /// The longest wait for a signal, in case a signal is missed.
+    /// The longest wait for a signal. Then the service searches for recalls of servers that have
+    /// crashed.
     private static let longestWait = Duration.seconds(60)
     /// The maximum number of attempts to enqueue the pushes for the gathered entries, and the
     /// pause between two attempts.
@@ -24,7 +26,6 @@ package struct LookService: Sendable {
     private static let batch = 100
 
     private let store: any OutboxStore
-    private let reader: any OutboxReader
     private let book: LookBook
     private let makeID: @Sendable () -> NotificationID?
     private let workIsWaiting: WakeUp
@@ -34,7 +35,6 @@ package struct LookService: Sendable {
     /// `makeID` draws the ids of looks (silent pushes), which have the form of notification ids.
     package init(
         store: any OutboxStore,
-        reader: any OutboxReader,
         book: LookBook,
         makeID: @escaping @Sendable () -> NotificationID?,
         workIsWaiting: WakeUp,
@@ -42,7 +42,6 @@ package struct LookService: Sendable {
         now: @escaping @Sendable () -> Date
     ) {
         self.store = store
-        self.reader = reader
         self.book = book
         self.makeID = makeID
         self.workIsWaiting = workIsWaiting
@@ -52,6 +51,8 @@ package struct LookService: Sendable {
 
     /// Enqueues looks (silent pushes) until shutdown, and then those for the last entries.
     package func run() async throws {
+        // The last process may have left recalls without all their looks.
+        self.book.signal.set()
         await self.book.signal.signallingAtShutdown {
             while !Task.isShuttingDownGracefully, !Task.isCancelled {
                 await self.book.signal.wait(atMost: Self.longestWait)
@@ -62,11 +63,11 @@ package struct LookService: Sendable {
         }
     }
 
-    /// Enqueues looks (silent pushes) for the gathered entries, and tries again after a failure. A
-    /// retry makes no second look for a device whose look is already in the outbox.
+    /// Enqueues looks (silent pushes) for recalls and for the gathered entries, and tries again
+    /// after a failure. A retry makes no second look for a device whose look is already in the
+    /// outbox.
     package func write() async {
         let entries = self.book.take()
-        if entries.isEmpty { return }
         for attempt in 1...Self.attempts {
             do {
                 return try await self.write(entries)
@@ -82,7 +83,15 @@ package struct LookService: Sendable {
     // MARK: - Private
 
     private func write(_ entries: LookBook.Entries) async throws {
-        for id in entries.recalls { try await self.enqueue(recallOf: id) }
+        while let count = try await self.store.enqueueRecallLooks(
+            page: Self.batch,
+            makeID: self.makeID,
+            now: self.now()
+        ) {
+            if count > 0 { self.workIsWaiting() }
+            // The next start continues.
+            if Task.isShuttingDownGracefully || Task.isCancelled { break }
+        }
         try await self.enqueue(entries.orders)
         for syncs in Self.batches(of: entries.syncs) {
             try await self.store.cancelLooks(of: syncs, now: self.now())
@@ -97,18 +106,5 @@ package struct LookService: Sendable {
 
     private static func batches<Entry>(of all: [Entry]) -> [[Entry]] {
         stride(from: 0, to: all.count, by: Self.batch).map { Array(all[$0...].prefix(Self.batch)) }
-    }
-
-    /// Enqueues looks (silent pushes) after a recall, to the devices of all recipients who have
-    /// not dismissed the notification.
-    private func enqueue(recallOf id: NotificationID) async throws {
-        guard let app = try await self.reader.summary(of: id)?.app else { return }
-        var last: Int64? = 0
-        while let user = last, !Task.isCancelled {
-            let recipients = try await self.reader.recipients(of: id, after: user, limit: Self.batch)
-            let told = recipients.filter { $0.dismissedAt == nil }
-            try await self.enqueue(told.map { LookOrder(user: $0.user, app: app, isUrgent: true) })
-            last = recipients.count < Self.batch ? nil : recipients.last?.user
-        }
     }
 }

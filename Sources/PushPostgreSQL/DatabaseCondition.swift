@@ -5,14 +5,10 @@ internal import Synchronization
 /// Tracks whether the store is open, and reports events about the database's servers. Any thread
 /// may use it.
 final class DatabaseCondition: Sendable {
-    private struct State {
-        var isClosed = false
-        var missingKeys: Set<UInt32> = []
-    }
-
     private let mark: (any DatabaseMarkKeeper)?
     private let onEvent: @Sendable (StoreEvent) -> Void
-    private let state = Mutex(State())
+    private let hasClosed = Atomic(false)
+    private let missingKeys = Mutex(Set<UInt32>())
     let shared: StoreCondition
     /// The number of transactions that run, or wait for a connection.
     let waiting = Atomic(0)
@@ -21,17 +17,11 @@ final class DatabaseCondition: Sendable {
         (self.mark, self.onEvent, self.shared) = (mark, onEvent, StoreCondition(onEvent: onEvent))
     }
 
-    var isClosed: Bool { self.state.withLock { $0.isClosed } }
+    var isClosed: Bool { self.hasClosed.load(ordering: .acquiring) }
 
     /// Records that the store is closed. Returns `false` if it was closed before.
-    func beginClosing() -> Bool {
-        self.state.withLock { state in
-            defer { state.isClosed = true }
-            return !state.isClosed
-        }
-    }
+    func beginClosing() -> Bool { !self.hasClosed.exchange(true, ordering: .acquiringAndReleasing) }
 
-    /// Reports the pool's events about the database's servers.
     func record(_ event: ClusterEvent) {
         switch event {
         case .refused(let fault): self.onEvent(.databaseRefused(reason: fault.description))
@@ -53,7 +43,7 @@ final class DatabaseCondition: Sendable {
 
     /// Reports that this server lacks a data key, once for each key.
     func record(missingKey number: UInt32) {
-        let isNew = self.state.withLock { $0.missingKeys.insert(number).inserted }
+        let isNew = self.missingKeys.withLock { $0.insert(number).inserted }
         if isNew { self.onEvent(.keyMissing(number)) }
     }
 }

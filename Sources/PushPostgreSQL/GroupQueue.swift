@@ -7,14 +7,6 @@ protocol GroupMember: Sendable {
     var byteCount: Int { get }
 }
 
-/// The outcome of a group's work for one member of the group.
-protocol GroupEnd: Sendable {
-    static func failed(_ error: StoreError) -> Self
-
-    /// The reason why the member failed; `nil` if it did not fail.
-    var failure: StoreError? { get }
-}
-
 /// The callers of this server that wait for a common statement or transaction. Any thread may use
 /// it.
 ///
@@ -26,14 +18,16 @@ protocol GroupEnd: Sendable {
 /// Clients that were answered together send their next requests together. So the first of these
 /// requests yields some turns of its event loop, and the other requests can join its group.
 /// Otherwise the first would lead a group of one, and the others would wait for that group.
-final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
+final class GroupQueue<Member: GroupMember, Value: Sendable>: Sendable {
     /// If a caller has waited this long and its group has not begun, it is refused.
     private static var limit: Duration { .seconds(5) }
     /// Before its group begins, a leader yields to other callers for at most this number of turns
     /// of its event loop.
     private static var turns: Int { 8 }
 
-    typealias Seat = GroupSeat<Member, End>
+    typealias Seat = GroupSeat<Member, Value>
+    /// The outcome of a group's work for one member of the group.
+    typealias End = Result<Value, StoreError>
 
     private struct State {
         var waiting: [Seat] = []
@@ -65,11 +59,8 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
     private let limits: GroupLimits
     private let state = Mutex(State())
 
-    init(_ limits: GroupLimits) {
-        self.limits = limits
-    }
+    init(_ limits: GroupLimits) { self.limits = limits }
 
-    /// The number of callers that wait for a group.
     var waiting: Int { self.state.withLock { $0.waiting.count } }
 
     /// Runs `work` for a group that contains this member, and returns the member's outcome. `work`
@@ -95,7 +86,7 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
             } else if state.waiting.count < self.limits.waiting {
                 state.waiting.append(seat)
             } else {
-                seat.resume(with: .failed(.busy))
+                seat.resume(with: .failure(.busy))
             }
         }
     }
@@ -129,7 +120,7 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
     /// Otherwise they would wait for the next group, which would probably fail, too.
     private func leave(after ends: [End]) {
         var (limit, failure) = (Self.limit, StoreError.busy)
-        if let error = ends[0].failure, case .unavailable = error { (limit, failure) = (Self.limit / 2, error) }
+        if case .failure(let error) = ends[0], case .unavailable = error { (limit, failure) = (Self.limit / 2, error) }
         let (expired, next) = self.state.withLock { state in
             state.lastCount = ends.count
             let expired = state.removeExpired(limit)
@@ -140,7 +131,7 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
             return (expired, state.waiting.removeFirst())
         }
         next?.resume()
-        for seat in expired { seat.resume(with: .failed(failure)) }
+        for seat in expired { seat.resume(with: .failure(failure)) }
     }
 }
 
@@ -150,22 +141,18 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
 /// `@unchecked Sendable`: the leader removes the seat from the queue under the queue's lock. Until
 /// the leader resumes the caller, only the leader uses the seat. Afterwards only the caller uses
 /// it.
-class GroupSeat<Member: GroupMember, End: GroupEnd>: @unchecked Sendable {
+class GroupSeat<Member: GroupMember, Value: Sendable>: @unchecked Sendable {
     let member: Member
     /// The outcome; `nil` while the caller waits, or if the caller must lead the next group.
-    fileprivate(set) var end: End?
+    fileprivate(set) var end: Result<Value, StoreError>?
     fileprivate let start = ContinuousClock.now
     fileprivate var caller: UnsafeContinuation<Void, Never>?
 
-    init(_ member: Member) {
-        self.member = member
-    }
+    init(_ member: Member) { self.member = member }
 
-    fileprivate func resume() {
-        self.caller?.resume()
-    }
+    fileprivate func resume() { self.caller?.resume() }
 
-    fileprivate func resume(with end: End) {
+    fileprivate func resume(with end: Result<Value, StoreError>) {
         self.end = end
         self.caller?.resume()
     }
@@ -173,9 +160,7 @@ class GroupSeat<Member: GroupMember, End: GroupEnd>: @unchecked Sendable {
 
 /// The limits on groups, and on the queue of callers that wait for a group.
 struct GroupLimits: Sendable {
-    /// The number of groups that may run at the same time.
     let groups: Int
-    /// The maximum number of members of a group.
     let members: Int
     /// The maximum total number of bytes of a group; a larger member forms a group alone.
     let bytes: Int

@@ -5,14 +5,14 @@ package import PushCore
 package import PushStore
 
 /// A PostgreSQL database, identified by its address.
-package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
+package struct PostgreSQLPlace: StorePlace {
     /// The database's address; `nil` if the address is invalid.
     private let address: DatabaseAddress?
     /// The reason why the address is invalid; `nil` if it is valid. The reason never quotes the
     /// address, which may contain a password.
     package let fault: String?
-    private let migrations: [Migration]
-    private let pool: PoolOptions
+    private var migrations = Migration.allPostgreSQL
+    private var pool = PoolOptions()
 
     /// Reads an address; `nil` if the text is the path of a file. If the address is invalid, the
     /// result has a `fault`.
@@ -23,14 +23,10 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
     package init?(_ text: String, secret: (_ file: String) throws -> String) {
         guard ["://", "@", "password="].contains(where: text.lowercased().contains) else { return nil }
         do throws(AddressError) {
-            self.address = try DatabaseAddress(text, secret: secret)
-            self.fault = nil
+            (self.address, self.fault) = (try DatabaseAddress(text, secret: secret), nil)
         } catch {
-            self.address = nil
-            self.fault = error.reason
+            (self.address, self.fault) = (nil, error.reason)
         }
-        self.migrations = Migration.allPostgreSQL
-        self.pool = PoolOptions()
     }
 
     package init(
@@ -38,26 +34,20 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
         _ migrations: [Migration] = Migration.allPostgreSQL,
         pool: PoolOptions = PoolOptions()
     ) {
-        self.address = address
-        self.fault = nil
-        self.migrations = migrations
-        self.pool = pool
+        (self.address, self.fault, self.migrations, self.pool) = (address, nil, migrations, pool)
     }
 
     /// The address without its password.
     package var description: String { self.address?.description ?? "postgres://…" }
 
-    /// Opens the database, creates its tables if it has none, and migrates its schema. Blocks
-    /// until the database answers.
-    func openStore(_ keyring: Keyring, _ options: StoreOptions) throws(StoreError) -> PostgreSQLStore {
+    /// Blocks until the database answers.
+    package func open(_ keyring: Keyring, _ options: StoreOptions) throws(StoreError) -> any Store {
         guard let address else { throw .cannotOpen(place: self.description, reason: self.fault ?? "") }
         return try PostgreSQLStore(address, keyring, options, self.migrations, self.pool)
     }
 
     /// Migrates the schema, and does nothing else. Blocks until the database answers.
-    package func migrate() throws(StoreError) {
-        try self.connected { try Schema.prepare($0, self.migrations) }
-    }
+    package func migrate() throws(StoreError) { try self.connected { try Schema.prepare($0, self.migrations) } }
 
     /// Whether the database has the tables of a store. Throws if it has none and the role may not
     /// create them.
@@ -85,8 +75,6 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Marks a key of the keyring as in use, so that the next pass over all values re-encrypts
-    /// those that are encrypted with this key.
     package func takeIntoUse(_ number: UInt32, of keyring: Keyring) throws(StoreError) {
         guard let checkValue = keyring.checkValue(of: number) else { return }
         try self.connected {
@@ -120,15 +108,17 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
             if !applied.missing(self.migrations).isEmpty { try SchemaOwnership.checkCreation(connection) }
             let damage = try Self.damage(connection)
             let hasTallies = damage.isEmpty && !applied.hashes.isEmpty
-            return StoreInspection(
-                damage: damage,
-                missingMigrations: applied.missing(self.migrations),
-                unknownMigration: applied.unknown(self.migrations),
-                changedMigration: applied.changed(self.migrations),
-                move: try MoveMark(connection).flatMap { $0.isFinished ? nil : "holds a move that has not finished" },
-                tallies: hasTallies
-                    ? try PostgreSQLReader.tallies(in: connection.query(PostgreSQLReader.tallies)) : [:]
-            )
+            var inspection = StoreInspection()
+            inspection.damage = damage
+            inspection.missingMigrations = applied.missing(self.migrations)
+            inspection.unknownMigration = applied.unknown(self.migrations)
+            inspection.changedMigration = applied.changed(self.migrations)
+            inspection.move =
+                try MoveMark(connection).flatMap { $0.isFinished ? nil : "holds a move that has not finished" }
+            if hasTallies {
+                inspection.tallies = try PostgreSQLReader.tallies(in: connection.query(PostgreSQLReader.tallies))
+            }
+            return inspection
         }
     }
 
@@ -157,26 +147,14 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
 
     /// The tables that PostgreSQL cannot read completely, each with its error.
     private static func damage(_ connection: BlockingConnection) throws -> [String] {
-        let tables = try connection.query(PostgreSQLStore.columns)
-        var damage: [String] = []
-        for index in 0..<tables.count {
-            let (table, columns) = (try tables[index].text(0), try tables[index].text(1))
-            if let fault = try Self.fault(in: table, columns, connection) { damage.append("\(table): \(fault)") }
-        }
-        return damage
-    }
-
-    private static func fault(
-        in table: String,
-        _ columns: String,
-        _ connection: BlockingConnection
-    ) throws(DatabaseError) -> String? {
-        do {
-            _ = try connection.query("select max(length(\(columns))) from \(table)")
-            return nil
-        } catch {
-            guard case .refused(let code, let message) = error, code.hasPrefix("XX") else { throw error }
-            return message
+        try connection.query(PostgreSQLStore.columns).compactMap { row in
+            let table = try row.text(0)
+            do {
+                _ = try connection.query("select max(length(\(try row.text(1)))) from \(table)")
+                return nil
+            } catch DatabaseError.refused(let code, let message) where code.hasPrefix("XX") {
+                return "\(table): \(message)"
+            }
         }
     }
 }

@@ -21,15 +21,13 @@ extension PostgreSQLStore {
     /// The figures of the store's report. The write-ahead log and its checkpoints belong to the
     /// PostgreSQL server, so the report has no figures for them.
     package var report: StoreReport {
-        StoreReport(
-            waiting: self.condition.waiting.load(ordering: .relaxed) + self.posts.waiting,
-            receiptsWaiting: self.receipts.count,
-            receiptsDropped: self.receipts.dropped,
-            setAside: self.condition.shared.setAside,
-            checkpointFailures: 0,
-            logBytes: 0,
-            commits: self.condition.shared.commits
-        )
+        var report = StoreReport()
+        report.waiting = self.condition.waiting.load(ordering: .relaxed) + self.posts.waiting
+        report.receiptsWaiting = self.receipts.count
+        report.receiptsDropped = self.receipts.dropped
+        report.setAside = self.condition.shared.setAside
+        report.commits = self.condition.shared.commits
+        return report
     }
 
     /// The values of all rows of each table. If the role may read files (`pg_read_server_files`),
@@ -57,30 +55,20 @@ extension PostgreSQLStore {
 
     // MARK: - Private
 
-    private static func rows(
-        _ connection: BlockingConnection
-    ) throws -> [(name: String, bytes: Data)] {
-        var rows: [(name: String, bytes: Data)] = []
-        let tables = try connection.query(Self.columns)
-        for index in 0..<tables.count {
-            let (table, columns) = (try tables[index].text(0), try tables[index].text(1))
+    private static func rows(_ connection: BlockingConnection) throws -> [(name: String, bytes: Data)] {
+        try connection.query(Self.columns).map { row in
+            let (table, columns) = (try row.text(0), try row.text(1))
             let bytes = try connection.query("select string_agg(\(columns), '\\x0a'::bytea) from \(table)")
-            rows.append((name: "The rows of \(table)", bytes: try bytes[0].optionalData(0) ?? Data()))
+            return (name: "The rows of \(table)", bytes: try bytes[0].optionalData(0) ?? Data())
         }
-        return rows
     }
 
-    private static func files(
-        _ connection: BlockingConnection
-    ) throws -> [(name: String, bytes: Data)] {
-        var files: [(name: String, bytes: Data)] = []
-        let relations = try connection.query(Self.relations)
-        for index in 0..<relations.count {
-            let (name, path) = (try relations[index].text(0), try relations[index].text(1))
+    private static func files(_ connection: BlockingConnection) throws -> [(name: String, bytes: Data)] {
+        try connection.query(Self.relations).map { row in
+            let (name, path) = (try row.text(0), try row.text(1))
             let bytes = try connection.query("select pg_read_binary_file($1, 0, $2, true)", path, Int64(1) << 29)
-            files.append((name: "The file of \(name)", bytes: try bytes[0].optionalData(0) ?? Data()))
+            return (name: "The file of \(name)", bytes: try bytes[0].optionalData(0) ?? Data())
         }
-        return files
     }
 
     /// Selects each table, and an SQL expression for all bytes of one of its rows: `bytea` as it

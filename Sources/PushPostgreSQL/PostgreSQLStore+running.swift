@@ -2,13 +2,9 @@ internal import PushCore
 internal import PushStore
 
 extension PostgreSQLStore {
-    /// Even without a signal, the store checks for receipts (records of fetches) after this time.
-    private static let longestWait = Duration.seconds(60)
-
-    /// Wakes `run`, which writes the receipts soon. Any thread may call it.
-    func receiptsAreWaiting() {
-        self.receiptSignal.set()
-    }
+    /// Even without a signal, the store checks after this time for receipts (records of fetches),
+    /// and whether a key waits for other servers.
+    static let longestWait = Duration.seconds(60)
 
     /// The store's background work, until the task is cancelled. It writes receipts and the ends
     /// of event streams in groups, a short time after the first of each group. It repeats events
@@ -23,24 +19,22 @@ extension PostgreSQLStore {
         }
     }
 
-    private func keepReceipts() async {
+    /// Repeats `body` until the task is cancelled; a cancellation also sets `signal`. After a
+    /// failure of `body`, waits for `pause`.
+    func repeating(_ signal: Signal, pause: Duration, _ body: () async throws -> Void) async {
         await withTaskCancellationHandler {
             while !Task.isCancelled {
-                if self.receipts.count == 0 { await self.receiptSignal.wait(atMost: Self.longestWait) }
-                // If the task is cancelled, this sleep ends early, and the loop's condition then
-                // ends the loop.
-                try? await Task.sleep(for: ReceiptBook.gathering)
                 do {
-                    try await self.writeReceipts()
+                    try await body()
                 } catch {
-                    // `writeReceipts` has put the receipts back into memory, and the loop writes
-                    // them after the pause. The failure is not logged here: while the database
-                    // fails, requests that store notifications report the failure.
-                    try? await Task.sleep(for: ReceiptBook.pause)
+                    // This failure is not logged here: while the database fails, requests that
+                    // store notifications report it. If the task is cancelled, this sleep ends
+                    // early, and the loop's condition then ends the loop.
+                    try? await Task.sleep(for: pause)
                 }
             }
         } onCancel: {
-            self.receiptSignal.set()
+            signal.set()
         }
     }
 }

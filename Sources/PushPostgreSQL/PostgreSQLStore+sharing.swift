@@ -1,5 +1,4 @@
 internal import Foundation
-internal import Migrations
 internal import PostgreSQL
 package import PushStore
 
@@ -11,23 +10,20 @@ extension PostgreSQLStore {
         let standbys = try? await self.read(Self.standbys).first
         let clock = try? await self.read(Self.otherClock).first
         let pool = await self.database.counters()
-        return SharingReport(
-            servers: Int(clamping: (try? servers.first?.integer(0)) ?? 0),
-            connections: pool.open,
-            waiting: pool.waiting,
-            oldestWait: pool.oldestWait,
-            retries: pool.retries,
-            connectionsLost: pool.lost,
-            standbys: (try? standbys?.integer(0)).map { Int(clamping: $0) },
-            standbyLag: (try? standbys?.optionalInteger(1)) ?? nil,
-            lateDayKeys: try await self.lateDayKeys(),
-            otherClock: (try? clock?.integer(0)).map { Date(milliseconds: $0) }
-        )
+        var report = SharingReport()
+        report.servers = Int(clamping: (try? servers.first?.integer(0)) ?? 0)
+        (report.connections, report.connectionsLost) = (pool.open, pool.lost)
+        (report.waiting, report.oldestWait, report.retries) = (pool.waiting, pool.oldestWait, pool.retries)
+        report.standbys = (try? standbys?.integer(0)).map { Int(clamping: $0) }
+        report.standbyLag = (try? standbys?.optionalInteger(1)) ?? nil
+        report.lateDayKeys = try await self.lateDayKeys()
+        report.otherClock = (try? clock?.integer(0)).map { Date(milliseconds: $0) }
+        return report
     }
 
     package func servers(limit: Int) async throws(StoreError) -> [ServerEntry] {
-        do {
-            return try await self.read(Self.servers, self.membership.number, limit).map { row in
+        try await self.read(Self.servers, values: [self.membership.number, limit]) { rows in
+            try rows.map { row in
                 ServerEntry(
                     name: try row.text(0),
                     release: try row.text(1),
@@ -37,8 +33,6 @@ extension PostgreSQLStore {
                     isThis: try row.boolean(5)
                 )
             }
-        } catch {
-            throw StoreError(reading: error) ?? .failed(reason: "the servers cannot be read")
         }
     }
 

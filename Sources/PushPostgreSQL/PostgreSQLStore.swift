@@ -1,5 +1,4 @@
 internal import Dispatch
-internal import Foundation
 internal import Migrations
 internal import PostgreSQL
 package import PushCore
@@ -10,7 +9,7 @@ internal import Synchronization
 /// A store in a PostgreSQL database, which several servers may share.
 ///
 /// All its connections are on an event loop that only this store uses.
-package final class PostgreSQLStore: Sendable {
+package final class PostgreSQLStore: Store {
     let address: DatabaseAddress
     let database: ConnectionPool
     let options: StoreOptions
@@ -21,7 +20,7 @@ package final class PostgreSQLStore: Sendable {
     let membership: ServerMembership
     let slots = WriterSlots()
     let posts = GroupQueue<PostMember, PostEnd>(.posts)
-    let fetches = GroupQueue<NotificationFetch, FetchEnd>(.fetches)
+    let fetches = GroupQueue<NotificationFetch, Row?>(.fetches)
     let receipts = ReceiptBook()
     let tokenUses = TokenUses()
     let leases = LeaseBook()
@@ -81,7 +80,7 @@ package final class PostgreSQLStore: Sendable {
             options.onWork()
         }
         self.database.listen("listen sealpost") { [weak membership, echoes] in
-            guard let message = membership?.receive($0), message.hasEvents else { return }
+            guard let message = membership?.receive($0), message.news.contains(.events) else { return }
             echoes.signal.set()
         }
         self.membership.begin()
@@ -97,6 +96,9 @@ package final class PostgreSQLStore: Sendable {
         // for itself. So another thread stops the loop, which closes the connections.
         DispatchQueue.global().async { [loop] in loop.stop() }
     }
+
+    /// All readers share the store's connections, so a reader opens no connection of its own.
+    package func makeReader() throws(StoreError) -> any StoreReader { PostgreSQLReader(self) }
 
     package var isShared: Bool { true }
 

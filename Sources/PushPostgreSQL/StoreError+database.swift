@@ -45,8 +45,6 @@ extension StoreError {
         case let error as StoreError: self = error
         case DatabaseError.unusable(let reason): self = .unusable(place: place, reason: reason)
         case DatabaseError.unavailable(let reason): self = .cannotOpen(place: place, reason: reason)
-        case let error as DatabaseError: self = .cannotOpen(place: place, reason: "\(error)")
-        case let error as VaultError: self = .cannotOpen(place: place, reason: error.description)
         default: self = .cannotOpen(place: place, reason: "\(error)")
         }
     }

@@ -36,9 +36,7 @@ extension SQLiteDatabase {
     }
 
     /// Reads the whole backup. Throws `StoreError` if it is damaged.
-    func inspectBackup(
-        _ copy: RunningCopy = RunningCopy()
-    ) throws(StoreError) -> StoreInspection {
+    func inspectBackup(_ copy: RunningCopy = RunningCopy()) throws(StoreError) -> StoreInspection {
         let inspection = try self.inspect(copy)
         if let line = inspection.damage.first { throw .failed(reason: "the backup is damaged: \(line)") }
         return inspection
@@ -47,61 +45,41 @@ extension SQLiteDatabase {
     /// Writes a copy of the database as of one moment to a new file that only its owner may read,
     /// and syncs the file. Then calls `use`, which reads the file again. If `use` throws, removes
     /// the file.
+    ///
+    /// With a keyring, this database is a backup: it is copied unchanged, but without its hash,
+    /// which must match.
     func copy(
         to partial: String,
+        hashedWith keyring: Keyring? = nil,
         _ copy: RunningCopy,
         _ begins: (CopyStep) -> Void,
         _ use: () throws(StoreError) -> Void
-    ) throws(StoreError) {
-        try self.fill(partial, copy, begins, use) { _ in
-            let connection = try Connection.readOnly(path: self.path)
-            let bytes = try connection.read(Self.usedBytes)
-            try SQLiteDatabase(path: partial).checkRoom(for: bytes)
-            begins(.copying(bytes: bytes, file: partial))
-            try copy.during(connection) {
-                try $0.exclusively { db in
-                    // With this setting, the copy's file can be shortened later, even if an older
-                    // version has made the database.
-                    try FileSpace.choose(db)
-                    try db.run("vacuum into \(partial)")
-                }
-            }
-            try connection.close()
-        }
-    }
-
-    /// Copies a backup unchanged, but without its hash, which must match. Otherwise works like
-    /// `copy`.
-    func copyBackup(
-        to partial: String,
-        _ keyring: Keyring,
-        _ copy: RunningCopy,
-        _ begins: (CopyStep) -> Void,
-        _ use: () throws(StoreError) -> Void
-    ) throws(StoreError) {
-        try self.fill(partial, copy, begins, use) { descriptor in
-            let bytes = try FileManager.default.attributesOfItem(atPath: self.path)[.size] as? Int ?? 0
-            try SQLiteDatabase(path: partial).checkRoom(for: bytes)
-            begins(.copying(bytes: bytes, file: partial))
-            try BackupHash.copy(self.path, to: descriptor, keyring)
-        }
-    }
-
-    private func fill(
-        _ partial: String,
-        _ copy: RunningCopy,
-        _ begins: (CopyStep) -> Void,
-        _ use: () throws(StoreError) -> Void,
-        _ write: (Int32) throws -> Void
     ) throws(StoreError) {
         let descriptor = try Self.openPartial(partial)
         defer { close(descriptor) }
+        func begin(_ bytes: Int) throws {
+            try SQLiteDatabase(path: partial).checkRoom(for: bytes)
+            begins(.copying(bytes: bytes, file: partial))
+        }
         do {
-            try write(descriptor)
-            // SQLite does not wait until the copy is on the disk, so the file is synced here.
-            guard fsync(descriptor) == 0 else {
-                throw StoreError.cannotOpen(place: partial, reason: String(cString: strerror(errno)))
+            if let keyring {
+                try begin(FileManager.default.attributesOfItem(atPath: self.path)[.size] as? Int ?? 0)
+                try BackupHash.copy(self.path, to: descriptor, keyring)
+            } else {
+                let connection = try Connection.readOnly(path: self.path)
+                try begin(connection.read(Self.usedBytes))
+                try copy.during(connection) {
+                    try $0.exclusively { db in
+                        // With this setting, the copy's file can be shortened later, even if an
+                        // older version has made the database.
+                        try FileSpace.choose(db)
+                        try db.run("vacuum into \(partial)")
+                    }
+                }
+                try connection.close()
             }
+            // SQLite does not wait until the copy is on the disk, so the file is synced here.
+            guard fsync(descriptor) == 0 else { throw StoreError.ofSystem(partial) }
             begins(.verifying(bytes: Int(lseek(descriptor, 0, SEEK_END)), copy))
             try use()
         } catch {
@@ -127,9 +105,7 @@ extension SQLiteDatabase {
                 flock(descriptor, LOCK_EX | LOCK_NB) == 0, stat(path, &named) == 0, named.st_dev == opened.st_dev,
                 named.st_ino == opened.st_ino
             else { throw .cannotOpen(place: path, reason: "another copy is being written there") }
-            guard fchmod(descriptor, 0o600) == 0, ftruncate(descriptor, 0) == 0 else {
-                throw .cannotOpen(place: path, reason: String(cString: strerror(errno)))
-            }
+            guard fchmod(descriptor, 0o600) == 0, ftruncate(descriptor, 0) == 0 else { throw .ofSystem(path) }
             return descriptor
         } catch {
             close(descriptor)
@@ -160,17 +136,15 @@ extension SQLiteDatabase {
 
     /// Renames a file. Throws a `StoreError` with the reason.
     static func move(_ file: String, to path: String) throws(StoreError) {
-        guard rename(file, path) == 0 else {
-            throw .cannotOpen(place: path, reason: String(cString: strerror(errno)))
-        }
+        guard rename(file, path) == 0 else { throw .ofSystem(path) }
     }
 
     static func syncFolder(of path: String) throws(StoreError) {
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
         let descriptor = Glibc.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw .cannotOpen(place: folder, reason: String(cString: strerror(errno))) }
+        guard descriptor >= 0 else { throw .ofSystem(folder) }
         defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw .cannotOpen(place: folder, reason: String(cString: strerror(errno))) }
+        guard fsync(descriptor) == 0 else { throw .ofSystem(folder) }
     }
 }
 

@@ -65,13 +65,9 @@ extension SQLiteDatabase {
             try Self.move(partial, to: self.path)
         }
         let source = SQLiteDatabase(path: backup)
-        if withoutHash {
-            try source.copy(to: partial, copy, begins, use)
-        } else {
-            try source.copyBackup(to: partial, keyring, copy, begins, use)
-        }
+        try source.copy(to: partial, hashedWith: withoutHash ? nil : keyring, copy, begins, use)
         try Self.syncFolder(of: self.path)
-        lock.clear()
+        lock.leave("")
     }
 
     private func verify(_ keyring: Keyring, _ copy: RunningCopy) throws(StoreError) {

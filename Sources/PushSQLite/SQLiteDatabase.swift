@@ -80,22 +80,19 @@ package struct SQLiteDatabase: StorePlace {
 
     /// Inspects the database. If `copy` is interrupted, the inspection throws.
     func inspect(_ copy: RunningCopy) throws(StoreError) -> StoreInspection {
-        let (damage, applied, moved, tallies) = try self.readOnly(copy) { db in
-            let damage = try db.all("pragma quick_check(10)") { $0.text(0) }.filter { $0 != "ok" }
+        try self.readOnly(copy) { db in
+            var inspection = StoreInspection()
+            inspection.damage = try db.all("pragma quick_check(10)") { $0.text(0) }.filter { $0 != "ok" }
             // The schema of a damaged database is not compared.
-            if damage.isEmpty { try SchemaComparison.check(db, Migration.all) }
+            if inspection.damage.isEmpty { try SchemaComparison.check(db, Migration.all) }
             let applied = try Schema.applied(db)
-            let hasTallies = damage.isEmpty && !applied.hashes.isEmpty
-            return (damage, applied, try MovedTo(db), hasTallies ? try SQLiteReader.tallies(db) : [:])
+            inspection.missingMigrations = applied.missing(Migration.all)
+            inspection.unknownMigration = applied.unknown(Migration.all)
+            inspection.changedMigration = applied.changed(Migration.all)
+            inspection.move = try MovedTo(db).map { "was moved to \($0.place) on \($0.at.ISO8601Format())" }
+            if inspection.damage.isEmpty, !applied.hashes.isEmpty { inspection.tallies = try SQLiteReader.tallies(db) }
+            return inspection
         }
-        return StoreInspection(
-            damage: damage,
-            missingMigrations: applied.missing(Migration.all),
-            unknownMigration: applied.unknown(Migration.all),
-            changedMigration: applied.changed(Migration.all),
-            move: moved.map { "was moved to \($0.place) on \($0.at.ISO8601Format())" },
-            tallies: tallies
-        )
     }
 
     package var lastWrite: (place: String, at: Date)? {
@@ -110,7 +107,7 @@ package struct SQLiteDatabase: StorePlace {
         let folder = URL(fileURLWithPath: self.path).deletingLastPathComponent().path
         var status = statvfs()
         guard statvfs(FileManager.default.fileExists(atPath: folder) ? folder : ".", &status) == 0 else {
-            throw .cannotOpen(place: folder, reason: String(cString: strerror(errno)))
+            throw .ofSystem(folder)
         }
         let free = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue
         return (free, folder)

@@ -14,8 +14,8 @@ extension SQLiteStore {
             do {
                 try await self.giveSpaceBack(pause: Self.stepDelay)
             } catch {
-                // A full disk or a full queue is temporary. Any other failure would happen again,
-                // so the checks end.
+                // A full disk, a full queue and a foreign lock are temporary. Any other failure
+                // would happen again, so the checks end.
                 guard error.isPassing else {
                     self.writer.events(.spaceNotGivenBack(reason: "\(error)"))
                     break
@@ -53,7 +53,7 @@ extension SQLiteStore {
 extension StoreError {
     fileprivate var isPassing: Bool {
         switch self {
-        case .full, .busy: true
+        case .full, .busy, .unavailable: true
         default: false
         }
     }

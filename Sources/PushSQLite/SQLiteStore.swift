@@ -28,11 +28,7 @@ package final class SQLiteStore: Store {
     ///
     /// The keyring encrypts confidential values. If data was erased before a crash, its remains
     /// are wiped: in the log at once, and in the pages soon.
-    package init(
-        path: String,
-        keyring: Keyring,
-        _ options: StoreOptions = StoreOptions()
-    ) throws(StoreError) {
+    package init(path: String, keyring: Keyring, _ options: StoreOptions = StoreOptions()) throws(StoreError) {
         self.path = path
         do {
             let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
@@ -78,23 +74,13 @@ package final class SQLiteStore: Store {
                 lookLifetime: options.lookLifetime.timeInterval
             )
             self.lookBook = options.lookBook
-            self.writer = try Writer(
-                connection,
-                wiper: wiper,
-                lock: lock,
-                condition: StoreCondition(onEvent: options.onEvent),
-                notes: notes,
-                timeout: options.writeTimeout,
-                spans: options.spans,
-                events: options.onEvent
-            )
+            self.writer = try Writer(connection, wiper: wiper, lock: lock, notes: notes, options)
             try self.writer.wipeAtStart()
         } catch {
             throw StoreError(opening: path, error)
         }
     }
 
-    /// Opens a read-only connection, for one thread at a time. Each event loop has its own reader.
     package func makeReader() throws(StoreError) -> any StoreReader {
         try self.makeSQLiteReader()
     }
@@ -132,30 +118,21 @@ package final class SQLiteStore: Store {
     package func servers(limit: Int) -> [ServerEntry] { [] }
 
     package var report: StoreReport {
-        StoreReport(
-            waiting: self.writer.waitingCount,
-            receiptsWaiting: self.writer.receipts.count,
-            receiptsDropped: self.writer.receipts.dropped,
-            setAside: self.writer.condition.setAside,
-            checkpointFailures: self.writer.counts.checkpointFailures.load(ordering: .relaxed),
-            logBytes: self.writer.log.pages * Writer.pageSize,
-            file: self.writer.counts.file,
-            commits: self.writer.condition.commits,
-            syncs: self.writer.syncs.all
-        )
+        let (failures, space) = self.writer.state.withLock { ($0.checkpointFailures, $0.space) }
+        var report = StoreReport()
+        report.waiting = self.writer.waitingCount
+        report.receiptsWaiting = self.writer.receipts.count
+        report.receiptsDropped = self.writer.receipts.dropped
+        report.setAside = self.writer.condition.setAside
+        report.checkpointFailures = failures
+        report.logBytes = self.writer.log.pages * Writer.pageSize
+        report.file = space.map { .init(bytes: $0.pages * Writer.pageSize, freeBytes: $0.free * Writer.pageSize) }
+        report.commits = self.writer.condition.commits
+        report.syncs = self.writer.syncs.all
+        return report
     }
 
-    /// Finishes the submitted work, and closes the database so that it needs no recovery. Then
-    /// releases its lock.
-    package func close() async {
-        await self.writer.close()
-    }
-
-    /// Wipes erased data now; without this call, the wipe happens within a second. Returns `false`
-    /// if a reader prevents the wipe.
-    package func wipe() async throws -> Bool {
-        try await self.writer.wipeNow()
-    }
+    package func close() async { await self.writer.close() }
 
     /// The bytes of the database and of its log. The database's file is read through the open
     /// descriptor: opening and closing another descriptor would drop SQLite's locks.

@@ -5,7 +5,12 @@ internal import SQLite
 
 extension StoreError {
     init(_ error: DatabaseError) {
-        self = error.isFull ? .full : .failed(reason: error.message ?? "\(error.resultCode)")
+        self =
+            switch error.resultCode {
+            case _ where error.isFull: .full
+            case .busy: .unavailable(reason: error.reason)
+            default: .failed(reason: error.reason)
+            }
     }
 
     /// Converts an error of SQLite or of a decoder; `nil` for an error of any other kind.
@@ -25,10 +30,19 @@ extension StoreError {
         switch error {
         case let error as StoreError: self = error
         case let error as DatabaseError:
-            let reason = error.isFull ? "\(StoreError.full)" : error.message ?? "\(error.resultCode)"
-            self = .cannotOpen(place: path, reason: reason)
+            self = .cannotOpen(place: path, reason: error.isFull ? "\(StoreError.full)" : error.reason)
         case let error as VaultError: self = .cannotOpen(place: path, reason: error.description)
         default: self = .cannotOpen(place: path, reason: error.localizedDescription)
         }
+    }
+}
+
+extension DatabaseError {
+    /// The words for the operator. All writes of this process share a connection, so only another
+    /// process can hold a lock for longer than the connection waits.
+    fileprivate var reason: String {
+        self.resultCode == .busy
+            ? "another program, such as a shell of SQLite, has locked the file; end that program"
+            : self.message ?? "\(self.resultCode)"
     }
 }

@@ -232,32 +232,21 @@ extension StorePlace {
 /// The result of an inspection of a store.
 package struct StoreInspection: Sendable, Hashable {
     /// The faults that were found, one in each line; empty if no fault was found.
-    package let damage: [String]
+    package var damage: [String] = []
     /// The migrations that this program would run at its next start.
-    package let missingMigrations: [String]
+    package var missingMigrations: [String] = []
     /// The last migration in the database that this program does not know, because a newer version
     /// has written the store; `nil` if it knows all.
-    package let unknownMigration: String?
+    package var unknownMigration: String?
     /// The first migration in the database that differs from this program's migration with the
     /// same name; `nil` if all are equal.
-    package let changedMigration: String?
+    package var changedMigration: String?
     /// The reason why no server opens this store: it was moved, or a move into it has not
     /// finished. Otherwise `nil`.
-    package let move: String?
+    package var move: String?
     /// For each lane (a provider's queue), the number of its pushes with each outcome; empty if
     /// the store is damaged.
-    package let tallies: [String: Tally]
+    package var tallies: [String: Tally] = [:]
 
-    package init(
-        damage: [String],
-        missingMigrations: [String],
-        unknownMigration: String?,
-        changedMigration: String?,
-        move: String?,
-        tallies: [String: Tally]
-    ) {
-        (self.damage, self.move, self.tallies) = (damage, move, tallies)
-        (self.missingMigrations, self.unknownMigration) = (missingMigrations, unknownMigration)
-        self.changedMigration = changedMigration
-    }
+    package init() {}
 }

@@ -7,7 +7,7 @@ package final class StoreCondition: Sendable {
     private struct State {
         var isFull = false
         var setAside = 0
-        var commits = StoreReport.Commits(writes: 0, times: TimeHistogram())
+        var commits = StoreReport.Commits()
     }
 
     private let onEvent: @Sendable (StoreEvent) -> Void

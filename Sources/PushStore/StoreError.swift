@@ -16,9 +16,9 @@ package enum StoreError: Error, CustomStringConvertible {
     case wrongKeyring(reason: String)
     /// The day keys are missing, or they are not the keys that encrypt the database's payloads.
     case wrongDayKeys(reason: String)
-    /// The database is empty, although the file `mark` shows that a server has used it. Without
-    /// the files `marks`, the database counts as new.
-    case emptied(place: String, mark: String, marks: String)
+    /// The database is empty or missing, although the file `mark` shows that a server has used it.
+    /// Without the files `marks`, the database counts as new.
+    case lost(_ fault: String, mark: String, marks: String)
     /// The only database server that accepts writes lacks data that was stored before, so the
     /// store has changed nothing there. The summary is public. `kept` is the place of the
     /// file that identifies the database that this server used before.
@@ -29,7 +29,8 @@ package enum StoreError: Error, CustomStringConvertible {
     case busy
     /// The disk has failed, and the store can guarantee nothing until the process restarts.
     case broken(reason: String)
-    /// No database server can be reached, or no server accepts writes. Nothing is stored.
+    /// No database server can be reached, or no server accepts writes. Or another program has
+    /// locked the database's file. Nothing is stored.
     case unavailable(reason: String)
     /// The connection to the database server was lost during the commit. The changes may or may
     /// not be stored.
@@ -57,9 +58,9 @@ package enum StoreError: Error, CustomStringConvertible {
             "the database \(place) was moved to \(other): set `database` to that address, or see docs/operate/postgresql.md"
         case .wrongKeyring(let reason): "the keyring does not match the database: \(reason)"
         case .wrongDayKeys(let reason): "the day keys do not match the database: \(reason)"
-        case .emptied(let place, let mark, let marks):
+        case .lost(let fault, let mark, let marks):
             """
-            \(place) is empty, although a server has used it, as \(mark) shows: restore a backup; or, if the server is new, \
+            \(fault), although a server has used it, as \(mark) shows: restore a backup; or, to begin with an empty database, \
             remove \(marks)
             """
         case .refused(_, let reason, let place):
@@ -101,7 +102,7 @@ extension StoreError {
     /// version of the program, can remove its cause.
     package var isConfiguration: Bool {
         switch self {
-        case .tooNew, .changedMigration, .wrongKeyring, .wrongDayKeys, .emptied, .moved, .unusable: true
+        case .tooNew, .changedMigration, .wrongKeyring, .wrongDayKeys, .lost, .moved, .unusable: true
         default: false
         }
     }

@@ -66,32 +66,28 @@ package enum StoreEvent: Sendable, Hashable {
 /// Counts of waiting work and of failures, for metrics.
 package struct StoreReport: Sendable, Hashable {
     /// The number of writes whose commit has not ended yet.
-    package let waiting: Int
-    package let receiptsWaiting: Int
-    package let receiptsDropped: Int
-    package let setAside: Int
-    package let checkpointFailures: Int
+    package var waiting = 0
+    package var receiptsWaiting = 0
+    package var receiptsDropped = 0
+    package var setAside = 0
+    package var checkpointFailures = 0
     /// The number of bytes of the write-ahead log that are in use.
-    package let logBytes: Int
+    package var logBytes = 0
     /// The database's file; `nil` if the store has no file, or has not examined it yet.
-    package let file: File?
+    package var file: File?
     /// The transactions of this server; `nil` if the store does not count them.
-    package let commits: Commits?
+    package var commits: Commits?
     /// The syncs to the disk; `nil` if a database server makes them.
-    package let syncs: Syncs?
+    package var syncs: Syncs?
 
     /// The transactions of this server that have written, since its start.
     package struct Commits: Sendable, Hashable {
         /// The number of writes in all these transactions. Writes that wait at the same time share
         /// one transaction.
-        package var writes: Int
+        package var writes = 0
         /// The times from a transaction's last statement until the transaction is on the disk. If
         /// the database is on a server, these times include the round trip over the network.
-        package var times: TimeHistogram
-
-        package init(writes: Int, times: TimeHistogram) {
-            (self.writes, self.times) = (writes, times)
-        }
+        package var times = TimeHistogram()
     }
 
     /// The times of all syncs since the server's start: how long a call waited until a file's
@@ -117,19 +113,5 @@ package struct StoreReport: Sendable, Hashable {
         }
     }
 
-    package init(
-        waiting: Int,
-        receiptsWaiting: Int,
-        receiptsDropped: Int,
-        setAside: Int,
-        checkpointFailures: Int,
-        logBytes: Int,
-        file: File? = nil,
-        commits: Commits? = nil,
-        syncs: Syncs? = nil
-    ) {
-        (self.waiting, self.setAside, self.checkpointFailures) = (waiting, setAside, checkpointFailures)
-        (self.receiptsWaiting, self.receiptsDropped) = (receiptsWaiting, receiptsDropped)
-        (self.logBytes, self.file, self.commits, self.syncs) = (logBytes, file, commits, syncs)
-    }
+    package init() {}
 }

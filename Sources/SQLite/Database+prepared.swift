@@ -21,6 +21,11 @@ extension Database {
         try self.first(SQL(sql: sql, arguments: values), decode: decode)
     }
 
+    /// Whether a statement that is compiled once returns a row.
+    package func exists(prepared sql: String, _ values: any Bindable...) throws -> Bool {
+        try self.exists(SQL(sql: sql, arguments: values))
+    }
+
     /// Runs a statement that is compiled once. Returns all its rows, decoded.
     package func all<Result>(
         prepared sql: String,

@@ -104,7 +104,15 @@ struct Story {
     private func signUp(_ name: String, _ application: Application, _ server: URL) async throws -> PushClient {
         guard let username = Username(name) else { throw Broken(description: "\(name) is not a user name") }
         let hash = try PasswordHash(of: "correct horse: \(name)")
-        _ = try await application.store.addUser(username, role: .device, password: hash, now: Date())
+        _ = try await application.store.addUser(
+            username,
+            role: .device,
+            apps: [.usual],
+            requiresEncryption: false,
+            password: hash,
+            by: nil,
+            now: Date()
+        )
         return self.client(of: name, server)
     }
 

@@ -23,15 +23,16 @@ import Testing
         let block = try #require(
             part.components(separatedBy: "```bash\n").dropFirst().first?.components(separatedBy: "```").first
         )
-        // The test itself stops and starts the daemon.
+        // The test itself stops and starts the daemon, as its own user.
         return block.split(separator: "\n").filter { !$0.contains("systemctl") }.joined(separator: "\n")
+            .replacing("runuser -u sealpost -- ", with: "").replacing("/var/lib/sealpost/", with: "")
     }
 
     private func shell(_ script: String) async throws -> ChildProcess.Ended {
         let function = "set -e\nsealpost() { \"$SEALPOST\" \"$@\"; }\n"
         return try await ChildProcess(
             "/bin/sh",
-            ["-c", function + script.replacing(" --config sealpost.yaml", with: "")],
+            ["-c", function + script],
             in: self.folder.path,
             environment: ["SEALPOST": Daemon.executable, "PATH": "/usr/bin:/bin"]
         ).end()
@@ -148,7 +149,7 @@ import Testing
         let backups = self.folder.file("backup")
         try FileManager.default.createDirectory(atPath: backups, withIntermediateDirectories: false)
         let command = try self.documented("In a timer")
-            .replacing(" /backup/", with: " \(backups)/").replacing(" --config /etc/sealpost/sealpost.yaml", with: "")
+            .replacing(" /backup/", with: " \(backups)/")
         let ended = try await self.shell(command)
         #expect(ended.code == 0, "\(ended.errors)")
         let names = try FileManager.default.contentsOfDirectory(atPath: backups)

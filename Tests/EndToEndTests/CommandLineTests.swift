@@ -53,7 +53,7 @@ import Testing
         )
         let made = try await Daemon.run(["user", "import", "-"], in: self.folder, input: lines)
         #expect(made.code == 1)
-        #expect(made.errors.hasPrefix("sealpost: 1 lines were refused; correct them and import the file again\n"))
+        #expect(made.errors.hasPrefix("sealpost: 1 line was refused; correct the file and import it again\n"))
         #expect(
             made.output == """
                 line 1: alice added
@@ -81,6 +81,9 @@ import Testing
         )
         let taken = try await Daemon.run(["user", "export", file], in: self.folder)
         #expect(taken.code == 1 && taken.errors.contains("cannot be created"))
+        _ = try await Daemon.run(["user", "remove", "carol"], in: self.folder)
+        let one = try await Daemon.run(["user", "export", "one.jsonl"], in: self.folder)
+        #expect(one.output == "1 user written to one.jsonl\n", "\(one.errors)")
     }
 
     /// An attacker can choose some of the text in errors: the member names of an imported file, or

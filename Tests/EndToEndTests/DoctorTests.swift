@@ -2,6 +2,7 @@ import Foundation
 import HTTPSignatures
 import PushAPI
 import PushCore
+import PushSenders
 import PushServer
 import PushSimulators
 import PushStore
@@ -201,6 +202,32 @@ import Testing
         #expect(later["senders.fcm"]?.text.contains("cannot be reached") == true)
     }
 
+    /// Only the provider can tell whether it accepts the credentials.
+    @Test func credentialsThatTheProviderRefusesFailAlone() async throws {
+        let providers = try Providers(folder: self.folder.path, names: ["apns", "fcm"])
+        var doctor = self
+        doctor.configuration.senders =
+            try Configuration.load(file: providers.writeConfiguration(), environment: [:]).senders
+        let sound = doctor.configuration
+        if case .apns(var apns) = sound.senders[Platform("apns")] {
+            apns.teamID = "OTHERTEAM1"
+            doctor.configuration.senders[Platform("apns")] = .apns(apns)
+        }
+        let wrong = doctor.configuration
+        let (before, after) = try await providers.whileRunning {
+            (
+                try await Doctor(configuration: sound).examine(online: true),
+                try await Doctor(configuration: wrong).examine(online: true)
+            )
+        }
+        for name in ["apns", "fcm"] {
+            let text = "the provider accepts the credentials of the lane \(name)"
+            #expect(before.contains(Finding(.ok, "senders.\(name)", text)), "\(before)")
+        }
+        let text = "the provider refuses the credentials of the lane apns: InvalidProviderToken"
+        #expect(after.filter { $0.subject == "senders.apns" } == [Finding(.fail, "senders.apns", text)], "\(after)")
+    }
+
     /// How many seconds a provider's clock is behind this machine's, and the doctor's grade. A
     /// difference of less than a minute does not count.
     @Test(arguments: [(0.0, Finding.Grade.ok), (-100, .warn), (-4500, .fail), (4500, .fail)])
@@ -218,6 +245,32 @@ import Testing
         guard grade == .fail else { return }
         let text = "is 75 minutes \(ahead > 0 ? "ahead of" : "behind") that of localhost, which may refuse tokens"
         #expect(finding?.text.hasPrefix(text) == true, "\(String(describing: finding))")
+    }
+
+    /// The form of a sender's pushes, and whether these can have the badge of `badge: unread`.
+    @Test(arguments: [
+        (AppleEnvelope.background, false), (.voip, false), (.alert(AlertPlaceholder()), true),
+    ])
+    func aBadgeWithoutEffectIsWarnedAbout(envelope: AppleEnvelope, hasBadge: Bool) throws {
+        var apns = SenderConfiguration.APNs(keyFile: "k", keyID: "i", teamID: "t", topic: "a.b", envelope: envelope)
+        let name = Platform("apns")
+        #expect(SenderConfiguration.apns(apns).badgeFinding(name: name) == nil)
+        apns.sendsUnread = true
+        let finding = SenderConfiguration.apns(apns).badgeFinding(name: name)
+        #expect((finding == nil) == hasBadge)
+        if !hasBadge { #expect(finding?.description.hasPrefix("warn senders.apns.badge: unread") == true) }
+    }
+
+    @Test(arguments: [(false, "storage failed"), (true, "PostgreSQL does not answer")])
+    mutating func aStoreThatDoesNotWorkIsNamedToStrangers(isShared: Bool, text: String) async throws {
+        if isShared {
+            self.configuration.database = try PostgreSQLCluster.shared.newDatabaseText()
+            self.configuration.place = Configuration.place(of:)
+        }
+        let store = try self.configuration.openStore()
+        #expect(store.troubles == [])
+        await store.close()
+        #expect(store.troubles == [text])
     }
 
     @Test func pushesWithoutASenderAreWarnedAbout() throws {

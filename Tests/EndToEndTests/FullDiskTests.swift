@@ -165,6 +165,75 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
+    @Test(.enabled("it takes the right to mount") { try await isAllowedToMount() })
+    func anExportThatDoesNotFitLeavesNoFile() async throws {
+        _ = try await Daemon.run(["user", "add", "alice", "--no-password"], in: self.folder)
+        let script = """
+            set -e
+            \(Self.mounting)
+            head --bytes=5242880 /dev/zero > disk/ballast || true
+            "$0" user export disk/users || echo "exit code $?"
+            ls disk
+            """
+        let ended = try await ChildProcess(
+            "/usr/bin/unshare",
+            ["--mount", "/bin/sh", "-c", script, Daemon.executable],
+            in: self.folder.path,
+            environment: ["PATH": "/usr/bin:/bin"]
+        ).end()
+        #expect(ended.output == "exit code 1\nballast\n", "\(ended.errors)")
+        #expect(ended.errors.contains("disk/users cannot be written: No space left on device"), "\(ended.errors)")
+    }
+
+    /// A file system becomes read-only after an error of the disk.
+    @Test(.enabled("it takes the right to mount") { try await isAllowedToMount() })
+    func aReadOnlyFileSystemIsReportedByDoctor() async throws {
+        let script = """
+            set -e
+            \(Self.mounting)
+            "$0" user add alice --no-password
+            mount -o remount,ro "$PWD/disk"
+            "$0" doctor
+            """
+        let ended = try await ChildProcess(
+            "/usr/bin/unshare",
+            ["--mount", "/bin/sh", "-c", script, Daemon.executable],
+            in: self.folder.path,
+            environment: ["SEALPOST_DATABASE": "disk/sealpost.db", "PATH": "/usr/bin:/bin"]
+        ).end()
+        let reason = /\nfail disk: the folder \S+\/disk cannot be written: Read-only file system\n/
+        #expect(ended.code == 1 && ended.output.contains(reason), "\(ended)")
+    }
+
+    /// A shell of SQLite, or a tool that copies the file, may lock the database for long.
+    @Test func aDatabaseThatAnotherProgramHasLockedRefusesPostsForTheMoment() async throws {
+        _ = try await Daemon.run(
+            ["user", "add", "alice", "--password-stdin"],
+            in: self.folder,
+            input: "correct horse\n"
+        )
+        let daemon = try await Daemon(in: self.folder)
+        let port = "\(daemon.port)"
+        let script = """
+            import signal, sqlite3, sys
+            shell = sqlite3.connect("var/sealpost.db", isolation_level=None)
+            shell.execute("begin exclusive")
+            print("locked", file=sys.stderr, flush=True)
+            signal.pause()
+            """
+        let shell = try ChildProcess("/usr/bin/python3", ["-c", script], in: self.folder.path)
+        _ = await shell.errors(until: "locked")
+        let refused = try await self.send("POST", "/api/notifications", to: port, body: #"{"Payload":"more"}"#)
+        #expect(refused.statusCode == 503 && refused.value(forHTTPHeaderField: "Retry-After") == "1")
+        #expect(try await self.send("GET", "/api/notifications", to: port).statusCode == 200)
+        shell.signal(SIGKILL)
+        _ = await shell.end()
+        let last = try await self.send("POST", "/api/notifications", to: port, body: #"{"Payload":"last"}"#)
+        #expect(last.statusCode == 201)
+        let ended = await daemon.terminated()
+        #expect(ended.code == 0 && ended.errors.contains("another program, such as a shell of SQLite, has locked"))
+    }
+
     /// A backup often goes to the disk of the database. If it filled this disk, the server could
     /// store nothing.
     @Test(.enabled("it takes the right to mount") { try await isAllowedToMount() })

@@ -16,6 +16,9 @@ import Testing
         "docs/upgrade.md": "echo 'correct horse battery' | sealpost user add alice --password-stdin\n",
         "docs/operate/commands.md": Self.server(configuration: "database: var/sealpost.db"),
         "docs/operate/users.md": Self.server(configuration: "database: var/sealpost.db"),
+        "docs/operate/keys.md": Self.server(configuration: "database: var/sealpost.db")
+            + "systemctl() { kill -HUP %1; until grep --quiet 'signing keys reloaded' log; do sleep 0.1; done; }\n"
+            + "runuser() { shift 3; \"$@\"; }\n",
         "docs/api.md": "sealpost user add alice --no-password\n"
             + Self.server(configuration: "alerts: {allowed: {badge: 99}, templates: {appointment: {titleKey: T}}}"),
     ]

@@ -81,7 +81,9 @@ import Testing
         #expect(lines.first?.contains("\tlocal \(LocalUser.name(of: geteuid()))\t") == true, "\(lines)")
         let made = try await self.run("audit list --action user --words alice")
         #expect(made.split(separator: "\n").map { $0.split(separator: "\t")[2] } == ["user.add"], "\(made)")
+        #expect(try await self.run("audit list --action user --user alice --since 1h") == made)
         #expect(try await self.run("audit list --words nobody") == "")
+        #expect(try await self.run("audit list --user nobody") == "")
         let refused = try await Daemon.run(["audit", "list", "--action", "users"], in: self.folder)
         #expect(refused.code == 64 && refused.errors.contains("action must be an action of the audit"), "\(refused)")
         #expect(try await self.run("audit verify") == "audit verified up to entry 4\n")
@@ -246,7 +248,7 @@ import Testing
         let failed = try await Daemon.run(["deliveries", "--failed", "--since", "1h"], in: self.folder)
         #expect(failed.code == 0 && failed.output == "" && failed.errors == "no failed pushes\n", "\(failed)")
         _ = try await self.run("deliveries --failed --since 1w", isRefused: "since must be a time")
-        _ = try await self.run("deliveries --failed --user nobody", isRefused: "you see no user nobody")
+        _ = try await self.run("deliveries --failed --user nobody", isRefused: "there is no user nobody")
         let status = try await self.run("status")
         #expect(status.hasPrefix("server \(Version.current) is running since 20"), "\(status)")
         #expect(status.contains("\nlane stream: 1 pending, "), "\(status)")
@@ -475,6 +477,37 @@ import Testing
         #expect(ended.code == 1)
         #expect(ended.output.contains("fail keyring: "), "\(ended.output)")
         #expect(ended.output.contains("ermission denied"), "\(ended.output)")
+    }
+
+    /// systemd makes the folder in `/run` only when the service starts.
+    @Test(.enabled(if: geteuid() == 0)) func aFolderThatTheServiceGetsAtItsStartIsAWarning() async throws {
+        _ = try await self.run("user add alice --no-password")
+        try #require(chmod(self.folder.path, 0o755) == 0)
+        for file in ["var", "var/keyring", "var/sealpost.db"] {
+            try #require(chown(self.folder.file(file), 65_534, 65_534) == 0)
+        }
+        func doctor(_ socket: String) async throws -> String {
+            try await Daemon.run(["doctor"], in: self.folder, environment: ["SEALPOST_ADMIN_SOCKET": socket]).output
+        }
+        let text = "files: admin.socket: local admin socket: the folder /run cannot be written: Permission denied"
+        let missing = try await doctor("/run/sealpost-missing/admin/s.sock")
+        let hint = "a unit of systemd with RuntimeDirectory makes /run/sealpost-missing when the service starts"
+        #expect(missing.contains("\nwarn \(text); \(hint)\n"), "\(missing)")
+        let wrong = try await doctor("/run/s.sock")
+        #expect(wrong.contains("\nfail \(text)\n"), "\(wrong)")
+    }
+
+    @Test func ctrlCEndsThePromptForAPassword() async throws {
+        _ = try await self.run("user add alice --no-password")
+        let steps = [(text: "Password: ", answer: "\u{3}")] as [(String, String?)]
+        let shown = try await Terminal.run(["user", "passwd", "alice"], in: self.folder, steps)
+        #expect(shown.code == 128 + SIGINT && !shown.output.contains("sealpost:"), "\(shown.output)\(shown.errors)")
+    }
+
+    @Test func anUnknownUserIsReportedBeforeThePasswordIsTyped() async throws {
+        _ = try await self.run("user add alice --no-password")
+        let shown = try await Terminal.run(["user", "passwd", "nobody"], in: self.folder, [("does not exist", nil)])
+        #expect(shown.code == 1 && !shown.output.contains("Password:"), "\(shown.output)\(shown.errors)")
     }
 
     /// SQLite would wait until another process writes to the FIFO.

@@ -51,7 +51,7 @@ import Testing
         let moved = try await self.move()
         if moved.code == 0 {
             #expect(moved.output.contains("moved to \(self.address)"), "\(moved.output)")
-            #expect(moved.errors.contains("notification: 1 rows moved"), "\(moved.errors)")
+            #expect(moved.errors.contains("notification: 1 row moved"), "\(moved.errors)")
         } else {
             // The last signal may have come after the end of the move.
             #expect(moved.errors.contains("was moved to \(self.address)"), "\(moved.errors)")
@@ -85,7 +85,7 @@ import Testing
         // The commands of systemctl are left out, because no systemd service runs here.
         let lines = block.split(separator: "\n").filter { !$0.contains("systemctl") }
         let commands = lines.joined(separator: "\n").replacing(/'postgres:[^']*'/, with: "'\(self.address)'")
-            .replacing(" --config sealpost.yaml", with: "")
+            .replacing("runuser -u sealpost -- ", with: "").replacing("/var/lib/sealpost/", with: "")
         try #require(lines.count == 2 && commands.contains(self.address))
         let ended = try await ChildProcess(
             "/bin/sh",
@@ -110,12 +110,12 @@ import Testing
             ["move", "--to", self.address],
             in: self.folder,
             [
-                ("account [", nil), ("account: 1 rows moved", nil), ("comparing account [", nil),
+                ("account [", nil), ("account: 1 row moved", nil), ("comparing account [", nil),
                 ("all rows are there", nil),
             ]
         )
         #expect(shown.code == 0 && shown.errors.isEmpty, "\(shown.output)\(shown.errors)")
-        #expect(shown.output.contains("\r\u{1B}[Kaccount: 1 rows moved\n"), "\(shown.output)")
+        #expect(shown.output.contains("\r\u{1B}[Kaccount: 1 row moved\n"), "\(shown.output)")
     }
 
     @Test func anInvalidAddressIsRefused() async throws {

@@ -74,7 +74,7 @@ import Testing
                 // stream's greeting.
                 try await eventually {
                     try await other.enqueueLooks(
-                        [LookOrder(user: alice.id)],
+                        [LookOrder(user: alice.id, app: .usual)],
                         makeID: { NotificationID(rawValue: .random(in: 1..<1 << 31)) },
                         now: Date()
                     )

@@ -27,6 +27,12 @@ import Testing
         }
     }
 
+    @Test func aPreviewOfAnotherNotificationIsRefused() async throws {
+        try await ProtocolPeer.run(Self.server(Samples.list([Samples.item(8)], cursor: "c"))) { _, client in
+            #expect(await interference { try await client.preview(7) }?.kind == .wrongID)
+        }
+    }
+
     @Test(arguments: [nil, SigningKey()])
     func cachedNotificationIsRevalidatedByItsETag(key: SigningKey?) async throws {
         let time = ManualTime(Date())

@@ -93,6 +93,15 @@ import Testing
         #expect(try await client.cachedNotification(id) == nil)
     }
 
+    @Test func aPreviewShowsWaitingTasksAsDone() async throws {
+        let id = self.server.add("text")
+        let client = self.server.client()
+        try await client.outbox.markRead(id)
+        #expect(try await client.preview(id)?.isRead == true)
+        try await client.outbox.dismiss(id)
+        #expect(try await client.preview(id) == nil)
+    }
+
     @Test func aPreviewLeavesAReadOncePayload() async throws {
         let id = self.server.add(.string("code"), isReadOnce: true)
         let item = try #require(try await self.server.client().preview(id))

@@ -188,6 +188,16 @@ import Testing
         #expect(try Self.account(store).read().index.entries.keys.sorted() == [2])
     }
 
+    /// A process that only shows pushes writes an entry for each, and reads no list.
+    @Test func theFactsOfWrittenEntriesInMemoryHaveALimit() async throws {
+        let account = Self.account(.memory, limits: StoreLimits(entries: 10))
+        let keeper = InboxKeeper(account)
+        for id in 1...30 {
+            try await keeper.take(Self.item(Int64(id)), requestedAt: account.latest, serverTime: nil)
+        }
+        #expect(account.takeWritten().map(\.name.id).sorted() == Array(21...30))
+    }
+
     /// The files have the form in which version 0.1.0 wrote them.
     @Test(arguments: [false, true]) func filesOfAnEarlierVersionAreMigrated(isSigned: Bool) async throws {
         let folder = try TemporaryFolder()

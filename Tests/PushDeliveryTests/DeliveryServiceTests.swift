@@ -134,6 +134,15 @@ import Testing
         )
     }
 
+    @Test func looksWithoutASenderAreDeletedAtTheStart() async throws {
+        try await self.fill(120, platform: "gone/look")
+        try await self.rig.run { _, _ in
+            try await eventually { try await self.fixture.reader.tallies()["gone/look"]?.pending == 0 }
+        }
+        #expect(try await self.fixture.reader.tallies()["gone/look"]?.cancelled == 120)
+        #expect(!self.rig.log.lines.contains { $0.contains("without a sender") })
+    }
+
     @Test(.timeLimit(.minutes(5))) func settlingAPushWakesTheWatcherOfItsNotification() async throws {
         try await self.fill(1)
         let id = try #require(NotificationID(rawValue: 1))

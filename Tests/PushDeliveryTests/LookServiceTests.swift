@@ -6,21 +6,28 @@ import PushStore
 import PushTesting
 import Testing
 
-/// The service stores looks (pushes that tell a device to sync), which a `LookBook` has collected.
-@Suite(.timeLimit(.minutes(5))) struct LookServiceTests {
+/// The service stores looks (pushes that tell a device to sync): for the changes that a `LookBook`
+/// has collected, and for recalls.
+@Suite(.eachStore, .timeLimit(.minutes(5))) struct LookServiceTests {
     private let book = LookBook()
     private let fixture: StoreFixture
     private let service: LookService
 
     init() async throws {
+        self.fixture = try StoreFixture(options: Self.options)
+        self.service = Self.service(of: self.fixture, self.book)
+    }
+
+    private static var options: StoreOptions {
         var options = StoreOptions()
         options.looks = ["apns": .seconds(10)]
-        let fixture = try StoreFixture(options: options)
-        self.fixture = fixture
-        self.service = LookService(
+        return options
+    }
+
+    private static func service(of fixture: StoreFixture, _ book: LookBook = LookBook()) -> LookService {
+        LookService(
             store: fixture.store,
-            reader: fixture.reader,
-            book: self.book,
+            book: book,
             makeID: { NotificationID(rawValue: .random(in: 1..<1 << 31)) },
             workIsWaiting: WakeUp(),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
@@ -28,9 +35,45 @@ import Testing
         )
     }
 
-    private func looks() async throws -> [LeasedDelivery] {
-        let request = LeaseRequest(1000, from: Lane(stored: "apns/look"), .direct)
-        return try await self.fixture.store.lease(request, now: self.fixture.now)
+    private func looks(in fixture: StoreFixture? = nil) async throws -> [LeasedDelivery] {
+        let (request, fixture) = (LeaseRequest(1000, from: Lane(stored: "apns/look"), .direct), fixture ?? self.fixture)
+        return try await fixture.store.lease(request, now: fixture.now)
+    }
+
+    /// Posts a notification to alice's device, and recalls it; this server then crashes before its
+    /// service writes the look. Returns another server on the same store.
+    private func recallBeforeACrash() async throws -> StoreFixture {
+        let alice = try await self.fixture.addUser("alice", role: .publisher)
+        try await self.fixture.addDevice(of: alice, handle: "one")
+        try await self.fixture.post(1, from: alice, to: "username:alice")
+        let id = try #require(NotificationID(rawValue: 1))
+        #expect(try await self.fixture.store.recall(id, by: .sender(alice.id), now: self.fixture.now))
+        await self.fixture.store.close()
+        return try self.fixture.reopened(options: Self.options)
+    }
+
+    @Test func theNextStartWritesTheLooksOfARecallOnce() async throws {
+        let next = try await self.recallBeforeACrash()
+        try await withThrowingTaskGroup { group in
+            group.addTask { try await Self.service(of: next).run() }
+            try await eventually { try await next.reader.tallies()["apns/look"]?.pending == 1 }
+            group.cancelAll()
+            try await group.waitForAll()
+        }
+        await Self.service(of: next).write()
+        #expect(try await next.reader.tallies()["apns/look"]?.enqueued == 1)
+        #expect(try await self.looks(in: next).map(\.push.handle) == ["one"])
+        await next.store.close()
+    }
+
+    /// The service of each server does this once a minute, even without a change of its own.
+    @Test func anotherServerWritesTheLooksOfARecallOnce() async throws {
+        let other = try await self.recallBeforeACrash()
+        for _ in 0..<2 { await Self.service(of: other).write() }
+        #expect(try await other.reader.tallies()["apns/look"]?.enqueued == 1)
+        let looks = try await self.looks(in: other)
+        #expect(looks.map(\.push.handle) == ["one"] && looks.first?.push.priority == .high)
+        await other.store.close()
     }
 
     /// There are more recipients than the service handles in one transaction.
@@ -46,7 +89,6 @@ import Testing
         let (store, now) = (self.fixture.store, self.fixture.now)
         _ = try await store.dismiss(id, by: user.id, ifStill: nil, recording: nil, now: now)
         #expect(try await store.recall(id, by: .sender(paul.id), now: now))
-        self.book.record(recallOf: id)
         await self.service.write()
         let looks = try await self.looks()
         #expect(Set(looks.map(\.push.handle)) == Set((1...205).map { "device\($0)" }).subtracting(["device7"]))
@@ -75,8 +117,8 @@ import Testing
             tags: []
         )
         _ = try await self.fixture.store.register(registration, as: id, for: alice, with: prefix, now: now)
-        self.book.record(LookOrder(user: alice.id))
-        self.book.record(LookSync(user: alice.id, session: prefix.description, change: .max))
+        self.book.record(LookOrder(user: alice.id, app: .usual))
+        self.book.record(LookSync(user: alice.id, app: .usual, session: prefix.description, change: .max))
         await self.service.write()
         self.fixture.clock.advance(by: 10)
         #expect(try await self.looks().isEmpty)

@@ -23,15 +23,15 @@ import Testing
     func aMessageIsRead(text: String, sender: Int64?, hasEnds: Bool, lanes: Set<String>) {
         let message = ServerMessage(text)
         #expect(message?.sender == sender)
-        #expect(message?.hasEnds ?? false == hasEnds)
+        #expect(message?.news.contains(.ends) ?? false == hasEnds)
         #expect(message?.lanes ?? [] == lanes)
     }
 
     @Test func aMessageIsWrittenAsItIsRead() {
-        let message = ServerMessage(sender: 7).with(.work(["b", "a"])).with(.ends).with(.events).with(.freed)
+        let message = ServerMessage(sender: 7, [.freed, .events, .ends], workIn: ["b", "a"])
         #expect(message.description == "7 ends events freed work=a work=b")
         #expect(ServerMessage(message.description) == message)
-        let long = ServerMessage(sender: 7).with(.work(Set((0..<1000).map { "lane-\($0)" })))
+        let long = ServerMessage(sender: 7, workIn: Set((0..<1000).map { "lane-\($0)" }))
         #expect(long.description == "7 work=*")
     }
 
@@ -126,8 +126,8 @@ import Testing
         }
         let announcements = Announcements(speaker, on: loop)
         let start = ContinuousClock.now
-        for number in 0..<2000 { announcements.add(.work(["lane\(number % 10)"]), from: 1) }
-        announcements.add(.ends, from: 1)
+        for number in 0..<2000 { announcements.add(ServerMessage(sender: 1, workIn: ["lane\(number % 10)"])) }
+        announcements.add(ServerMessage(sender: 1, [.ends]))
         try await eventually { heard.texts.contains { $0.contains("ends") } }
         let most = (ContinuousClock.now - start) / .milliseconds(20) + 2
         #expect(Double(heard.texts.count) <= most)

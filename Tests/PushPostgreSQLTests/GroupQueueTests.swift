@@ -1,4 +1,3 @@
-import PushStore
 import Reactor
 import Synchronization
 import Testing
@@ -11,13 +10,6 @@ import Testing
         let byteCount = 1
     }
 
-    private enum End: GroupEnd {
-        case done
-        case failed(StoreError)
-
-        var failure: StoreError? { if case .failed(let error) = self { error } else { nil } }
-    }
-
     private final class Sizes: Sendable {
         let all = Mutex<[Int]>([])
     }
@@ -27,7 +19,7 @@ import Testing
     private func groups(of callers: Int, rounds: Int) async throws -> [Int] {
         let loop = try EventLoop(index: 0)
         defer { loop.stop() }
-        let queue = GroupQueue<Member, End>(GroupLimits(groups: 1, members: 100, bytes: 1000, waiting: 100))
+        let queue = GroupQueue<Member, Void>(GroupLimits(groups: 1, members: 100, bytes: 1000, waiting: 100))
         let sizes = Sizes()
         // The callers run on the event loop, so that all of them have called before the work of
         // the first group runs.
@@ -39,7 +31,7 @@ import Testing
                             _ = await queue.end(of: Member()) { members in
                                 sizes.all.withLock { $0.append(members.count) }
                                 await loop.yield()
-                                return members.map { _ in .done }
+                                return members.map { _ in .success(()) }
                             }
                         }
                     }

@@ -23,6 +23,7 @@ struct MoveFixture {
     private static var options: StoreOptions {
         var options = StoreOptions.withEvents
         options.streamLanes = ["stream"]
+        options.looks = ["apns": .seconds(10)]
         return options
     }
 

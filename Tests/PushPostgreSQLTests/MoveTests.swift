@@ -121,6 +121,9 @@ import Testing
         // The scheduled notification is sent at its time.
         after.clock.advance(by: 600)
         #expect(try await after.store.releaseScheduled(now: after.now).sent == [try self.id(6)])
+        // The looks (pushes that tell a device to sync) for the recall of notification 8 follow.
+        let makeID = { @Sendable in NotificationID(rawValue: .random(in: 1000..<1 << 31)) }
+        #expect(try await after.store.enqueueRecallLooks(page: 9, makeID: makeID, now: after.now) == 3)
         await after.store.close()
     }
 

@@ -46,7 +46,9 @@ import Testing
     }
 
     private func outcomes(_ members: [PostMember]) async -> [PostOutcome?] {
-        await self.store.store(members).map { if case .outcomes(let outcomes) = $0 { outcomes.first } else { nil } }
+        await self.store.store(members).map { end in
+            if case .success(.outcomes(let outcomes)) = end { outcomes.first } else { nil }
+        }
     }
 
     private func request(_ key: UInt8, _ request: UInt8, length: Int = 16) -> IdempotentRequest {
@@ -273,7 +275,7 @@ import Testing
         try self.onCommit("perform pg_terminate_backend(pg_backend_pid()), pg_sleep(10)")
         let members = try (Int64(1)...3).map { try self.member($0, from: self.alice, to: "username:bob") }
         for end in await self.store.store(members) {
-            guard case .failed(StoreError.unknownOutcome) = end else {
+            guard case .failure(.unknownOutcome) = end else {
                 Issue.record("\(end)")
                 continue
             }

@@ -51,12 +51,12 @@ import Testing
     @Test func takingThatErasesNothingWipesNothing() async throws {
         let bob = try await self.fixture.addUser("bob")
         try await self.fixture.post(1, from: self.alice, to: "username:alice", "username:bob", isReadOnce: true)
-        let counts = self.fixture.sqlite.writer.counts
-        let before = counts.erasures.load(ordering: .relaxed)
+        let erasures = { self.fixture.sqlite.writer.state.withLock { $0.erasures } }
+        let before = erasures()
         #expect(try await self.fixture.store.take(self.id, by: self.alice.id, now: self.fixture.now))
-        #expect(counts.erasures.load(ordering: .relaxed) == before)
+        #expect(erasures() == before)
         #expect(try await self.fixture.store.take(self.id, by: bob.id, now: self.fixture.now))
-        #expect(counts.erasures.load(ordering: .relaxed) == before + 1)
+        #expect(erasures() == before + 1)
     }
 
     /// The payload is erased as soon as the fan-out has found all recipients, and not before.

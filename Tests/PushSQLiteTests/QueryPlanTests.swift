@@ -16,7 +16,7 @@ import Testing
         ),
         ("claim", DueDelivery.row, ["PRIMARY KEY (notification_id=? AND device=?)"]),
         (
-            "probe", ProbeSearch.search,
+            "probe", SQLiteReader.probeSearch,
             [
                 "INDEX delivery_by_due (lane=? AND is_bulk=? AND due_at<?)", "SEARCH p USING INTEGER PRIMARY KEY",
                 "SEARCH v USING INTEGER PRIMARY KEY",
@@ -95,5 +95,16 @@ import Testing
         let scans = plan.filter { $0.hasPrefix("SCAN") && !$0.hasPrefix("SCAN (subquery") && !$0.contains("json_each") }
         #expect(scans.isEmpty, "\(query.name): \(plan)")
         for index in query.indexes { #expect(plan.contains { $0.contains(index) }, "\(query.name): \(plan)") }
+    }
+
+    /// A user may be a recipient of broadcasts with very many pushes.
+    @Test func theDeletionOfAUserLooksUpEachOfItsPushes() async throws {
+        let plan = try await StoreFixture().sqlite.writer.write { db in
+            let query = "select sql from sqlite_schema where name = 'parking_ends_with_user'"
+            let trigger = try #require(try db.first(prepared: query) { $0.text(0) })
+            let update = try #require(trigger.split(separator: "begin").last?.split(separator: ";").first)
+            return try db.plan(of: update.replacing("old.id", with: "?1").description)
+        }
+        #expect(plan.contains { $0.contains("PRIMARY KEY (notification_id=? AND device=?)") }, "\(plan)")
     }
 }

@@ -197,10 +197,10 @@ import Testing
         sourceLocation: SourceLocation = #_sourceLocation,
         by work: () async throws -> Void
     ) async throws {
-        let counts = fixture.sqlite.writer.counts
-        let before = counts.erasures.load(ordering: .relaxed)
+        let before = fixture.sqlite.writer.state.withLock { $0.erasures }
         try await work()
-        #expect(counts.erasures.load(ordering: .relaxed) > before, sourceLocation: sourceLocation)
+        let after = fixture.sqlite.writer.state.withLock { $0.erasures }
+        #expect(after > before, sourceLocation: sourceLocation)
     }
 
     @Test func deletedUsersAndDevicesLeaveNoTrace() async throws {

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 
 @testable import PushSQLite
@@ -18,5 +19,14 @@ extension Writer {
         for await _ in begun {}
         try await body()
         try await held
+    }
+}
+
+extension SQLiteStore {
+    /// Wipes erased data now. Returns `false` if a reader prevents the wipe.
+    func wipe() async throws -> Bool {
+        try await withCheckedThrowingContinuation { continuation in
+            self.writer.queue.async { continuation.resume(with: Result { try self.writer.wipe() }) }
+        }
     }
 }

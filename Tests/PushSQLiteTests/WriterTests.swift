@@ -79,7 +79,7 @@ import Testing
         #expect(try await self.done() == ["a", "b", "c"])
         #expect(throws: Refused.self) { try results[1].get() }
         for number in [0, 2, 3] { #expect(throws: Never.self) { try results[number].get() } }
-        #expect(self.writer.counts.repeated.load(ordering: .relaxed) == 1)
+        #expect(self.writer.state.withLock { $0.repeated } == 1)
     }
 
     /// A job that meets a damaged page ends the whole transaction. The jobs that did not read this

@@ -48,6 +48,11 @@ import Testing
         try await self.entries().map { "\($0.actor) \($0.action) \($0.subject) \($0.detail)" }
     }
 
+    @Test func theOperatorsPageNamesAllActions() throws {
+        let text = try Repository.text(of: "docs/operate/log-and-audit.md")
+        for action in AuditRecord.Action.allCases { #expect(text.contains("`\(action.rawValue)`"), "\(action)") }
+    }
+
     @Test func everyRouteThatChangesSomethingIsInTheTableAbove() {
         let routes = ServerFixture.routes.filter { $0.method != .get }
         #expect(Set(routes.map { "\($0.method.rawValue) \($0.path)" }) == Set(Self.actions.keys))
@@ -209,7 +214,11 @@ import Testing
         #expect(second["Searched"]?.integer == 4 && second["More"] == .bool(false))
         let none = try await found("words=nobody")
         #expect(subjects(none) == [] && none["Cursor"] == .string("1") && none["Searched"]?.integer == 6)
-        for query in ["words=", "action=users", "action=user&action=user"] {
+        #expect(try await subjects(found("user=carol")) == ["Carol"])
+        #expect(try await subjects(found("user=ada&since=1h")) == ["Caroline", "dora", "Carol"])
+        let later = try await found("since=2027-01-15T08:00:01Z")
+        #expect(subjects(later) == [] && later["More"] == .bool(false))
+        for query in ["words=", "action=users", "action=user&action=user", "user=", "since=7"] {
             try await self.fixture.send(.get, "/api/audit?\(query)", user: "ada").expectProblem(.invalidParameter)
         }
     }

@@ -76,7 +76,7 @@ import Testing
 
     @Test func theDevicesOfAnUnknownUserAreNotFound() async throws {
         try await self.fixture.send(.get, "\(Paths.devices)?user=nobody", user: "ada")
-            .expectProblem(.notFound, "you see no user nobody")
+            .expectProblem(.notFound, "there is no user nobody")
     }
 
     @Test(arguments: [

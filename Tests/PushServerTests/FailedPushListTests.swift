@@ -58,6 +58,17 @@ import Testing
         #expect(try answer.json["More"] == .bool(false))
     }
 
+    @Test func aFailedLookIsNotListed() async throws {
+        let (storage, alice) = (self.fixture.storage, try await self.fixture.storage.user("alice"))
+        try await storage.addDevice(of: alice, platform: "apns/look", handle: "a2")
+        let id = try await self.fail("alice")
+        let request = LeaseRequest(10, from: Lane(stored: "apns/look"), .direct)
+        let looks = try await storage.store.lease(request, now: storage.now)
+        #expect(looks.count == 1)
+        for look in looks { try await storage.settle(look, as: .failed(reason: "BadDeviceToken")) }
+        #expect(try self.notifications(await self.list()) == [id])
+    }
+
     @Test(arguments: [
         ("?since=59s", 0), ("?since=1m", 1), ("?since=2m", 2), ("?since=1h", 2), ("?since=7d", 2), ("", 2),
         ("?user=alice", 1), ("?user=ALICE", 1), ("?user=paul", 0), ("?app=default", 2),
@@ -70,7 +81,7 @@ import Testing
         #expect(try self.notifications(await self.list(query)).count == count)
     }
 
-    @Test(arguments: [("?user=nobody", "you see no user nobody"), ("?app=bank", "you see no app bank")])
+    @Test(arguments: [("?user=nobody", "there is no user nobody"), ("?app=bank", "there is no app bank")])
     func anUnknownUserOrAppIsReported(query: String, text: String) async throws {
         _ = try await self.fail("alice")
         try await self.list(query).expectProblem(.notFound, text)

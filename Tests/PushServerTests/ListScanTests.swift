@@ -9,6 +9,8 @@ import Testing
 /// A search reads a list, here the audit, in bounded steps. A long list therefore does not block
 /// other work.
 @Suite(.timeLimit(.minutes(5))) struct ListScanTests {
+    private static let now = Date(timeIntervalSince1970: 7200)
+
     /// Makes entries numbered from `count` down to 1. Every hundredth entry is about bob; the
     /// other entries are about `subject`.
     private func audit(_ count: Int, subject: String = "7") -> [AuditEntry] {
@@ -30,7 +32,7 @@ import Testing
     private typealias Scan = ListScan<AuditEntry, Int64>
 
     private func scan(_ query: String, before: Int64? = nil, limit: Int = 100) throws -> Scan {
-        try #require(try AuditFilter(Query(query))).scan(before: before, limit: limit)
+        try #require(try AuditFilter(Query(query), now: Self.now)).scan(before: before, limit: limit)
     }
 
     /// Runs one request's scan over `audit`. Returns the number of entries that each read got.
@@ -63,6 +65,34 @@ import Testing
         var scan = try self.scan("words=nobody")
         let reads = try await self.run(&scan, self.audit(ListScanLimits.maximumSearched, subject: batch))
         #expect(reads == [ListScanLimits.step + 1] && scan.searched == ListScanLimits.step && scan.hasMore)
+    }
+
+    /// The older entries of a long audit are not read.
+    @Test func aSearchEndsBeforeItsPeriod() async throws {
+        var scan = try self.scan("since=10s&user=bob")
+        let reads = try await self.run(&scan, self.audit(5000))
+        #expect(reads == [ListScanLimits.step + 1] && scan.searched == 0 && scan.found.isEmpty && !scan.hasMore)
+    }
+
+    /// The last words of the detail name the owner of a device that another user has changed.
+    @Test(arguments: [
+        ("user.add", "alice", "device", true), ("session.begin", "Alice", "", true), ("token.add", "alice", "", true),
+        ("device.unregister", "7", "of alice", true), ("device.move", "7", "apns, from alice", true),
+        ("device.register", "7", "alice", false), ("notification.send", "alice", "", false),
+    ])
+    func aUsersEntriesAreThoseAboutTheUser(action: String, subject: String, detail: String, fits: Bool) throws {
+        let entry = AuditEntry(
+            number: 1,
+            at: Self.now,
+            action: action,
+            subject: subject,
+            detail: detail,
+            actor: "ada",
+            token: "",
+            client: "",
+            request: ""
+        )
+        #expect(try #require(try AuditFilter(Query("user=alice"), now: Self.now)).admits(entry) == fits)
     }
 
     @Test func theNextSearchContinuesWhereTheLastOneStopped() async throws {
@@ -103,19 +133,22 @@ import Testing
         ("words=bob+carol", false), ("words=bobmiller", false), ("words=user.add", true), ("words=ada%09bob", true),
         ("action=user.add", true), ("action=user", true), ("action=notification", false), ("action=user.change", false),
         ("action=user&words=bob", true), ("action=device&words=bob", false), ("words=bob.millerada", false),
+        ("user=ADA", true), ("user=bob.miller", true), ("user=bob", false), ("user=ada&words=carol", false),
+        ("since=2h", true), ("since=1970-01-01T00:00:00Z", true), ("since=1970-01-01T00:00:01Z", false),
+        ("since=7199s&user=ada", false),
     ])
-    func anEntryMatchesIfActionAndAllWordsMatch(query: String, fits: Bool) throws {
+    func anEntryMatchesIfAllPartsOfTheFilterMatch(query: String, fits: Bool) throws {
         let entry = try #require(self.audit(100).first)
-        #expect(try #require(try AuditFilter(Query(query))).admits(entry) == fits)
+        #expect(try #require(try AuditFilter(Query(query), now: Self.now)).admits(entry) == fits)
     }
 
     @Test(arguments: [
         "words=", "words=%20", "words=\(String(repeating: "x", count: 201))", "action=", "action=user.", "action=use",
-        "action=user.add.x", "action=User", "words=a&words=b",
+        "action=user.add.x", "action=User", "words=a&words=b", "user=", "user=a%20b", "since=", "since=5", "since=x",
     ])
     func anInvalidSearchIsRefused(query: String) throws {
-        #expect(throws: Problem.self) { _ = try AuditFilter(Query(query)) }
-        #expect(try AuditFilter(Query("words=\(String(repeating: "x", count: 200))")) != nil)
-        #expect(try AuditFilter(Query("limit=5")) == nil)
+        #expect(throws: Problem.self) { _ = try AuditFilter(Query(query), now: Self.now) }
+        #expect(try AuditFilter(Query("words=\(String(repeating: "x", count: 200))"), now: Self.now) != nil)
+        #expect(try AuditFilter(Query("limit=5"), now: Self.now) == nil)
     }
 }

@@ -41,36 +41,35 @@ struct LookOrderTests {
 
     @Test func changesOfAUserInAnAppAreMerged() throws {
         let (book, bank) = (LookBook(), try #require(AppName("bank")))
-        book.record(LookOrder(user: 1, session: "a"))
-        book.record(LookOrder(user: 1, session: "a"))
-        book.record(LookOrder(user: 2, session: "a"))
-        book.record(LookOrder(user: 2, session: "b"))
-        book.record(LookOrder(user: 3))
-        book.record(LookOrder(user: 3, session: "a", isUrgent: true))
+        book.record(LookOrder(user: 1, app: .usual, session: "a"))
+        book.record(LookOrder(user: 1, app: .usual, session: "a"))
+        book.record(LookOrder(user: 2, app: .usual, session: "a"))
+        book.record(LookOrder(user: 2, app: .usual, session: "b"))
+        book.record(LookOrder(user: 3, app: .usual))
+        book.record(LookOrder(user: 3, app: .usual, session: "a", isUrgent: true))
         book.record(LookOrder(user: 3, app: bank, session: "b"))
-        book.record(LookSync(user: 1, session: "a", change: 7))
-        book.record(LookSync(user: 1, session: "a", change: 5))
+        book.record(LookSync(user: 1, app: .usual, session: "a", change: 7))
+        book.record(LookSync(user: 1, app: .usual, session: "a", change: 5))
         let entries = book.take()
         #expect(
             entries.orders == [
-                LookOrder(user: 1, session: "a"), LookOrder(user: 2), LookOrder(user: 3, app: bank, session: "b"),
-                LookOrder(user: 3, isUrgent: true),
+                LookOrder(user: 1, app: .usual, session: "a"), LookOrder(user: 2, app: .usual),
+                LookOrder(user: 3, app: bank, session: "b"), LookOrder(user: 3, app: .usual, isUrgent: true),
             ]
         )
-        #expect(entries.syncs == [LookSync(user: 1, session: "a", change: 7)])
-        #expect(book.take().isEmpty)
+        #expect(entries.syncs == [LookSync(user: 1, app: .usual, session: "a", change: 7)])
+        #expect(book.take().orders.isEmpty)
     }
 
     @Test func aFullBookDropsFurtherUsers() {
         let book = LookBook(limit: 2)
         for user: Int64 in 1...5 {
-            book.record(LookOrder(user: user))
-            book.record(LookSync(user: user, session: "a", change: 1))
-            if let id = NotificationID(rawValue: user) { book.record(recallOf: id) }
+            book.record(LookOrder(user: user, app: .usual))
+            book.record(LookSync(user: user, app: .usual, session: "a", change: 1))
         }
-        book.record(LookOrder(user: 1, isUrgent: true))
+        book.record(LookOrder(user: 1, app: .usual, isUrgent: true))
         let entries = book.take()
-        #expect(entries.orders == [LookOrder(user: 1, isUrgent: true), LookOrder(user: 2)])
-        #expect(entries.syncs.count == 2 && entries.recalls.count == 2)
+        #expect(entries.orders == [LookOrder(user: 1, app: .usual, isUrgent: true), LookOrder(user: 2, app: .usual)])
+        #expect(entries.syncs.count == 2)
     }
 }

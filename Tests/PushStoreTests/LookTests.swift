@@ -28,7 +28,7 @@ import Testing
     @discardableResult
     private func look(_ session: TokenPrefix? = nil, isUrgent: Bool = false) async throws -> Bool {
         try await self.store.enqueueLooks(
-            [LookOrder(user: self.alice.id, session: session?.description, isUrgent: isUrgent)],
+            [LookOrder(user: self.alice.id, app: .usual, session: session?.description, isUrgent: isUrgent)],
             makeID: { NotificationID(rawValue: .random(in: 1..<1 << 31)) },
             now: self.fixture.now
         )
@@ -166,7 +166,7 @@ import Testing
         try await self.fixture.post(1, from: self.alice, to: "username:alice", platforms: ["none"])
         let change = try await self.fixture.reader.newestChange(ofUser: self.alice.id)
         func sync(_ change: Int64) async throws {
-            let sync = LookSync(user: self.alice.id, session: session.description, change: change)
+            let sync = LookSync(user: self.alice.id, app: .usual, session: session.description, change: change)
             try await self.store.cancelLooks(of: [sync], now: self.fixture.now)
         }
         try await self.look()
@@ -277,7 +277,7 @@ import Testing
         let alice = try await fixture.addUser("alice")
         try await fixture.addDevice(of: alice, handle: "one")
         _ = try await fixture.store.enqueueLooks(
-            [LookOrder(user: alice.id, isUrgent: true)],
+            [LookOrder(user: alice.id, app: .usual, isUrgent: true)],
             makeID: { NotificationID(rawValue: 7) },
             now: fixture.now
         )
@@ -313,7 +313,7 @@ import Testing
         _ = try await self.store.dismiss(id, by: carol.id, ifStill: nil, recording: nil, now: self.fixture.now)
         self.fixture.clock.advance(by: 3601)
         while try await self.store.deleteExpired(now: self.fixture.now, page: 1) {}
-        #expect(self.book.take().orders == [LookOrder(user: self.alice.id)])
+        #expect(self.book.take().orders == [LookOrder(user: self.alice.id, app: .usual)])
     }
 
     /// A request may contain an id twice, and a client may repeat the request after a lost answer.
@@ -337,6 +337,6 @@ import Testing
         let now = self.fixture.now
         _ = try await self.store.lease(id, to: self.alice.id, until: now + 60, recording: nil, now: now)
         _ = try await self.store.endLeases(now: now + 61, limit: 10)
-        #expect(self.book.take().orders == [LookOrder(user: self.alice.id)])
+        #expect(self.book.take().orders == [LookOrder(user: self.alice.id, app: .usual)])
     }
 }

@@ -25,6 +25,49 @@ extension KeyStore {
 }
 
 extension AccountStore {
+    /// Adds a user who does not require end-to-end encryption.
+    package func addUser(
+        _ name: Username,
+        role: Role,
+        apps: Set<AppName> = [.usual],
+        password: PasswordHash,
+        by record: AuditRecord? = nil,
+        now: Date
+    ) async throws -> Bool {
+        try await self.addUser(
+            name,
+            role: role,
+            apps: apps,
+            requiresEncryption: false,
+            password: password,
+            by: record,
+            now: now
+        )
+    }
+
+    /// Replaces the tags that were given to a user, whatever rights the user has.
+    package func setTags(_ tags: Set<Tag>, ofUser name: Username, by record: AuditRecord?) async throws -> Bool {
+        try await self.setTags(tags, ofUser: name, ifStill: nil, by: record)
+    }
+
+    /// Changes the given properties of a user.
+    package func changeUser(
+        _ name: Username,
+        role: Role? = nil,
+        apps: Set<AppName>? = nil,
+        password: PasswordHash? = nil,
+        isDisabled: Bool? = nil,
+        requiresEncryption: Bool? = nil,
+        issued: IssuedToken? = nil,
+        by record: AuditRecord? = nil,
+        now: Date
+    ) async throws -> UserChange {
+        var change = AccountChange.nothing
+        (change.role, change.apps, change.password) = (role, apps, password)
+        (change.isDisabled, change.requiresEncryption, change.issued) = (isDisabled, requiresEncryption, issued)
+        return try await self.changeUser(name, change, by: record, now: now)
+    }
+
     /// Deletes a user, and writes no record to the audit.
     package func deleteUser(_ name: Username) async throws -> UserChange {
         try await self.deleteUser(name, by: nil)

@@ -81,6 +81,18 @@ def pump(source, target):
             target.shutdown(socket.SHUT_WR)
 
 
+def forward(client, server):
+    """Forwards bytes both ways until the server's answer ends, and closes both connections."""
+    there = threading.Thread(target=pump, args=(client, server), daemon=True)
+    there.start()
+    pump(server, client)
+    # Ends the other thread before the close: OpenSSL could write its alert into a reused descriptor.
+    shut_down(client)
+    there.join(timeout=60)
+    client.close()
+    server.close()
+
+
 class Forwarder(Listener):
     """Forwards connections to a port, after TLS if there is a context; they end with their peers, or all at its `close`."""
 
@@ -95,14 +107,7 @@ class Forwarder(Listener):
         except OSError:
             return client.close()
         self.connections += [client, server]
-        there = threading.Thread(target=pump, args=(client, server), daemon=True)
-        there.start()
-        pump(server, client)
-        # Ends the other thread before the close: OpenSSL could write its alert into a reused descriptor.
-        shut_down(client)
-        there.join(timeout=60)
-        client.close()
-        server.close()
+        forward(client, server)
 
     def close(self):
         # A shutdown, as a thread waits for more of each connection.

@@ -89,6 +89,8 @@ test('reads, dismissals and messages made offline reach the server later, once, 
   assert.equal((await push.sync()).isFresh, true);
   let inbox = await push.cachedInbox();
   assert.deepEqual(inbox.notifications.map(({id, isRead}) => [id, isRead]), [[read, true], [gone + 1, false]]);
+  const fetched = (await push.notification(read)).item, previewed = await push.preview(read);
+  assert.deepEqual([fetched.isRead, previewed.isRead, await push.preview(gone)], [true, true, null]);
   server.isBusy = false;
   // The answers to the first two posts are lost after the server has carried them out.
   let answers = 0;
@@ -364,7 +366,7 @@ test('an inbox whose key is lost goes as a whole', async t => {
   const again = await clientOf(t, server, {store, isIn: false});
   assert.equal((await again.changes(mark)).isEverything, true);
   assert.deepEqual([again.account, (await again.cachedInbox()).notifications], [null, []]);
-  assert.equal((await store.list('entry/')).size, 0);
+  assert.equal((await store.list('entries/')).size, 0);
 });
 
 test('of two commits after the same revision the second is refused, and a slower page does not move the cursor back', async t => {
@@ -430,11 +432,18 @@ test('a large inbox stays readable fast, and its payloads do not stay in memory'
   await push.markRead(5000);
   assert.deepEqual((await badge()).slice(0, 2), [4999, 500]);
   assert.deepEqual(await badge(), [4999, 500, 0]);
-  // Another client with the same store decrypts the index, and the payloads of only one page.
+  // Another client with the same store decrypts the packs of all entries, and the payloads of only
+  // one page.
   reads.length = 0;
   const other = await clientOf(t, server, {store});
-  reads.length = 0;
-  assert.deepEqual([(await other.cachedInbox({limit: 20})).notifications[0].payload, reads.filter(count => count > 1)], [payload, [5000, 21]]);
+  assert.deepEqual([(await other.cachedInbox({limit: 20})).notifications[0].payload, reads.filter(count => count > 1)], [payload, [79, 21]]);
+  // A change by another client lets a client decrypt one pack again.
+  const {decrypt} = crypto.subtle;
+  let decrypted = 0;
+  t.after(() => { delete crypto.subtle.decrypt; });
+  await other.markRead(7);
+  crypto.subtle.decrypt = (...given) => { decrypted += 1; return decrypt.apply(crypto.subtle, given); };
+  assert.deepEqual([await push.cachedBadge(), decrypted], [4998, 1]);
 });
 
 test('the next page is requested while a page is stored', async t => {
@@ -465,26 +474,31 @@ test('the next page is requested while a page is stored', async t => {
 
 test('rows of an earlier version are read and rewritten, and those of a later version are not touched', async t => {
   const {push, server, faults, open} = await keeper(t), {mark} = await push.changes();
-  // An entry in the form in which version 0.2 stored it.
-  const item = {...(await push.cachedInbox()).notifications[0], payload: 'inline'}, stored = faults.databases.get('sealpost'), key = stored.get('key');
-  const iv = new Uint8Array(12), additionalData = new TextEncoder().encode('entry/1'), {change} = stored.get('entry/1');
-  const data = await crypto.subtle.encrypt({name: 'AES-GCM', iv, additionalData}, key, new TextEncoder().encode(JSON.stringify({item, tag: null, date: 1})));
-  stored.set('entry/1', {change, iv, data: new Uint8Array(data)});
-  stored.delete('payload/1');
+  // Entries in the form in which version 0.2 stored them: with a short payload, a long one, and
+  // damaged.
+  const [{payload, ...item}] = (await push.cachedInbox()).notifications, stored = faults.databases.get('sealpost'), key = stored.get('key');
+  const seal = async (name, value) => {
+    const iv = crypto.getRandomValues(new Uint8Array(12)), additionalData = new TextEncoder().encode(name);
+    return {iv, data: new Uint8Array(await crypto.subtle.encrypt({name: 'AES-GCM', iv, additionalData}, key, new TextEncoder().encode(JSON.stringify(value))))};
+  };
+  const long = 'x'.repeat(600), {format, ...head} = stored.get('head');
+  stored.delete('entries/0');
+  stored.set('head', {...head, change: 3});
+  stored.set('entry/1', {change: 1, order: 1, ...await seal('entry/1', {item: {...item, payload: 'inline'}, tag: null, date: 1, size: 8})});
+  stored.set('entry/2', {change: 2, order: 2, ...await seal('entry/2', {item: {...item, id: 2}, tag: null, date: 1, size: 602})});
+  stored.set('payload/2', await seal('payload/2', long));
+  stored.set('entry/3', {change: 3, order: 3, ...await seal('entry/4', {item: {...item, id: 3}, tag: null, date: 1})});
   const next = await open();
-  assert.deepEqual([(await next.cachedInbox()).notifications[0].payload, (await next.cachedNotification(1)).payload], ['inline', 'inline']);
+  assert.deepEqual((await next.cachedInbox()).notifications.map(({id, payload}) => [id, payload]), [[1, 'inline'], [2, long]]);
+  assert.deepEqual([(await next.cachedNotification(1)).payload, (await next.cachedNotification(2)).payload, format], ['inline', long, 3]);
+  assert.deepEqual([...faults.databases.get('sealpost').keys()].filter(name => name.startsWith('ent')), ['entries/0']);
   await next.markRead(1);
-  assert.deepEqual((await next.changes(mark)).arrived.map(({payload, isRead}) => [payload, isRead]), [['inline', true]]);
+  const {arrived, deleted} = await next.changes(mark);
+  assert.deepEqual([arrived.map(({id, payload, isRead}) => [id, payload, isRead]), deleted], [[[1, 'inline', true], [2, long, false]], [3]]);
+  // The damaged entry has ended the cursor, so the sync fetches the whole inbox.
   server.change(1, {Title: 'changed'});
   await next.sync();
-  assert.deepEqual([(await next.cachedInbox()).notifications[0].payload, stored === faults.databases.get('sealpost')], ['secret', false]);
-  // A long payload moves to a row of its own, and back into the entry when it becomes short.
-  for (const payload of ['x'.repeat(600), null, 'x'.repeat(600), 'y'.repeat(600), 'short']) {
-    server.change(1, {Payload: payload});
-    await next.sync();
-    const read = [(await next.cachedInbox()).notifications[0].payload, (await next.cachedNotification(1)).payload, faults.databases.get('sealpost').has('payload/1')];
-    assert.deepEqual(read, [payload, payload, payload?.length === 600]);
-  }
+  assert.deepEqual((await next.cachedInbox()).notifications.map(({id, payload}) => [id, payload]), [[1, 'secret']]);
   faults.versions.set('sealpost', 9);
   faults.closeAll();
   await assert.rejects(next.cachedInbox(), error => error instanceof PushClientError && error.code === 'unavailable' && /reload/.test(error.message));
@@ -494,9 +508,12 @@ test('no row can be put in the place of another', async t => {
   const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store});
   const [one, two] = [server.post('one'), server.post('two')];
   await push.sync();
-  store.rows.set(`entry/${one}`, store.rows.get(`entry/${two}`));
+  store.rows.set(`payload/${one}`, store.rows.get(`payload/${two}`));
   const again = await clientOf(t, server, {store});
-  assert.deepEqual((await again.cachedInbox()).notifications.map(({payload}) => payload), ['two']);
+  assert.deepEqual((await again.cachedInbox()).notifications.map(({payload}) => payload), [undefined, 'two']);
+  store.rows.set('entries/1', store.rows.get('entries/0'));
+  store.rows.delete('entries/0');
+  assert.deepEqual((await (await clientOf(t, server, {store})).cachedInbox()).notifications, []);
 });
 
 test('unreadable entries are fetched again, and consumers learn of deleted ones', async t => {
@@ -504,13 +521,13 @@ test('unreadable entries are fetched again, and consumers learn of deleted ones'
   const [one, two] = [server.post('one'), server.post('two')];
   await push.sync();
   const {mark} = await push.changes();
-  const damage = id => store.rows.set(`entry/${id}`, {...store.rows.get(`entry/${id}`), data: new Uint8Array(40)});
-  damage(one);
+  const damage = () => store.rows.set('entries/0', {...store.rows.get('entries/0'), data: new Uint8Array(40)});
+  damage();
   const again = await clientOf(t, server, {store});
   const fresh = await again.sync();
   assert.deepEqual([fresh.isFresh, ids(fresh.notifications)], [true, [one, two]]);
-  assert.deepEqual(ids((await again.changes(mark)).arrived), [one]);
-  damage(two);
+  assert.deepEqual(ids((await again.changes(mark)).arrived), [one, two]);
+  damage();
   for (const id of [one, two]) server.delete(id);
   const last = await clientOf(t, server, {store});
   assert.deepEqual([(await last.cachedInbox()).syncedAt, (await last.sync()).notifications, (await last.changes(mark)).deleted], [null, [], [one, two]]);
@@ -1345,8 +1362,8 @@ for (const isFull of [false, true]) {
       after.rows = new Map(store.rows);
       const next = await clientOf(t, {fetch: lost}, {store: after, isIn: false}), cached = (await next.cachedInbox()).notifications.length;
       assert.equal(next.account, cached === 1 ? 'alice' : null, `step ${end}`);
-      const left = [...after.rows.keys()].filter(name => /^(entry|cursor|session|identity|registration)/.test(name));
-      assert.equal(left.length, cached === 1 ? 5 : 0, `step ${end}: ${left}`);
+      const left = [...after.rows.keys()].filter(name => /^(entries|payload|cursor|session|identity|registration)/.test(name));
+      assert.equal(left.length, cached === 1 ? 6 : 0, `step ${end}: ${left}`);
       counts[cached === 1 ? 'whole' : 'gone'] += 1;
     }
     assert.ok(counts.whole > 3 && counts.gone > 3, JSON.stringify(counts));

@@ -4,7 +4,7 @@ internal import CPostgreSQL
 ///
 /// This object owns a `PGresult`. libpq never changes a result that it has returned, and the
 /// accessors only read it, so several threads may use it.
-package final class Rows: Sendable {
+package final class Rows: RandomAccessCollection, Sendable {
     /// Concurrent use is safe: all accessors only read. `deinit` frees the result, after the last
     /// use.
     nonisolated(unsafe) let result: OpaquePointer
@@ -37,19 +37,10 @@ package final class Rows: Sendable {
     /// The server's command tag, such as `COMMIT`.
     var command: String { PQcmdStatus(self.result).map { String(cString: $0) } ?? "" }
 
-    package var first: Row? { self.count > 0 ? self[0] : nil }
+    package var startIndex: Int { 0 }
+
+    package var endIndex: Int { self.count }
 
     /// The row at an index. If there is no such row, its accessors throw.
     package subscript(_ index: Int) -> Row { Row(rows: self, index: index) }
-
-    package func map<Value>(_ body: (Row) throws -> Value) rethrows -> [Value] {
-        var values: [Value] = []
-        values.reserveCapacity(self.count)
-        for index in 0..<self.count { values.append(try body(self[index])) }
-        return values
-    }
-
-    package func compactMap<Value>(_ body: (Row) throws -> Value?) rethrows -> [Value] {
-        try (0..<self.count).compactMap { try body(self[$0]) }
-    }
 }

@@ -16,8 +16,8 @@ package struct CommandFailure: Error, CustomStringConvertible {
 /// Runs `body`, the work of a command. If an error is one that an operator can fix, prints one
 /// line about it and exits with its code. With `json`, prints a problem that scripts can read.
 ///
-/// The output also names the configuration in use: a command that was started in the wrong folder
-/// uses another configuration than its user believes.
+/// The output also names the configuration in use, unless its user has just typed its name: a
+/// command that was started in the wrong folder uses another configuration than its user believes.
 package func reportingErrors(
     json: Bool = false,
     using configuration: ConfigurationFile? = nil,
@@ -43,7 +43,10 @@ extension CommandProblem {
             printEscaped(String(decoding: self.json(using: configuration).bytes, as: UTF8.self), to: STDERR_FILENO)
         } else {
             printEscaped("sealpost: \(self.detail)", to: STDERR_FILENO)
-            if let configuration { printEscaped("sealpost: configuration: \(configuration)", to: STDERR_FILENO) }
+            // A wrong argument is wrong with every configuration.
+            if let configuration, self.exitCode != 64, !configuration.isKnown(from: self.detail) {
+                printEscaped("sealpost: configuration: \(configuration)", to: STDERR_FILENO)
+            }
         }
         return ExitCode(self.exitCode)
     }

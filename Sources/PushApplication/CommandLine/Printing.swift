@@ -27,6 +27,14 @@ package func say(_ line: String) {
     exit(1)
 }
 
+extension Int {
+    /// The number with its noun, such as `1 user` or `2 users`. `plural` is the noun's plural if
+    /// it is irregular.
+    package func counted(_ noun: String, _ plural: String? = nil) -> String {
+        "\(self) \(self == 1 ? noun : plural ?? noun + "s")"
+    }
+}
+
 /// Prints a text of several lines. Parts of the text that come from outside the program must
 /// contain no line breaks.
 package func sayLines(_ text: String) {

@@ -5,7 +5,7 @@ import Reactor
 extension Configuration {
     /// The files that this start makes, because they are missing, with the keys that set their
     /// paths.
-    var missingFiles: [(key: String, path: String)] {
+    private var missingFiles: [(key: String, path: String)] {
         var files: [(key: String, path: String)] = [("keys", self.keyring), ("keys", self.signingKeys)]
         if let file = self.databaseFile { files.append(("database", file.path)) }
         for case (let name, .webPush(let webPush)) in self.senders {
@@ -14,22 +14,33 @@ extension Configuration {
         return files.filter { PrivateFile.isMissing($0.path) }
     }
 
-    /// Throws `ConfigurationError` if this start could not make one of the files, or could not
-    /// listen at the configured admin socket.
-    package func checkMissingFiles() throws(ConfigurationError) {
+    /// Whether this start makes any files. Throws `ConfigurationError` if it could not make one of
+    /// them, or could not listen at the configured admin socket.
+    @discardableResult
+    package func checkMissingFiles() throws(ConfigurationError) -> Bool {
         let missing = self.missingFiles
-        if missing.isEmpty { return }
+        if missing.isEmpty { return false }
         for (key, path) in missing {
             try PrivateFile.refuseDanglingLink(path, what: "\(key):")
             guard let fault = RootFolder(ofExisting: path).writeFault else { continue }
             throw ConfigurationError("\(key): \(path) cannot be created: \(fault)")
         }
-        guard case .at = self.localSocket, let socket = self.adminSocket else { return }
+        guard case .at = self.localSocket, let socket = self.adminSocket else { return true }
         do throws(AdminSocketError) {
             try socket.check()
         } catch {
             throw ConfigurationError("admin.socket: \(error)")
         }
+        return true
+    }
+
+    /// The missing folder in `/run` of the configured admin socket; `nil` if there is no such
+    /// folder. systemd makes a unit's `RuntimeDirectory` only when the service starts.
+    var missingRuntimeFolder: String? {
+        guard case .at(let path) = self.localSocket, path.hasPrefix("/run/") else { return nil }
+        let names = path.split(separator: "/")
+        let folder = names.prefix(2).map { "/\($0)" }.joined()
+        return names.count > 2 && PrivateFile.isMissing(folder) ? folder : nil
     }
 
     /// Opens the addresses of `server.listen`. Throws `CommandFailure`.

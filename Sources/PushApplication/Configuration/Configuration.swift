@@ -161,6 +161,9 @@ extension Configuration {
     var dayKeys: String { "\(self.keys)/day-keys" }
     /// The file with the newest timeline of the PostgreSQL database that this server has seen.
     var timeline: String { "\(self.keys)/timeline" }
+    /// The file that shows that a SQLite database was made for these keys. It is in the
+    /// folder of the keys, as the database's folder may be a volume that is not mounted.
+    var databaseMark: String { "\(self.keys)/has-database" }
 
     package var storePlace: any StorePlace { self.place(self.database) }
 

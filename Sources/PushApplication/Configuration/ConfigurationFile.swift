@@ -16,6 +16,8 @@ package struct ConfigurationFile: Sendable, Hashable, CustomStringConvertible {
     package let path: String?
     /// Whether `--config` or `SEALPOST_CONFIG` named the file; otherwise `path` is a default path.
     private let isNamed: Bool
+    /// Whether `--config` named the file.
+    private let isTyped: Bool
     /// The environment variables that set keys.
     private let variables: Set<String>
 
@@ -28,6 +30,7 @@ package struct ConfigurationFile: Sendable, Hashable, CustomStringConvertible {
         let named = option ?? environment[Self.variable].flatMap { $0.isEmpty ? nil : $0 }
         self.path = named ?? Self.usual.first(where: isThere)
         self.isNamed = named != nil
+        self.isTyped = option != nil
         self.variables = ConfigurationSource.variables(in: environment)
     }
 
@@ -57,6 +60,9 @@ package struct ConfigurationFile: Sendable, Hashable, CustomStringConvertible {
         let source = self.variables.isEmpty ? "built-in settings" : "environment variables"
         return "\(source), as there is no \(Self.usual.joined(separator: " and no "))"
     }
+
+    /// Whether the user knows the file without being told: `--config` names it, or the error does.
+    func isKnown(from error: String) -> Bool { self.isTyped || self.path.map { error.contains($0) } ?? false }
 
     /// Replaces the key at the beginning of a message by the variable that set the key, or by the
     /// file, the line and the key. Errors after loading know only the key.

@@ -19,7 +19,7 @@ extension Doctor {
     /// The finding about a lane whose sender is missing; `nil` if no push waits in the lane.
     private func withoutSender(_ lane: String, pending: Int) -> Finding? {
         guard pending > 0 else { return nil }
-        let wait = pending == 1 ? "1 push waits" : "\(pending) pushes wait"
+        let wait = pending.counted("push waits", "pushes wait")
         return Finding(
             .warn,
             Platform(stored: Lane(stored: lane).platform).configurationKey,

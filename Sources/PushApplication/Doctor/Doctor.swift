@@ -3,6 +3,7 @@ import Glibc
 import HTTPSignatures
 import Logging
 import PushCore
+import PushSQLite
 import PushSenders
 import PushServer
 import PushStore
@@ -25,7 +26,8 @@ package struct Doctor: Sendable {
     }
 
     /// The findings of all checks. An operator should fix the faults in this order. With `online`,
-    /// the checks also call the providers.
+    /// the checks also call the providers. If one check of a subject fails, the findings that all
+    /// is well with this subject are left out.
     package func examine(online: Bool) async throws -> [Finding] {
         var findings = [self.clock, self.disk, self.keyring, self.signingKeys] + self.database + self.certificates
         if let dayKeys = self.dayKeys { findings.append(dayKeys) }
@@ -37,12 +39,14 @@ package struct Doctor: Sendable {
         defer { loop.stop() }
         let senders = self.configuration.senders.sorted { $0.key.description < $1.key.description }
         let checked = await senders.mapAtOnce { name, sender in
-            let credentials = await self.credentials(of: sender, name: name, on: loop)
-            // If the proxy's credentials are bad, the check of the sender's credentials has
-            // already reported them.
-            guard online, let egress = try? self.configuration.egress(of: name) else { return credentials }
+            // If the proxy's credentials are bad, the check of the sender's credentials reports
+            // them.
+            guard online, let egress = try? self.configuration.egress(of: name) else {
+                return await self.credentials(of: sender, name: name, on: loop, online: false)
+            }
             let reached = await sender.reachability(name: name, on: loop, through: egress.proxy, now: self.present)
-            return credentials + reached
+            let isReached = reached.allSatisfy { $0.grade != .fail }
+            return await self.credentials(of: sender, name: name, on: loop, online: isReached) + reached
         }.flatMap { $0 }
         // Each provider's check reports the same fault of the clock, so only the first such
         // finding is kept.
@@ -50,7 +54,9 @@ package struct Doctor: Sendable {
         findings += await self.eventWebhook(on: loop, online: online)
         findings += await self.issuer(on: loop)
         findings += await self.tracing(on: loop)
-        return findings + (await self.server())
+        findings += await self.server()
+        let failed = Set(findings.filter { $0.grade == .fail }.map(\.subject))
+        return findings.filter { $0.grade != .ok || !failed.contains($0.subject) }
     }
 
     /// The present time. It differs from `now`, the time at which the checks began, since the
@@ -65,8 +71,8 @@ package struct Doctor: Sendable {
         let left = expiry.expiresAt.timeIntervalSince(self.now)
         let day = expiry.expiresAt.formatted(.iso8601.year().month().day())
         if left <= 0 { return Finding(.fail, expiry.name, "expired on \(day)") }
-        let days = Int(left / 86_400)
-        return Finding(left < expiry.noticePeriod ? .warn : .ok, expiry.name, "valid until \(day), \(days) days")
+        let days = Int(left / 86_400).counted("day")
+        return Finding(left < expiry.noticePeriod ? .warn : .ok, expiry.name, "valid until \(day), \(days)")
     }
 
     // MARK: - Private
@@ -114,6 +120,13 @@ package struct Doctor: Sendable {
     }
 
     private var disk: Finding {
+        // A file system becomes read-only after an error of the disk, and the server then cannot
+        // start.
+        if let file = self.configuration.databaseFile, file.exists,
+            let fault = RootFolder(ofExisting: file.path).writeFault
+        {
+            return Finding(.fail, "disk", fault)
+        }
         do throws(StoreError) {
             guard let (free, place) = try self.configuration.storePlace.freeSpace() else {
                 return Finding(.ok, "disk", "belongs to the database's server, which does not tell its free space")
@@ -179,7 +192,12 @@ package struct Doctor: Sendable {
             try self.configuration.checkMissingFiles()
             return []
         } catch {
-            return [Finding(.fail, "files", "\(error)")]
+            guard let folder = self.configuration.missingRuntimeFolder, error.description.hasPrefix("admin.socket:")
+            else {
+                return [Finding(.fail, "files", "\(error)")]
+            }
+            let hint = "a unit of systemd with RuntimeDirectory makes \(folder) when the service starts"
+            return [Finding(.warn, "files", "\(error); \(hint)")]
         }
     }
 
@@ -232,7 +250,13 @@ package struct Doctor: Sendable {
         }
     }
 
-    private func credentials(of sender: SenderConfiguration, name: Platform, on loop: EventLoop) async -> [Finding] {
+    /// Checks whether a sender's credentials can be used; with `online`, asks the provider.
+    private func credentials(
+        of sender: SenderConfiguration,
+        name: Platform,
+        on loop: EventLoop,
+        online: Bool
+    ) async -> [Finding] {
         do {
             let egress = try self.configuration.egress(of: name)
             let setup = try SenderSetup(
@@ -244,12 +268,14 @@ package struct Doctor: Sendable {
                 tokens: APNsProviderTokens(),
                 alerts: self.configuration.server.alerts
             )
+            let tried = online ? await sender.trial(of: setup, name: name, now: self.present()) : []
             await setup.close()
             if case .webPush(let webPush) = sender, PrivateFile.isMissing(webPush.keyFile) {
                 let text = "\(webPush.keyFile) does not exist; the first start creates it"
                 return [Finding(.warn, "\(name.configurationKey).keyFile", text)]
             }
-            return try sender.credentialFindings(name: name) + (setup.expiry.map { [self.judge($0)] } ?? [])
+            let others = [sender.badgeFinding(name: name), setup.expiry.map(self.judge)].compactMap(\.self)
+            return try sender.credentialFindings(name: name) + others + tried
         } catch {
             return [Finding(.fail, name.configurationKey, "\(error)")]
         }

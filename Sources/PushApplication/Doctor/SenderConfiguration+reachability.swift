@@ -2,6 +2,7 @@ import CurlHTTP
 import Foundation
 import Glibc
 import PushCore
+import PushDelivery
 import PushSenders
 import Reactor
 
@@ -42,6 +43,40 @@ extension SenderConfiguration {
         }
     }
 
+    /// Sends a push to a handle that no device has, through each lane (queue of pushes to one
+    /// provider). The provider's refusal shows whether it accepts the credentials. Empty for a
+    /// provider where such a push shows nothing.
+    func trial(of setup: SenderSetup, name: Platform, now: Date) async -> [Finding] {
+        guard let handle = self.unknownHandle, let id = NotificationID(rawValue: 1) else { return [] }
+        let push = Push(notification: id, handle: handle, attemptID: UUID(), expiresAt: now + 60)
+        return await setup.lanes.filter { !$0.lane.isOfLooks }.mapAtOnce { lane in
+            let subject = name.configurationKey
+            guard case .failure(let failure) = await lane.sender.outcome(of: push) else {
+                return Finding(.ok, subject, "the provider accepts the credentials of the lane \(lane.lane)")
+            }
+            switch failure {
+            case .deviceGone, .deviceUnknown, .deviceBusy, .rejected:
+                return Finding(.ok, subject, "the provider accepts the credentials of the lane \(lane.lane)")
+            case .misconfigured, .credentialExpired, .credentialRefused, .deviceNotFound, .kindRefused:
+                let text = "the provider refuses the credentials of the lane \(lane.lane): \(failure.reason)"
+                return Finding(.fail, subject, text)
+            case .unavailable, .overloaded, .offline:
+                let text = "the provider has not checked the credentials of the lane \(lane.lane): \(failure.reason)"
+                return Finding(.warn, subject, text)
+            }
+        }
+    }
+
+    /// A handle that no device has. `nil` if a push to it would reach a receiver, or if only a
+    /// device's handle names the host.
+    private var unknownHandle: String? {
+        switch self {
+        case .apns: String(repeating: "0", count: 64)
+        case .fcm: "sealpost-doctor"
+        case .wns, .webhook, .webPush, .stream: nil
+        }
+    }
+
     /// Says which kind of credentials can be used. Adds a warning if the file with a federation's
     /// subject token cannot be read on this machine.
     func credentialFindings(name: Platform) throws -> [Finding] {
@@ -53,6 +88,14 @@ extension SenderConfiguration {
         guard let file = credentials.subjectTokenFile, access(file, R_OK) != 0 else { return [usable] }
         let reason = String(cString: strerror(errno))
         return [usable, Finding(.warn, key, "the subject token in \(file) cannot be read: \(reason)")]
+    }
+
+    /// A warning if the pushes cannot have the badge that the configuration asks for.
+    func badgeFinding(name: Platform) -> Finding? {
+        guard case .apns(let apns) = self, apns.sendsUnread else { return nil }
+        if case .alert = apns.envelope { return nil }
+        let text = "unread has no effect: only pushes with envelope: alert have a badge; set envelope, or remove badge"
+        return Finding(.warn, "\(name.configurationKey).badge", text)
     }
 
     /// The file of the authorities that sign the provider's certificate; `nil`: the system's.

@@ -120,9 +120,13 @@ enum PrivateFile {
             let (text, result) = try content(self.load(path, what: what))
             value = result
             try self.overwrite(with: text, file, path: new, what: what)
-            var status = stat()
+            var (status, made) = (stat(), stat())
+            // The call filter of the unit for systemd refuses each change of an owner, even to the
+            // present one.
             guard
-                stat(path, &status) == 0, fchown(file.fileDescriptor, status.st_uid, status.st_gid) == 0,
+                stat(path, &status) == 0, fstat(file.fileDescriptor, &made) == 0,
+                (made.st_uid, made.st_gid) == (status.st_uid, status.st_gid)
+                    || fchown(file.fileDescriptor, status.st_uid, status.st_gid) == 0,
                 rename(new, path) == 0
             else {
                 throw ConfigurationError("\(what) \(path) cannot be changed: \(String(cString: strerror(errno)))")

@@ -38,7 +38,20 @@ extension Configuration {
         options.isListedAfterEnd = false
         options.dayChain = DayKeyFile(self.dayKeys)
         options.mark = TimelineFile(self.timeline)
-        return try self.storePlace.open(KeyringFile(self.keyring).loadOrCreate(beside: self.storePlace), options)
+        return try self.openStore(KeyringFile(self.keyring).loadOrCreate(beside: self.storePlace), options)
+    }
+
+    /// Opens the database, and creates it if it is missing. Then a file in the folder of the
+    /// keys shows that there is a database.
+    func openStore(_ keyring: Keyring, _ options: StoreOptions) throws -> any Store {
+        let store = try self.storePlace.open(keyring, options)
+        if self.databaseFile != nil, PrivateFile.isMissing(self.databaseMark) {
+            let text = "These keys have a database. Without this file, a missing database counts as new.\n"
+            // The server also works without the file. A folder of mounted secrets, for example, is
+            // read-only.
+            try? NewFile(self.databaseMark, what: "the mark", mode: 0o600, text: text).appear()
+        }
+        return store
     }
 
     /// Throws `CommandFailure` if there is no database: a command in the wrong folder, or without
@@ -53,8 +66,8 @@ extension Configuration {
         )
     }
 
-    /// Throws `StoreError.emptied` if the database is empty, although a server has used it: the
-    /// database was lost. Otherwise a server would take it for new, and print a link that lets its
+    /// Throws `StoreError.lost` if the database is empty or its file is missing, although a server
+    /// has used it. Otherwise a server would take it for new, and print a link that lets its
     /// reader make an administrator.
     func refuseLostStore() throws {
         // If the timeline's file exists, the opening of the database compares the timelines, and
@@ -68,16 +81,25 @@ extension Configuration {
     func lossOfStore() throws -> StoreError? {
         let place = self.storePlace
         if let file = self.databaseFile {
-            guard file.isEmpty, !PrivateFile.isMissing(self.keyring) else { return nil }
-            // For a new server, it suffices to remove the empty file: the keyring is then used for
-            // a new database. So nobody need delete keys that may belong to a backup.
-            return .emptied(place: "\(place)", mark: self.keyring, marks: "\(place)")
+            let mark = self.databaseMark
+            let marks = (file.isEmpty ? ["\(file)"] : []) + (PrivateFile.isMissing(mark) ? [] : [mark])
+            guard file.isEmpty || !file.isMade(), !marks.isEmpty, !PrivateFile.isMissing(self.keyring) else {
+                return nil
+            }
+            // A new database uses the existing keyring. So nobody need delete keys that may belong
+            // to a backup. A keyring without the mark may come from outside, before the first
+            // start.
+            return .lost(
+                file.isEmpty ? "\(file) is empty" : "\(file) does not exist (is its volume mounted?)",
+                mark: file.isEmpty ? self.keyring : mark,
+                marks: marks.joined(separator: " and ")
+            )
         }
         // The keyring is no sign that a server has used the database: a new server may get the
         // keyring of other servers before it first starts. The files below are made only after the
         // tables.
         let marks = [self.timeline, self.dayKeys].filter { !PrivateFile.isMissing($0) }
         guard let mark = marks.first, try !place.isMade() else { return nil }
-        return .emptied(place: "\(place)", mark: mark, marks: marks.joined(separator: " and "))
+        return .lost("\(place) is empty", mark: mark, marks: marks.joined(separator: " and "))
     }
 }

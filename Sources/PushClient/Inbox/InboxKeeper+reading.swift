@@ -86,8 +86,13 @@ extension InboxKeeper {
 
     /// A cached notification with the outbox's tasks applied.
     func visible(_ id: Int64, now: Date) throws -> NotificationItem? {
-        let pending = try self.read().index.pending[id]
-        return pending == .dismiss ? nil : try self.item(id, now: now)?.cached.item.after(pending)
+        try self.item(id, now: now).flatMap { try self.withTasks($0.cached.item) }
+    }
+
+    /// A notification with the outbox's tasks applied; `nil` if it was dismissed.
+    func withTasks(_ item: NotificationItem) throws -> NotificationItem? {
+        let pending = try self.read().index.pending[item.id]
+        return pending == .dismiss ? nil : item.after(pending)
     }
 
     /// The facts of all cached items in the inbox's order; `nil` if a file is lost.

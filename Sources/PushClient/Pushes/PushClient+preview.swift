@@ -3,7 +3,8 @@ public import PushAPI
 
 extension PushClient {
     /// The notification of a push, for an app to show before the user opens it; `nil` if the
-    /// notification was recalled or dismissed, or has expired.
+    /// notification was recalled or dismissed, or has expired. Tasks of the ``outbox`` count as
+    /// done.
     ///
     /// The call makes one request. It does not fetch a read-once payload, so that the app can
     /// still fetch it later: the item's `payload` is then `nil`. If the server cannot be reached,
@@ -20,13 +21,14 @@ extension PushClient {
             return cached
         }
         guard case .array(let items)? = answer.json?["Notifications"] else { throw answer.unexpected("a list") }
-        guard let json = items.first(where: { $0["Id"]?.integer.map(Int64.init) == id }) else {
+        guard let json = items.first else {
             try await self.inbox.remove([id])
             return nil
         }
         guard let item = NotificationItem(json) else { throw answer.unexpected("a notification") }
+        guard item.id == id else { throw answer.interference(.wrongID, "\(id)", "\(item.id)") }
         try await self.cache(item, json, of: answer, requestedAt: before, now: now)
-        return item
+        return try await self.inbox.withTasks(item)
     }
 
     /// Caches the notification of an answer, without its payload if the payload must not be

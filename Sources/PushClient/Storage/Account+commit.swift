@@ -51,7 +51,8 @@ extension Account {
         // Entries of the overlay exist only in memory, so another process may use their names for
         // other entries.
         if !(store is OverlayStore) {
-            self.note(draft.fresh.compactMap { id, new in index.name(of: id).map { ItemFacts($0, new.cached) } })
+            let written = draft.fresh.compactMap { id, new in index.name(of: id).map { ItemFacts($0, new.cached) } }
+            self.note(written, in: index)
         }
         return true
     }

@@ -31,7 +31,7 @@ final class Account: Sendable {
         /// The changes in memory while the files cannot be written.
         var overlay: OverlayStore?
         /// The facts of entries that this client has written since the last call of
-        /// ``takeWritten()``.
+        /// ``takeWritten()``, at most as many as the index has entries.
         var written: [Int64: ItemFacts] = [:]
         /// Whether this client has signed the account out, even if the sign-out could not be
         /// stored.
@@ -84,8 +84,13 @@ final class Account: Sendable {
         }
     }
 
-    func note(_ written: [ItemFacts]) {
-        self.state.withLock { state in for facts in written { state.written[facts.name.id] = facts } }
+    func note(_ written: [ItemFacts], in index: AccountIndex) {
+        self.state.withLock { state in
+            for facts in written { state.written[facts.name.id] = facts }
+            // A process that shows pushes, and reads no list, never calls `takeWritten()`.
+            guard state.written.count > index.entries.count else { return }
+            state.written = state.written.filter { index.entries[$0.key] != nil }
+        }
     }
 
     /// The state after the latest commit. Throws `PushClientError.signedOut` if the account was

@@ -1,9 +1,7 @@
-internal import Foundation
 internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// Locks on users' rows.
 extension PostgreSQLStore {
     /// Locks the row of the user with this name against changes; `nil` if there is no such user.
     static func lockAccount(_ name: Username, _ tx: WriteTransaction) async throws -> StoredAccount? {

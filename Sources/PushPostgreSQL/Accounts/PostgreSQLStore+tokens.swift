@@ -93,9 +93,7 @@ extension PostgreSQLStore {
             select hash from token where expires_at <= $1 order by expires_at limit $2 for update skip locked)
         """
 
-    package func recordUse(of token: TokenPrefix, now: Date) {
-        self.tokenUses.record(token, now: now)
-    }
+    package func recordUse(of token: TokenPrefix, now: Date) { self.tokenUses.record(token, now: now) }
 
     package func writeTokenUses(limit: Int) async throws -> Int {
         try await self.tokenUses.write(limit) { uses in

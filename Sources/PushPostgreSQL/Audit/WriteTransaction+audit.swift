@@ -26,9 +26,7 @@ struct AuditExtension {
     /// The SQLSTATE of the statement's deliberate failure: a division by zero.
     static let refusal = "22012"
 
-    private let before: AuditHead
-    private let entries: [SealedAuditEntry]
-    private let mac: Data
+    let statement: Statement
     /// The end of the chain after these entries.
     let head: AuditHead
 
@@ -40,29 +38,21 @@ struct AuditExtension {
             entries.append(entry)
             link = entry.link
         }
-        self.before = head
-        self.entries = entries
-        self.mac = audit.mac(ofEnd: link)
         self.head = AuditHead(chain: head.chain, server: head.server, link: link)
-    }
-
-    var statement: Statement {
-        get throws {
-            try Statement(
-                Self.newEntries,
-                self.before.chain,
-                self.before.server,
-                self.before.link.number,
-                self.head.link.number,
-                self.head.link.code,
-                self.mac,
-                self.entries.map(\.link.number),
-                self.entries.map(\.at),
-                self.entries.map(\.entry),
-                self.entries.map(\.link.code),
-                self.entries.count
-            )
-        }
+        self.statement = try Statement(
+            Self.newEntries,
+            head.chain,
+            head.server,
+            head.link.number,
+            link.number,
+            link.code,
+            audit.mac(ofEnd: link),
+            entries.map(\.link.number),
+            entries.map(\.at),
+            entries.map(\.entry),
+            entries.map(\.link.code),
+            entries.count
+        )
     }
 
     private static let newEntries = """
@@ -80,17 +70,10 @@ struct AuditExtension {
 
 extension WriteTransaction {
     /// The end of the hash chain that gets this transaction's entries. If the transaction's
-    /// `WriterSlot` has no chain yet, takes a chain over.
+    /// `WriterSlot` has no chain yet, takes over the first chain whose server has ended. If there
+    /// is no such chain, begins a new one.
     func head(of slot: WriterSlot, server: Int64, with audit: AuditChain) async throws -> AuditHead {
         if let head = slot.head { return head }
-        return try await self.takeChain(server: server, with: audit)
-    }
-
-    // MARK: - Private
-
-    /// Takes over the first hash chain whose server has ended. If there is no such chain, begins a
-    /// new one.
-    private func takeChain(server: Int64, with audit: AuditChain) async throws -> AuditHead {
         if let row = try await self.query(Self.freeChain, server).first {
             let link = AuditLink(number: try row.integer(1), code: try row.data(2))
             // A chain whose stored end was altered is not taken over; `auditFault` reports it.

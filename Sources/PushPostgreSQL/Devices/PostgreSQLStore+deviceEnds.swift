@@ -15,13 +15,7 @@ extension PostgreSQLStore {
         let rows = try await tx.query(Self.lockWithClaims, devices)
         guard let first = rows.first else { return false }
         let numbers = try rows.map { try $0.integer(0) }
-        try await Self.endPushes(
-            tx,
-            ofDevices: numbers,
-            as: .cancelled,
-            reason: "the device is gone",
-            now: Date(milliseconds: try first.integer(1))
-        )
+        try await Self.endPushes(tx, ofDevices: numbers, now: Date(milliseconds: try first.integer(1)))
         _ = try await tx.query(Self.rowsOfDevices, numbers)
         return true
     }

@@ -23,29 +23,27 @@ extension PostgreSQLStore {
 
     package func deviceKeys(of audience: HashedAudience, atMost limit: Int) async throws -> [DeviceKeyEntry]? {
         try await self.write { [sealing] tx in
-            let pages = AudiencePages(audience)
+            let pages = AudiencePages(audience, tx)
             // If the audience is all devices, `isLarger` would return `true` without counting. So
             // this function counts the devices itself.
             if audience.branches == [.devices] {
                 let devices = try await tx.query(Self.countDevices, limit + 1).first?.integer(0) ?? 0
                 if devices > Int64(limit) { return nil }
-            } else if try await pages.isLarger(than: limit, tx) {
+            } else if try await pages.isLarger(than: limit) {
                 return nil
             }
             var (walk, numbers, isLast) = (AudienceWalk(), Set<Int64>(), false)
             while !isLast {
-                let next = try await pages.take(AudienceWalk.page, at: &walk, tx)
+                let next = try await pages.take(AudienceWalk.page, at: &walk)
                 numbers.formUnion(next.rows.devices.map(\.number))
                 isLast = next.isLast
                 // The limit is checked after each page: a page of users may have more devices than
                 // `AudienceWalk.page`, since a user may have several.
                 guard numbers.count <= limit else { return nil }
             }
-            return try await tx.query(
-                Self.deviceKeys(audience.audience.app),
-                Array(numbers),
-                audience.audience.app.description
-            ).compactMap { try DeviceKeyEntry($0, sealing) }
+            let app = audience.audience.app
+            return try await tx.query(Self.deviceKeys(app), Array(numbers), app.description)
+                .compactMap { try DeviceKeyEntry($0, sealing) }
         }
     }
 

@@ -34,11 +34,7 @@ extension PostgreSQLStore {
         order by created_at desc, number desc offset $2
         """
 
-    package func unregister(
-        _ id: RegistrationID,
-        ofUser user: Int64,
-        by record: AuditRecord?
-    ) async throws -> Bool {
+    package func unregister(_ id: RegistrationID, ofUser user: Int64, by record: AuditRecord?) async throws -> Bool {
         try await self.write { tx in
             guard let row = try await tx.query(Self.deviceOfUser, id.description, user).first else { return false }
             guard try await Self.delete(tx, devices: [try row.integer(0)]) else { return false }
@@ -96,7 +92,7 @@ extension PostgreSQLStore {
     }
 
     static let expiredClaims = """
-        select number from device where claims_for is not null and registered_at <= $1 limit $2 for update skip locked
+        select number from device where claims_for > 0 and registered_at <= $1 limit $2 for update skip locked
         """
     static let expiredConfirmations = """
         delete from confirmation where handle_key in (
@@ -107,11 +103,7 @@ extension PostgreSQLStore {
 
     /// The user's registration id for a handle; `nil` if the user has not registered the handle.
     /// If there are several ids, deletes all except one.
-    private static func reuse(
-        _ tx: WriteTransaction,
-        _ user: Int64,
-        handleKey: Data
-    ) async throws -> RegistrationID? {
+    private static func reuse(_ tx: WriteTransaction, _ user: Int64, handleKey: Data) async throws -> RegistrationID? {
         let devices = try await tx.query(Self.devicesByHandle, user, handleKey).map { row in
             (number: try row.integer(0), id: try row.text(1))
         }

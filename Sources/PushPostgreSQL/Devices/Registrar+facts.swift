@@ -13,7 +13,10 @@ extension Registrar {
         case .device(let id, nil):
             facts.device = try await self.device(id).map { [$0] } ?? []
         case .device(let id, let search?):
-            try await self.readDeviceAndHolders(id, search, into: &facts)
+            let (name, platform, key) = (id.description, search.platform.description, search.key)
+            let rows = try await self.devices(Self.issuedAndHolders, name, self.user, platform, key, search.user)
+            facts.device = rows.filter { $0.id == name && $0.user == self.user }
+            facts.holders = rows.filter { $0.platform == search.platform && $0.handleKey == key }
         case .isHeld(let search):
             let rows = try await self.tx.query(Self.isHeld, self.user, search.platform.description, search.key)
             facts.isHeld = try rows.first?.boolean(0) ?? false
@@ -44,23 +47,6 @@ extension Registrar {
 
     private func devices(_ sql: String, _ values: any Bindable...) async throws -> [StoredDevice] {
         try await self.tx.query(sql, values: values).map(StoredDevice.init)
-    }
-
-    private func readDeviceAndHolders(
-        _ id: RegistrationID,
-        _ search: HandleSearch,
-        into facts: inout RegistrationFacts
-    ) async throws {
-        let rows = try await self.devices(
-            Self.issuedAndHolders,
-            id.description,
-            self.user,
-            search.platform.description,
-            search.key,
-            search.user
-        )
-        facts.device = rows.filter { $0.id == id.description && $0.user == self.user }
-        facts.holders = rows.filter { $0.platform == search.platform && $0.handleKey == search.key }
     }
 
     private static let findToken = "select 1 from token where prefix = $1"

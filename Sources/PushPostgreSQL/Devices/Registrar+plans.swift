@@ -1,4 +1,3 @@
-internal import Foundation
 internal import PostgreSQL
 internal import PushCore
 internal import PushStore
@@ -100,7 +99,7 @@ extension Registrar {
         """
 
     private func insert(_ push: ClaimPlan.CodePush) async throws -> Bool {
-        let inserted = try await self.tx.query(
+        try await self.tx.query(
             Self.insertNotification,
             push.notification.rawValue,
             self.user,
@@ -108,8 +107,7 @@ extension Registrar {
             self.now.milliseconds,
             push.expiresAt.milliseconds,
             Int64.random(in: 0..<256)
-        )
-        return inserted.count == 1
+        ).count == 1
     }
 
     /// Inserts the notification that pushes a code to the claimed handle. It counts towards the
@@ -132,15 +130,8 @@ extension Registrar {
     private func enqueue(_ push: ClaimPlan.CodePush, to claim: Int64, _ values: HandleValues) async throws {
         let (reason, lane) = (PushReason.replacedConfirmation, values.registration.lane.description)
         try await PostgreSQLStore.cancelPushes(self.tx, ofDevices: [claim], reason: reason, now: self.now)
-        _ = try await self.tx.query(
-            Self.insertPush,
-            push.notification.rawValue,
-            claim,
-            self.user,
-            lane,
-            push.due.milliseconds,
-            values.key
-        )
+        let (id, due) = (push.notification.rawValue, push.due.milliseconds)
+        _ = try await self.tx.query(Self.insertPush, id, claim, self.user, lane, due, values.key)
         self.tx.count(.enqueued, lane: lane)
     }
 

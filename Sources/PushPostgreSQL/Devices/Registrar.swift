@@ -44,7 +44,6 @@ struct Registrar {
     private static let countFailure =
         "update confirmation set failures = failures + 1 where handle_key = $1 and failures < $2"
 
-    /// Changes the topics of a device.
     func change(_ change: TopicChange, of id: RegistrationID) async throws -> TopicOutcome {
         try await self.lockUser()
         let (outcome, plan) = try self.decision.change(change, of: try await self.device(id))

@@ -45,11 +45,13 @@ extension PostgreSQLReader {
 
     // MARK: - Private
 
-    static let allEvents = events(where: "e.kind <> 0")
-    static let eventsOfSender = events(where: "e.sender_id = $3")
+    private static let bySender = PairIndex(first: "sender_id", second: "number")
+
+    static let allEvents = events(where: "number > $1 and kind <> 0", by: "number")
+    static let eventsOfSender = events(where: bySender.rows(of: "$3", after: "$1"), by: bySender.order)
 
     /// Selects the columns of `StoredEvent`, and two numbers of `event_state`.
-    private static func events(where condition: String) -> String {
+    private static func events(where condition: String, by order: String) -> String {
         """
         select e.number, e.at, e.kind, e.notification_id,
             (select v.id from device v where v.number = e.device), e.user_id,
@@ -58,8 +60,8 @@ extension PostgreSQLReader {
             (select coalesce(u.apps, '\(AppName.usual)') from account u where u.id = e.user_id), s.newest, s.trimmed
         from event_state s
         left join lateral (
-            select e.number, e.at, e.kind, e.notification_id, e.device, e.user_id, e.platform, e.reason from event e
-            where e.number > $1 and \(condition) order by e.number limit $2) as e on true
+            select number, at, kind, notification_id, device, user_id, platform, reason from event
+            where \(condition) order by \(order) limit $2) as e on true
         order by e.number
         """
     }

@@ -23,12 +23,11 @@ extension DayKeyReport {
         order by h.place
         """
 
-    /// Reads the rows that the statement `all` selects.
     init(_ rows: Rows) throws {
         var check: (Day, Data)?
         var isSealing = false
         var holders: [Holder] = []
-        for row in rows.map({ $0 }) {
+        for row in rows {
             if let day = try row.optionalInteger(0), let value = try row.optionalData(1) {
                 check = (Day(number: UInt32(clamping: day)), value)
             }
@@ -36,9 +35,7 @@ extension DayKeyReport {
             guard let place = try row.optionalText(3), let day = try row.optionalInteger(4),
                 let at = try row.optionalInteger(5)
             else { continue }
-            holders.append(
-                Holder(place: place, day: Day(number: UInt32(clamping: day)), at: Date(milliseconds: at))
-            )
+            holders.append(Holder(place: place, day: Day(number: UInt32(clamping: day)), at: Date(milliseconds: at)))
         }
         self.init(check: check, isSealing: isSealing, holders: holders)
     }

@@ -36,22 +36,15 @@ struct KeyAgreement: Sendable {
         order by 1, 4, 2
         """
 
-    /// Reads the rows that the statement `all` selects.
     init(_ rows: Rows) throws {
         var (used, holders) = ([DataKeyEntry](), [Holder]())
-        for row in rows.map({ $0 }) {
+        for row in rows {
             let (number, value) = (try row.integer(1), try row.optionalData(5))
             if try row.boolean(0) {
                 let isCommand = value?.isEmpty == true
-                holders.append(
-                    Holder(
-                        server: number,
-                        name: try row.text(2),
-                        sealing: UInt32(clamping: try row.integer(3)),
-                        held: isCommand ? nil : value.map { HeldKeys($0) },
-                        isCommand: isCommand
-                    )
-                )
+                let (name, sealing) = (try row.text(2), UInt32(clamping: try row.integer(3)))
+                let held = isCommand ? nil : value.map { HeldKeys($0) }
+                holders.append(Holder(server: number, name: name, sealing: sealing, held: held, isCommand: isCommand))
             } else if let key = UInt32(exactly: number), let value {
                 let since = Date(milliseconds: try row.integer(3))
                 let seals = Int(clamping: try row.integer(4))
@@ -105,5 +98,47 @@ struct KeyAgreement: Sendable {
     /// encrypt next.
     var needed: Set<UInt32> {
         Set(self.holders.map(\.sealing)).union(self.holders.compactMap { $0.held?.keys.first?.number })
+    }
+}
+
+/// The keys of a server's keyring in the form that other servers see. Each key has a number and a
+/// check value; the keys are in the order of the keyring.
+struct HeldKeys: Sendable, Hashable {
+    struct Key: Sendable, Hashable {
+        let number: UInt32
+        let checkValue: Data
+    }
+
+    private static let (numberLength, length) = (4, 20)
+
+    let keys: [Key]
+
+    init(_ keyring: Keyring) {
+        self.keys = keyring.numbers.compactMap { number in
+            keyring.checkValue(of: number).map { Key(number: number, checkValue: $0) }
+        }
+    }
+
+    /// Reads the stored form; an incomplete key at the end of `bytes` is ignored.
+    init(_ bytes: Data) {
+        var (keys, rest) = ([Key](), bytes[...])
+        while rest.count >= Self.length {
+            let number = rest.prefix(Self.numberLength).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+            let value = rest.dropFirst(Self.numberLength).prefix(Self.length - Self.numberLength)
+            keys.append(Key(number: number, checkValue: Data(value)))
+            rest = rest.dropFirst(Self.length)
+        }
+        self.keys = keys
+    }
+
+    var bytes: Data {
+        self.keys.reduce(into: Data()) { bytes, key in
+            withUnsafeBytes(of: key.number.bigEndian) { bytes.append(contentsOf: $0) }
+            bytes.append(key.checkValue)
+        }
+    }
+
+    var checkValues: [UInt32: Data] {
+        Dictionary(self.keys.map { ($0.number, $0.checkValue) }) { first, _ in first }
     }
 }

@@ -26,8 +26,7 @@ extension PostgreSQLStore {
             days.advance(to: chain)
             turn.destroyedBefore = day
         }
-        let report = try DayKeyReport(await self.read(DayKeyReport.all, Migration.dayKeys))
-        if let (day, value) = report.nextCheck(days.chain, now: moment) {
+        if let (day, value) = try await self.dayKeyReport().nextCheck(days.chain, now: moment) {
             _ = try await self.read(DayKeyReport.storeCheckValue, Int64(day.number), value)
         }
         _ = try await self.read(DayKeyReport.deleteSilentHolders)
@@ -39,18 +38,18 @@ extension PostgreSQLStore {
     /// reports; `nil` if this server has no day keys.
     func lateDayKeys() async throws(StoreError) -> Int? {
         guard self.vault.days != nil else { return nil }
-        do {
-            let report = try DayKeyReport(await self.read(DayKeyReport.all, Migration.dayKeys))
-            return try await report.late(at: self.databaseTime()).count
-        } catch {
-            throw StoreError(reading: error) ?? .failed(reason: "the day keys cannot be read")
-        }
+        let now = try await self.databaseTime()
+        return try await self.dayKeyReport().late(at: now).count
     }
 
     // MARK: - Private
 
-    private func databaseTime() async throws -> Date {
-        Date(milliseconds: try await self.read("select \(DatabaseClock.now)")[0].integer(0))
+    private func databaseTime() async throws(StoreError) -> Date {
+        try await self.read("select \(DatabaseClock.now)", values: []) { Date(milliseconds: try $0[0].integer(0)) }
+    }
+
+    private func dayKeyReport() async throws(StoreError) -> DayKeyReport {
+        try await self.read(DayKeyReport.all, values: [Migration.dayKeys]) { try DayKeyReport($0) }
     }
 
     /// Returns whether servers now encrypt with day keys. Begins this encryption if all servers
@@ -83,15 +82,9 @@ extension PostgreSQLStore {
 
 /// A page of locked read-once payloads whose keys will be destroyed, with their new values.
 private struct ReadOncePage: Sendable {
-    struct Renewed: Sendable {
-        let id: Int64
-        let payload: Data
-        let alert: Data?
-    }
-
     /// The last row of the page; `nil` if no further page follows.
     var last: Int64?
-    var renewed: [Renewed] = []
+    var renewed: [(id: Int64, payload: Data, alert: Data?)] = []
     /// The notifications whose payloads are lost, because their key no longer exists.
     var lost: [Int64] = []
     private var freed: [Int64: Usage] = [:]
@@ -101,7 +94,7 @@ private struct ReadOncePage: Sendable {
             withUnsafeBytes(of: number.bigEndian) { Data([Vault.dayFormat]) + Data($0) }
         }
         let rows = try await tx.query(Self.next, row, now.milliseconds, bounds[0], bounds[1], limit)
-        for row in rows.map({ $0 }) { try self.add(row, tx.sealing.vault, now: now) }
+        for row in rows { try self.add(row, tx.sealing.vault, now: now) }
         if rows.count == limit { self.last = try rows[limit - 1].integer(0) }
     }
 
@@ -114,13 +107,9 @@ private struct ReadOncePage: Sendable {
             try vault.seal(try vault.open(sealed, in: place), in: place, until: until)
         }
         do {
-            self.renewed.append(
-                Renewed(
-                    id: id,
-                    payload: try renewed(payload, .payload(notification, sender: sender)),
-                    alert: try row.optionalData(3).map { try renewed($0, .alert(notification, sender: sender)) }
-                )
-            )
+            let payload = try renewed(payload, .payload(notification, sender: sender))
+            let alert = try row.optionalData(3).map { try renewed($0, .alert(notification, sender: sender)) }
+            self.renewed.append((id, payload, alert))
         } catch VaultError.dayKeyMissing {
             self.lost.append(id)
             self.freed[sender, default: Usage()].bytes += Int64(payload.count)

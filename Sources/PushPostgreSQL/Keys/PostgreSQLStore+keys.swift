@@ -5,17 +5,9 @@ package import PushStore
 internal import Synchronization
 
 extension PostgreSQLStore {
-    /// Even without a signal, `keepKeys` checks after this time whether a key waits for other
-    /// servers.
-    private static let longestWait = Duration.seconds(60)
-
     package var keyWait: KeyWait? { self.keys.wait }
 
-    package func replaceKeyring(
-        _ keyring: Keyring,
-        by actor: AuditRecord.Actor,
-        now: Date
-    ) async throws -> Bool {
+    package func replaceKeyring(_ keyring: Keyring, by actor: AuditRecord.Actor, now: Date) async throws -> Bool {
         try await self.keys.changing {
             guard keyring != self.keys.keyring || self.keys.wait != nil || self.keys.lack != nil else { return false }
             let record =
@@ -29,20 +21,12 @@ extension PostgreSQLStore {
     /// Switches to the keyring's first key as soon as all servers have it. Until then, checks at
     /// intervals whether they have it.
     func keepKeys() async {
-        await withTaskCancellationHandler {
-            while !Task.isCancelled {
-                guard self.keys.wait != nil || self.keys.isUnreported else {
-                    await self.keys.signal.wait(atMost: Self.longestWait)
-                    continue
-                }
-                // If the task is cancelled, this sleep ends early, and the loop's condition then
-                // ends the loop.
-                try? await Task.sleep(for: ServerMembership.renewalInterval)
-                // If `settleKeys` fails, the next round of the loop tries again.
-                try? await self.settleKeys()
+        await self.repeating(self.keys.signal, pause: .zero) {
+            guard self.keys.wait != nil || self.keys.isUnreported else {
+                return await self.keys.signal.wait(atMost: Self.longestWait)
             }
-        } onCancel: {
-            self.keys.signal.set()
+            try await Task.sleep(for: ServerMembership.renewalInterval)
+            try await self.settleKeys()
         }
     }
 
@@ -65,14 +49,7 @@ extension PostgreSQLStore {
         guard !seals.isEmpty else { return }
         do {
             try await self.write { tx in
-                _ = try await tx.query(
-                    """
-                    update data_key d set seals = d.seals + s.seals
-                    from unnest($1::int8[], $2::int8[]) as s (number, seals) where d.number = s.number
-                    """,
-                    seals.map { Int64($0.key) },
-                    seals.map(\.value)
-                )
+                _ = try await tx.query(Self.addSeals, seals.map { Int64($0.key) }, seals.map(\.value))
             }
         } catch {
             self.sealing.vault.giveBack(Dictionary(uniqueKeysWithValues: seals.map { ($0.key, $0.value) }))
@@ -81,6 +58,11 @@ extension PostgreSQLStore {
     }
 
     // MARK: - Private
+
+    private static let addSeals = """
+        update data_key d set seals = d.seals + s.seals
+        from unnest($1::int8[], $2::int8[]) as s (number, seals) where d.number = s.number
+        """
 
     /// Publishes the keyring's keys to the other servers. Then encrypts with the keyring's first
     /// key that all servers have.
@@ -112,7 +94,10 @@ extension PostgreSQLStore {
                 let agreement = try KeyAgreement(await tx.query(KeyAgreement.all))
                 try agreement.check(keyring)
                 let choice = agreement.choice(keyring, besides: server)
-                try await DataKeyEntry.record(choice.sealing, of: keyring, now: date, tx)
+                if let checkValue = keyring.checkValue(of: choice.sealing) {
+                    _ = try await tx.query(DataKeyEntry.adding, Int64(choice.sealing), checkValue, date.milliseconds)
+                    try DataKeyEntry.entries(await tx.query(DataKeyEntry.all)).check(keyring)
+                }
                 _ = try await tx.query("update node set keys = $2 where number = $1 and not is_fenced", server, held)
                 if let record { tx.append(record) }
                 return choice
@@ -149,4 +134,24 @@ extension PostgreSQLReader {
     private static let sealed =
         "select "
         + SealedColumn.all(usersIn: "account").map { "(select count(*) from \($0.table))" }.joined(separator: " + ")
+}
+
+extension DataKeyEntry {
+    /// Inserts a key: its number, its check value, and the time of its first use.
+    static let adding = """
+        insert into data_key (number, check_value, used_at) values ($1, $2, $3) on conflict (number) do nothing
+        """
+
+    static func entries(_ rows: Rows) throws -> [DataKeyEntry] { try rows.compactMap { try DataKeyEntry($0) } }
+
+    /// Marks a key of the keyring as in use. This must be committed before any value is encrypted
+    /// with the key.
+    ///
+    /// Throws `StoreError.wrongKeyring` if the keyring lacks a key that is in use. The caller must
+    /// then roll the transaction back.
+    static func record(_ number: UInt32, of keyring: Keyring, now: Date, _ connection: BlockingConnection) throws {
+        guard let checkValue = keyring.checkValue(of: number) else { return }
+        _ = try connection.query(Self.adding, Int64(number), checkValue, now.milliseconds)
+        try Self.entries(connection.query(Self.all)).check(keyring)
+    }
 }

@@ -5,10 +5,7 @@ package import PushStore
 internal import Synchronization
 
 extension PostgreSQLStore {
-    package func rewrap(
-        page: Int?,
-        passed: @Sendable (Int) async throws -> Void
-    ) async throws -> RewrapResult? {
+    package func rewrap(page: Int?, passed: @Sendable (Int) async throws -> Void) async throws -> RewrapResult? {
         let (vault, page) = (self.sealing.vault, max(1, page ?? SealedColumn.rewrapPage))
         let exchange = self.exchanges.load(ordering: .relaxed)
         let used = try DataKeyEntry.entries(await self.read(DataKeyEntry.all)).map(\.number)
@@ -72,7 +69,7 @@ extension SealedColumn {
         )
         var renewed: [(number: Int64, value: Data)] = []
         var unreadable = 0
-        for row in rows.map({ $0 }) {
+        for row in rows {
             let number = try row.integer(0)
             guard let place = self.place(number, try row.integer(2)) else { continue }
             do {

@@ -56,7 +56,6 @@ final class SharedKeys: Sendable {
     /// The reason why the keyring's first key does not encrypt yet; `nil` if it encrypts.
     var wait: KeyWait? { self.state.withLock { $0.wait } }
 
-    /// The reason why this server has stopped encrypting; `nil` if it has not stopped.
     var lack: String? { self.state.withLock { $0.lack } }
 
     var isUnreported: Bool { self.state.withLock { $0.isUnreported } }
@@ -146,9 +145,7 @@ final class SharedKeys: Sendable {
         }
     }
 
-    private func endChange() {
-        self.state.withLock { $0.isChanging = false }
-    }
+    private func endChange() { self.state.withLock { $0.isChanging = false } }
 
     /// Whether the keyring has all keys in use. If it lacks one, this server stops encrypting and
     /// does not join.

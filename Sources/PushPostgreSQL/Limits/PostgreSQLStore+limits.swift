@@ -1,5 +1,5 @@
-internal import Foundation
 internal import PostgreSQL
+package import PushCore
 package import PushStore
 
 extension PostgreSQLStore: LimitStore {
@@ -12,32 +12,24 @@ extension PostgreSQLStore: LimitStore {
     package var limits: (any LimitStore)? { self }
 
     package func exchange(_ news: LimitNews, of process: Int64) async throws -> LimitAnswer {
-        do throws(DatabaseError) {
-            if !news.delays.isEmpty { try await self.store(news.delays, of: process) }
-            if !news.pauses.isEmpty { try await self.store(news.pauses, of: process) }
-            var answer = try Self.answer(try await self.database.query(Self.limitNews, process))
-            answer.pauses = try await self.pauses(except: process)
-            return answer
-        } catch {
-            throw StoreError(error)
-        }
+        if !news.delays.isEmpty { try await self.store(news.delays, of: process) }
+        if !news.pauses.isEmpty { try await self.store(news.pauses, of: process) }
+        var answer = try await self.read(Self.limitNews, values: [process]) { try Self.answer($0) }
+        answer.pauses = try await self.read(Self.pausesOfOthers, values: [process]) { try Self.pauses($0) }
+        return answer
     }
 
     package func deleteOldNews() async throws {
-        do throws(DatabaseError) {
-            _ = try await self.database.query(Self.oldLimitNews, Self.lifetime)
-            _ = try await self.database.query(Self.oldDelays)
-            _ = try await self.database.query(Self.oldPauses)
-        } catch {
-            throw StoreError(error)
-        }
+        _ = try await self.read(Self.oldLimitNews, Self.lifetime)
+        _ = try await self.read(Self.oldDelays)
+        _ = try await self.read(Self.oldPauses)
     }
 
     // MARK: - Private
 
-    private func store(_ delays: [LaneDelay], of process: Int64) async throws(DatabaseError) {
+    private func store(_ delays: [LaneDelay], of process: Int64) async throws(StoreError) {
         let delays = delays.sorted { $0.lane < $1.lane }
-        _ = try await self.database.query(
+        _ = try await self.read(
             Self.newDelays,
             delays.map(\.lane),
             delays.map { min(Int64(clamping: $0.length.components.seconds), Self.longestDelay / 1000) * 1000 + 999 },
@@ -46,10 +38,9 @@ extension PostgreSQLStore: LimitStore {
         )
     }
 
-    private static func answer(_ rows: Rows) throws(DatabaseError) -> LimitAnswer {
+    private static func answer(_ rows: Rows) throws -> LimitAnswer {
         var answer = LimitAnswer()
-        for index in 0..<rows.count {
-            let row = rows[index]
+        for row in rows {
             guard let lane = try row.optionalText(2) else {
                 answer.servers = Int(clamping: try row.integer(0))
                 continue
@@ -98,6 +89,130 @@ extension PostgreSQLStore: LimitStore {
     static let oldDelays = """
         delete from lane_rest r using (
             select lane from lane_rest where until < \(DatabaseClock.now) order by lane for update skip locked) o
+        where r.lane = o.lane
+        """
+}
+
+/// The pauses of lanes (the queues of pushes to one provider). All servers that share the database
+/// observe the same pauses.
+extension PostgreSQLStore {
+    /// The maximum pause in the table `lane_pause`. A provider may request a longer pause, which
+    /// is stored in another table.
+    private static let longestPause = Duration.seconds(86_400)
+    /// The time in milliseconds that a server has for a probe (a push that tests the provider)
+    /// before another server may send one. If the server dies, another server may send one
+    /// earlier.
+    private static let probeTime: Int64 = 60_000
+    /// The maximum for `delayCount`, the number of delays in a pause so far. A higher number would
+    /// not make the next delay longer.
+    private static let maximumDelays: Int64 = 1000
+    /// The tolerated difference in milliseconds between the clocks of servers that compare the end
+    /// of a pause.
+    private static let tolerance: Int64 = 250
+
+    package func acquireProbe(of lane: Lane) async throws -> Bool {
+        let rows = try await self.read(
+            Self.probeAcquisition,
+            lane.description,
+            self.membership.number,
+            Self.probeTime,
+            Self.tolerance
+        )
+        return try rows[0].boolean(0)
+    }
+
+    /// Stores pauses that have begun, were extended, or have ended. If this server was testing one
+    /// of their lanes (providers' queues) with a probe, the call also ends that probe.
+    func store(_ pauses: [LanePause], of process: Int64) async throws(StoreError) {
+        let pauses = pauses.sorted { $0.lane < $1.lane }
+        let over = pauses.filter { $0.ongoing == nil }.map(\.lane)
+        if !over.isEmpty { _ = try await self.read(Self.endPauses, over, process) }
+        let parts = pauses.compactMap(\.ongoing)
+        if parts.isEmpty { return }
+        _ = try await self.read(
+            Self.newPauses,
+            pauses.filter { $0.ongoing != nil }.map(\.lane),
+            parts.map(\.cause.rawValue),
+            parts.map(\.reason),
+            parts.map { Self.milliseconds($0.age) },
+            parts.map { Self.milliseconds($0.length) },
+            parts.map { Int64($0.delayCount) },
+            process,
+            self.membership.number
+        )
+    }
+
+    /// For each lane (a provider's queue), its last pause, if another server has stored that
+    /// pause.
+    static func pauses(_ rows: Rows) throws -> [LanePause] {
+        try rows.compactMap { row in
+            let (lane, number) = (try row.text(0), try row.integer(1))
+            if try row.boolean(7) { return LanePause(lane: lane, nil, number: number) }
+            // A cause that only a later version knows is skipped.
+            guard let cause = Pause.Cause(rawValue: try row.text(2)) else { return nil }
+            let ongoing = LanePause.Ongoing(
+                cause: cause,
+                reason: try row.text(3),
+                age: .milliseconds(try row.integer(4)),
+                length: min(.milliseconds(try row.integer(5)), Self.longestPause),
+                delayCount: Int(min(max(0, try row.integer(6)), Self.maximumDelays))
+            )
+            return LanePause(lane: lane, ongoing, number: number)
+        }
+    }
+
+    // MARK: - Private
+
+    private static func milliseconds(_ duration: Duration) -> Int64 {
+        let bounded = max(.zero, min(duration, Self.longestPause))
+        return bounded.components.seconds * 1000 + bounded.components.attoseconds / 1_000_000_000_000_000
+    }
+
+    /// The server whose probe (test push) has failed determines the length of the next pause.
+    /// Other servers can only extend that pause.
+    static let newPauses = """
+        insert into lane_pause as r (lane, number, cause, reason, since, until, rests, is_over, process)
+        select k.lane, 1, k.cause, k.reason, \(DatabaseClock.now) - k.age, \(DatabaseClock.now) + k.length, k.rests, false, $7
+        from unnest($1::text[], $2::text[], $3::text[], $4::int8[], $5::int8[], $6::int8[])
+            as k (lane, cause, reason, age, length, rests)
+        order by k.lane
+        on conflict (lane) do update set number = r.number + 1, cause = excluded.cause, reason = excluded.reason,
+            since = case when r.is_over then excluded.since else least(r.since, excluded.since) end,
+            until = case when r.is_over or r.prober = $8 then excluded.until else greatest(r.until, excluded.until) end,
+            rests = case when r.is_over then excluded.rests else greatest(r.rests, excluded.rests) end,
+            is_over = false, process = excluded.process,
+            prober = case when r.prober = $8 then null else r.prober end
+        """
+
+    static let endPauses = """
+        update lane_pause set number = number + 1, is_over = true, prober = null, process = $2
+        where lane = any($1::text[]) and not is_over
+        """
+
+    static let pausesOfOthers = """
+        select lane, number, cause, reason, \(DatabaseClock.now) - since, until - \(DatabaseClock.now), rests, is_over
+        from lane_pause where process <> $1
+        """
+
+    /// Selects whether the server `$2` may send a probe (test push) to the lane `$1`. If no pause
+    /// is stored for the lane, the server may.
+    static let probeAcquisition = """
+        with claimed as (
+            update lane_pause r set prober = $2, probe_until = \(DatabaseClock.now) + $3
+            where r.lane = $1 and not r.is_over and r.until <= \(DatabaseClock.now) + $4
+                and (r.prober is null or r.prober = $2 or r.probe_until < \(DatabaseClock.now)
+                    or r.prober <> all \(StreamHolder.activeServers))
+            returning r.lane)
+        select exists (select 1 from claimed)
+            or not exists (select 1 from lane_pause p where p.lane = $1 and not p.is_over)
+        """
+
+    /// Deletes pauses whose last delay ended an hour ago: they are over, or no push was due that
+    /// could test the provider.
+    static let oldPauses = """
+        delete from lane_pause r using (
+            select lane from lane_pause where until < \(DatabaseClock.now) - 3600000 order by lane
+            for update skip locked) o
         where r.lane = o.lane
         """
 }

@@ -5,9 +5,7 @@ internal import PushStore
 extension MovedTable {
     /// Selects whether the table has a row. The caller leaves out the tables `ofEmptyStores`: a
     /// server writes their rows at its start.
-    var finding: String {
-        "select exists (select 1 from \(self.quotedName))"
-    }
+    var finding: String { "select exists (select 1 from \(self.quotedName))" }
 
     /// Inserts rows. Each parameter is an array with the values of one column.
     var insertion: String {
@@ -55,7 +53,6 @@ extension MovedTable {
         }
     }
 
-    /// The key of a row as parameters of `selection`.
     func keyParameters(_ row: MovedRow) -> [any Bindable] {
         row.prefix(self.keyLength).map { value in
             switch value {
@@ -68,7 +65,6 @@ extension MovedTable {
         }
     }
 
-    /// Reads a row that `selection` has returned.
     func values(_ row: Row) throws -> MovedRow {
         var values: MovedRow = []
         values.reserveCapacity(self.columns.count)

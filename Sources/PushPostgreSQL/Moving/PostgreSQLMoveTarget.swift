@@ -69,9 +69,7 @@ package struct PostgreSQLMoveTarget: MoveTarget {
     }
 
     package func insert(_ rows: [MovedRow], into table: MovedTable) throws {
-        try self.failing {
-            _ = try self.connection.query(table.insertion, values: table.parameters(rows))
-        }
+        try self.failing { _ = try self.connection.query(table.insertion, values: table.parameters(rows)) }
     }
 
     package func read(_ table: MovedTable, _ body: ([MovedRow]) throws -> Void) throws {
@@ -134,7 +132,6 @@ package struct PostgreSQLMoveTarget: MoveTarget {
     /// The maximum number of rows that one statement deletes.
     private static let clearedRows: Int64 = 10_000
 
-    /// Selects the servers and commands that have the database open.
     private static let servers = """
         select name from node
         where not is_fenced and until > \(DatabaseClock.now) order by number limit 1
@@ -180,9 +177,7 @@ struct MoveMark {
         )
     }
 
-    /// Marks the database as the target of a move that has begun.
     static let begin = "insert into move (id, source, begun_at) values (1, $1, $2)"
 
-    /// Marks the move as finished.
     static let finish = "update move set finished_at = $1 where id = 1"
 }

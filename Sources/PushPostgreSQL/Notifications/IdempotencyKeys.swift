@@ -32,7 +32,6 @@ struct IdempotencyKeys {
         self.old = found.keys.filter(self.free.contains)
     }
 
-    /// Finds the rows of the requests' keys.
     static func lookup(of requests: [Reserved]) throws -> Statement {
         try Statement(
             "select \(StoredRequest.columns), key from idempotency where key = any($1::bytea[])",
@@ -81,10 +80,8 @@ extension PostgreSQLStore {
         let end = now - IdempotentRequest.lifetime
         return try await self.write { tx in
             try await self.search(for: .idempotencyKeys, at: end) { start in
-                let deleted = try await tx.query(Self.expiredKeys, start, end.milliseconds, limit).map {
-                    try $0.integer(0)
-                }
-                return (deleted.count, first: deleted.min())
+                let deleted = try await tx.query(Self.expiredKeys, start, end.milliseconds, limit)
+                return (deleted.count, first: try deleted.map { try $0.integer(0) }.min())
             }
         }
     }

@@ -24,23 +24,13 @@ extension PostGroup.Chosen {
     /// The number of recipients and pushes; `nil` until the devices are found.
     var reach: Reach? { self.devices.map { Reach(recipients: self.recipients.count, pushes: $0.count) } }
 
-    /// Whether one of the pushes to these devices is due.
     var isDue: Bool { self.devices?.contains { !$0.isAway } ?? false }
 
     var isScheduled: Bool { self.notification.sendAt != nil }
 
-    fileprivate var pushes: [GroupPush] {
-        (self.devices ?? []).map { GroupPush(notification: self.notification, device: $0) }
+    fileprivate var pushes: [(notification: NewNotification, device: GroupDevice)] {
+        (self.devices ?? []).map { (self.notification, $0) }
     }
-}
-
-/// A row of `push` that the group inserts.
-private struct GroupPush {
-    let notification: NewNotification
-    let device: GroupDevice
-
-    var dueAt: Int64? { self.device.isAway ? nil : self.notification.createdAt.milliseconds }
-    var reason: String? { self.device.isAway ? PushReason.away : nil }
 }
 
 extension HashedAudience {
@@ -52,7 +42,6 @@ extension HashedAudience {
     }
 }
 
-/// The statements of a group.
 extension PostGroup {
     /// Finds the users whom the posts name, and locks these users against deletion. Also reads how
     /// much the posts' senders have stored, and finds which of the posts' ids are in use.
@@ -69,7 +58,7 @@ extension PostGroup {
         union all select n.id, null, null, null, null, null from notification n where n.id = any($3::int8[])
         """
 
-    /// Draws change numbers, like `WriteTransaction.draw`, but earlier: the users' ids are not
+    /// Draws change numbers, like `WriteTransaction.numbers`, but earlier: the users' ids are not
     /// known yet, nor which posts will be stored. So it draws, for each named user, one number for
     /// each post that names this user. `nil` if the posts name no user.
     static func draw(for posts: [NewNotification]) throws -> Statement? {
@@ -90,36 +79,24 @@ extension PostGroup {
     }
 
     /// Adds to the senders' usage (how many notifications and bytes they have stored), and locks
-    /// these rows. `added` is sorted by sender.
-    static func adding(_ added: [(sender: Int64, usage: Usage)]) throws -> Statement {
-        try Statement(
-            Self.usageAddition,
-            added.map(\.sender),
-            added.map(\.usage.notifications),
-            added.map(\.usage.bytes)
-        )
-    }
-
-    /// Adds to the senders' usage (how many notifications and bytes they have stored). Fails if a
-    /// sender then exceeds its maximum in `most`.
-    static func adding(_ added: [(sender: Int64, usage: Usage)], most: [Int64: Usage]) throws -> Statement {
-        if most.isEmpty { return try Self.adding(added) }
+    /// these rows. Fails if a sender then exceeds its maximum in `most`. `added` is sorted by
+    /// sender.
+    static func adding(_ added: [(sender: Int64, usage: Usage)], most: [Int64: Usage] = [:]) throws -> Statement {
+        let values: [any Bindable] = [added.map(\.sender), added.map(\.usage.notifications), added.map(\.usage.bytes)]
+        if most.isEmpty { return try Statement(Self.usageAddition, values: values) }
+        let bounds = added.map { most[$0.sender] }
         return try Statement(
             Self.usageAdditionWithinBounds,
-            added.map(\.sender),
-            added.map(\.usage.notifications),
-            added.map(\.usage.bytes),
-            added.map { most[$0.sender]?.notifications },
-            added.map { most[$0.sender]?.bytes }
+            values: values + [bounds.map { $0?.notifications }, bounds.map { $0?.bytes }]
         )
     }
 
+    /// The usage of senders, from rows with the sender, the notifications and the bytes.
     static func usage(_ rows: Rows) throws -> [Int64: Usage] {
-        var usage: [Int64: Usage] = [:]
-        for row in rows.map({ $0 }) {
-            usage[try row.integer(0)] = Usage(notifications: try row.integer(1), bytes: try row.integer(2))
+        let usage = try rows.map { row in
+            (try row.integer(0), Usage(notifications: try row.integer(1), bytes: try row.integer(2)))
         }
-        return usage
+        return Dictionary(usage) { first, _ in first }
     }
 
     static let usageAddition = """
@@ -157,13 +134,9 @@ extension PostGroup {
 
     static func devices(_ rows: Rows) throws -> [Data: [GroupDevice]] {
         var devices: [Data: [GroupDevice]] = [:]
-        for row in rows.map({ $0 }) {
-            let device = GroupDevice(
-                number: try row.integer(1),
-                user: try row.integer(2),
-                lane: try row.text(3),
-                isAway: try row.boolean(4)
-            )
+        for row in rows {
+            let (number, user) = (try row.integer(1), try row.integer(2))
+            let device = GroupDevice(number: number, user: user, lane: try row.text(3), isAway: try row.boolean(4))
             devices[try row.data(0), default: []].append(device)
         }
         return devices
@@ -207,8 +180,8 @@ extension PostGroup {
             pushes.map(\.device.number),
             pushes.map(\.device.user),
             pushes.map(\.device.lane),
-            pushes.map(\.dueAt),
-            pushes.map(\.reason),
+            pushes.map { $0.device.isAway ? nil : $0.notification.createdAt.milliseconds } as [Int64?],
+            pushes.map { $0.device.isAway ? PushReason.away : nil } as [String?],
         ]
         if chosen.allSatisfy({ $0.devices != nil }) { return try Statement(Self.insertion, values: values) }
         let scheduled = notifications.filter { $0.sendAt != nil }
@@ -285,14 +258,11 @@ extension PostGroup {
 extension PostGroup.Facts {
     /// Adds the facts in the rows that `lookup` has found.
     mutating func add(_ rows: Rows) throws {
-        for row in rows.map({ $0 }) {
+        for row in rows {
             let id = try row.integer(0)
             if let key = try row.optionalData(1) {
-                self.users[key] = NamedUser(
-                    id: id,
-                    apps: Set(storedApps: try row.optionalText(2)),
-                    requiresEncryption: try row.boolean(5)
-                )
+                let apps = Set(storedApps: try row.optionalText(2))
+                self.users[key] = NamedUser(id: id, apps: apps, requiresEncryption: try row.boolean(5))
             } else if let notifications = try row.optionalInteger(3) {
                 self.usage[id] = Usage(notifications: notifications, bytes: try row.integer(4))
             } else {

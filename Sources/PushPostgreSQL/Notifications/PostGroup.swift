@@ -222,19 +222,16 @@ struct PostGroup {
         self.tx.queryLast(try Self.adding(added, most: most))
     }
 
-    /// Whether an earlier run has stored one of the group's notifications.
     private func isAnyStored() async throws -> Bool {
         let posts = self.members.flatMap(\.posts)
-        return try await self.tx.query(
-            """
-            select n.id from unnest($1::int8[], $2::int8[], $3::int8[]) as t (id, sender_id, seed)
-            join notification n on n.id = t.id and n.sender_id = t.sender_id and n.seed = t.seed limit 1
-            """,
-            posts.map(\.id.rawValue),
-            posts.map(\.sender),
-            posts.map(\.seed)
-        ).count > 0
+        let ids = posts.map(\.id.rawValue)
+        return try await self.tx.query(Self.anyStored, ids, posts.map(\.sender), posts.map(\.seed)).count > 0
     }
+
+    private static let anyStored = """
+        select n.id from unnest($1::int8[], $2::int8[], $3::int8[]) as t (id, sender_id, seed)
+        join notification n on n.id = t.id and n.sender_id = t.sender_id and n.seed = t.seed limit 1
+        """
 }
 
 extension PostGroup {
@@ -245,10 +242,6 @@ extension PostGroup {
         var usage: [Int64: Usage] = [:]
         /// The ids of posts that are already in use.
         var ids: Set<Int64> = []
-
-        init(keys: IdempotencyKeys) {
-            self.keys = keys
-        }
 
         func earlier(_ request: IdempotentRequest) -> StoredRequest? { self.keys.stored[request.key] }
 

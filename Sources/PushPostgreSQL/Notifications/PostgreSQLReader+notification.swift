@@ -22,16 +22,13 @@ extension PostgreSQLReader: GatheringReader {
         alsoAsSender: Bool,
         now: Date
     ) -> any PendingNotification {
-        PendingFetch(
-            NotificationFetch(id: id, user: user, alsoAsSender: alsoAsSender, now: now.milliseconds),
-            of: self
-        )
+        PendingFetch(NotificationFetch(id: id, user: user, alsoAsSender: alsoAsSender, now: now.milliseconds), of: self)
     }
 
     package func apps(of ids: [NotificationID], now: Date) async throws(StoreError) -> [NotificationID: AppName] {
         try await self.read(Self.apps, ids.map(\.rawValue), now.milliseconds) { rows in
             var apps: [NotificationID: AppName] = [:]
-            for row in rows.map({ $0 }) {
+            for row in rows {
                 guard let id = NotificationID(rawValue: try row.integer(0)) else { continue }
                 apps[id] = AppName(stored: try row.optionalText(1))
             }
@@ -51,8 +48,9 @@ extension PostgreSQLReader: GatheringReader {
         }
     }
 
-    /// Fetches the notifications for all callers of a group in one query.
-    fileprivate func fetch(_ fetches: [NotificationFetch]) async -> [FetchEnd] {
+    /// Fetches the notifications for all callers of a group in one query. The result for a caller
+    /// is its row, or `nil` without such a row.
+    fileprivate func fetch(_ fetches: [NotificationFetch]) async -> [Result<Row?, StoreError>] {
         do {
             return try await self.read(
                 Self.fetch,
@@ -62,12 +60,12 @@ extension PostgreSQLReader: GatheringReader {
                 fetches.map(\.alsoAsSender),
                 fetches.map(\.now)
             ) { rows in
-                var ends = fetches.map { _ in FetchEnd.row(nil) }
-                for row in rows.map({ $0 }) { ends[Int(try row.integer(FetchColumn.allCases.count))] = .row(row) }
-                return ends
+                var found: [Row?] = fetches.map { _ in nil }
+                for row in rows { found[Int(try row.integer(FetchColumn.allCases.count))] = row }
+                return found.map { .success($0) }
             }
         } catch {
-            return fetches.map { _ in .failed(error) }
+            return fetches.map { _ in .failure(error) }
         }
     }
 
@@ -90,7 +88,7 @@ extension PostgreSQLReader: GatheringReader {
 }
 
 /// A caller's fetch, from its place in the queue to the row that it gets.
-private final class PendingFetch: GroupSeat<NotificationFetch, FetchEnd>, PendingNotification, @unchecked Sendable {
+private final class PendingFetch: GroupSeat<NotificationFetch, Row?>, PendingNotification, @unchecked Sendable {
     private let reader: PostgreSQLReader
 
     init(_ fetch: NotificationFetch, of reader: PostgreSQLReader) {
@@ -110,11 +108,8 @@ private final class PendingFetch: GroupSeat<NotificationFetch, FetchEnd>, Pendin
     }
 
     func result() throws(StoreError) -> StoredNotification? {
-        switch self.end {
-        case nil, .row(nil): return nil
-        case .row(let row?): return try self.reader.notification(in: row, for: self.member)
-        case .failed(let error): throw error
-        }
+        guard let row = try self.end?.get() ?? nil else { return nil }
+        return try self.reader.notification(in: row, for: self.member)
     }
 }
 
@@ -126,14 +121,6 @@ struct NotificationFetch: GroupMember {
     let now: Int64
 
     var byteCount: Int { 0 }
-}
-
-/// The result for one caller: its row of `PostgreSQLReader.fetch`, or `nil` without such a row.
-enum FetchEnd: GroupEnd {
-    case row(Row?)
-    case failed(StoreError)
-
-    var failure: StoreError? { if case .failed(let error) = self { error } else { nil } }
 }
 
 extension GroupLimits {

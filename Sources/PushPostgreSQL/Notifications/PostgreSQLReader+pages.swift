@@ -12,7 +12,28 @@ extension PostgreSQLReader {
         needsPayloads: (NotificationPage) -> Bool
     ) async throws(StoreError) -> NotificationPage {
         try await self.withPayloads(needsPayloads) { () throws(StoreError) in
-            try await self.page(range, for: user, now: now, within: budget)
+            let macs = self.store.sealing.rows
+            var builder = PageBuilder(range, within: budget, now: now)
+            var (start, removedAt): (Int64, Date?) = (range.start ?? 0, nil)
+            // The query requests one row more than the page can have: the additional row shows
+            // that there are more. If some rows add nothing to the page, the loop executes the
+            // query again.
+            let limit = min(range.limit, budget.rows, PageBuilder.maximumRows) + 1
+            while true {
+                let end = try await self.read(Self.changes, user, start, limit) { rows -> Int64? in
+                    for row in rows {
+                        removedAt = try row.optionalInteger(Self.removedAt).map(Date.init(milliseconds:))
+                        guard !row.isNull(0), try builder.take(row, for: user, macs) else { return nil }
+                    }
+                    return rows.count < limit ? nil : try rows[rows.count - 1].integer(ChangeColumn.change)
+                }
+                guard let end else { break }
+                start = end
+            }
+            var page = builder.page
+            page.removedAt = removedAt
+            page.keepLatest()
+            return page
         }
     }
 
@@ -25,7 +46,19 @@ extension PostgreSQLReader {
         needsPayloads: (NotificationPage) -> Bool
     ) async throws(StoreError) -> NotificationPage {
         try await self.withPayloads(needsPayloads) { () throws(StoreError) in
-            try await self.page(ids, of: app, for: user, now: now, within: budget)
+            let macs = self.store.sealing.rows
+            var page = NotificationPage(end: 0)
+            page.isBeyondBudget = ids.count > budget.rows
+            if page.isBeyondBudget { return page }
+            let numbers = Set(ids).map(\.rawValue)
+            try await self.read(Self.named, numbers, numbers.map { _ in user }) { rows in
+                for row in rows {
+                    page.removedAt = try row.optionalInteger(Self.removedAt).map(Date.init(milliseconds:))
+                    if !row.isNull(0) { try page.add(row, of: app, for: user, macs, now: now) }
+                }
+            }
+            page.finish(within: budget)
+            return page
         }
     }
 
@@ -63,60 +96,6 @@ extension PostgreSQLReader {
             page.entries[index].sealedPayload = payload
         }
         return true
-    }
-
-    private func page(
-        _ range: ChangeRange,
-        for user: Int64,
-        now: Date,
-        within budget: PageBudget
-    ) async throws(StoreError) -> NotificationPage {
-        let macs = self.store.sealing.rows
-        var builder = PageBuilder(range, within: budget, now: now)
-        var (start, removedAt): (Int64, Date?) = (range.start ?? 0, nil)
-        // The query requests one row more than the page can have: the additional row shows that
-        // there are more. If some rows add nothing to the page, the loop executes the query again.
-        let limit = min(range.limit, budget.rows, PageBuilder.maximumRows) + 1
-        while true {
-            let end = try await self.read(Self.changes, user, start, limit) { rows -> Int64? in
-                for index in 0..<rows.count {
-                    let row = rows[index]
-                    removedAt = try row.optionalInteger(Self.removedAt).map(Date.init(milliseconds:))
-                    guard !row.isNull(0), try builder.take(row, for: user, macs) else { return nil }
-                }
-                return rows.count < limit ? nil : try rows[rows.count - 1].integer(ChangeColumn.change)
-            }
-            guard let end else { break }
-            start = end
-        }
-        var page = builder.page
-        page.removedAt = removedAt
-        page.keepLatest()
-        return page
-    }
-
-    private func page(
-        _ ids: [NotificationID],
-        of app: AppName,
-        for user: Int64,
-        now: Date,
-        within budget: PageBudget
-    ) async throws(StoreError) -> NotificationPage {
-        let macs = self.store.sealing.rows
-        var page = NotificationPage(end: 0)
-        page.isBeyondBudget = ids.count > budget.rows
-        if page.isBeyondBudget { return page }
-        let numbers = Set(ids).map(\.rawValue)
-        return try await self.read(Self.named, numbers, numbers.map { _ in user }) { rows in
-            var page = page
-            for index in 0..<rows.count {
-                let row = rows[index]
-                page.removedAt = try row.optionalInteger(Self.removedAt).map(Date.init(milliseconds:))
-                if !row.isNull(0) { try page.add(row, of: app, for: user, macs, now: now) }
-            }
-            page.finish(within: budget)
-            return page
-        }
     }
 
     /// The index of the column that contains the time of the last removal.

@@ -11,23 +11,16 @@ extension PostgreSQLStore {
         recording record: AuditRecord?,
         now: Date
     ) async throws -> Bool {
-        let recipient = RecipientKey(notification: id.rawValue, user: user)
+        let key = RecipientKey(id.rawValue, user)
         return try await self.write { tx in
             // Reads without a lock first, so that a dismissal that changes nothing mostly writes
             // nothing.
             let state = try await Self.state(of: id, for: user, tx, now: now)
             guard let state, state.mayDismiss(ifStill: mark) else { return false }
             let numbers = try await tx.changes(ofUsers: [user])
-            let hidden = try await Self.hide(
-                tx,
-                [recipient],
-                numbers,
-                ifStill: mark,
-                reason: PushReason.dismissed,
-                now: now
-            )
+            let hidden = try await Self.hide(tx, [key], numbers, ifStill: mark, reason: PushReason.dismissed, now: now)
             guard hidden == 1 else { return false }
-            if state.isReadOnce { try await Self.recordTaken(tx, [recipient]) }
+            if state.isReadOnce { try await Self.recordTaken(tx, [key]) }
             if let record { tx.append(record) }
             return true
         }
@@ -70,25 +63,22 @@ extension PostgreSQLStore {
             next[recipient.user] = number + 1
             return number
         }
-        let hidden = try await tx.query(
-            """
-            with l as (
-                select r.notification_id, r.user_id, t.change
-                from unnest($1::int8[], $2::int8[], $3::int8[]) as t (notification_id, user_id, change)
-                join recipient r on \(RecipientKey.lookup.equality("r", "t"))
-                where r.dismissed_at is null order by r.notification_id, r.user_id for no key update of r)
-            update recipient r set dismissed_at = $4, change = l.change, changed_at = $4 from l
-            where \(RecipientKey.lookup.equality("r", "l")) and coalesce($5 = (r.read_at is not null), true)
-                and (select n.expires_at > $4 and n.payload is not null from notification n where n.id = l.notification_id)
-            returning r.notification_id, r.user_id
-            """,
-            recipients.map(\.notification),
-            recipients.map(\.user),
-            changes,
-            now.milliseconds,
-            mark.map { $0 == .read }
-        ).map { RecipientKey(notification: try $0.integer(0), user: try $0.integer(1)) }
+        let isRead = mark.map { $0 == .read }
+        let hidden = try await tx.query(Self.hide, keys: recipients, changes, now.milliseconds, isRead)
+            .map(RecipientKey.init)
         try await Self.cancelPushes(tx, to: hidden.sorted(), reason: reason, now: now)
         return hidden.count
     }
+
+    private static let hide = """
+        with l as (
+            select r.notification_id, r.user_id, t.change
+            from unnest($1::int8[], $2::int8[], $3::int8[]) as t (notification_id, user_id, change)
+            join recipient r on \(RecipientKey.lookup.equality("r", "t"))
+            where r.dismissed_at is null order by r.notification_id, r.user_id for no key update of r)
+        update recipient r set dismissed_at = $4, change = l.change, changed_at = $4 from l
+        where \(RecipientKey.lookup.equality("r", "l")) and coalesce($5 = (r.read_at is not null), true)
+            and (select n.expires_at > $4 and n.payload is not null from notification n where n.id = l.notification_id)
+        returning r.notification_id, r.user_id
+        """
 }

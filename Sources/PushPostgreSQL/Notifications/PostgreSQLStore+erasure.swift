@@ -3,7 +3,7 @@ internal import PostgreSQL
 internal import PushStore
 
 /// The key of a row of `recipient`: a notification and one of its recipients.
-struct RecipientKey: Sendable, Hashable, Comparable {
+struct RecipientKey: PairKey {
     /// For most statements on `recipient`, `KeyLookup.equality` suffices: migration P0009 tells
     /// the planner that one column of the key alone matches many rows.
     static let lookup = KeyLookup(columns: ["notification_id", "user_id"])
@@ -11,26 +11,23 @@ struct RecipientKey: Sendable, Hashable, Comparable {
     let notification: Int64
     let user: Int64
 
-    static func < (left: RecipientKey, right: RecipientKey) -> Bool {
-        (left.notification, left.user) < (right.notification, right.user)
-    }
+    init(_ notification: Int64, _ user: Int64) { (self.notification, self.user) = (notification, user) }
+
+    var numbers: (Int64, Int64) { (self.notification, self.user) }
 }
 
-/// The erasure of read-once payloads that no recipient waits for any more.
 extension PostgreSQLStore {
     /// Records that these recipients no longer wait for their payloads. Erases the payloads that
     /// no recipient waits for any more.
     static func recordTaken(_ tx: WriteTransaction, _ recipients: [RecipientKey]) async throws {
-        let rows = try await tx.query(
-            """
-            delete from untaken w using unnest($1::int8[], $2::int8[]) as t (notification_id, user_id)
-            where \(RecipientKey.lookup.condition("w", "t")) returning w.notification_id
-            """,
-            recipients.map(\.notification),
-            recipients.map(\.user)
-        )
-        try await Self.eraseIfTaken(tx, Set(try rows.map { try $0.integer(0) }).sorted())
+        let ids = try await tx.query(Self.deleteUntaken, keys: recipients).map { try $0.integer(0) }
+        try await Self.eraseIfTaken(tx, Set(ids).sorted())
     }
+
+    private static let deleteUntaken = """
+        delete from untaken w using unnest($1::int8[], $2::int8[]) as t (notification_id, user_id)
+        where \(RecipientKey.lookup.condition("w", "t")) returning w.notification_id
+        """
 
     /// Erases the read-once payloads of `notifications`, if no recipient waits for them and their
     /// fan-out has ended.
@@ -68,7 +65,6 @@ extension PostgreSQLStore {
         try await Self.subtract(tx, freed)
     }
 
-    /// Cancels the pushes of notifications to all devices of these recipients.
     static func cancelPushes(
         _ tx: WriteTransaction,
         to recipients: [RecipientKey],
@@ -76,11 +72,7 @@ extension PostgreSQLStore {
         now: Date
     ) async throws {
         if recipients.isEmpty { return }
-        let pushes = try await tx.query(
-            Self.pushesToRecipients,
-            recipients.map(\.notification),
-            recipients.map(\.user)
-        ).map { DuePush(notification: try $0.integer(0), device: try $0.integer(1)) }
+        let pushes = try await tx.query(Self.pushesToRecipients, keys: recipients).map(DuePush.init)
         try await Self.cancel(tx, pushes, reason: reason, now: now)
     }
 
@@ -89,7 +81,7 @@ extension PostgreSQLStore {
     static let pushesToRecipients = """
         select p.notification_id, p.device from unnest($1::int8[], $2::int8[]) as t (notification_id, user_id)
         join device d on d.user_id = t.user_id
-        join push p on \(DuePush.equal("p", "t", device: "d.number"))
+        \(DuePush.key.join("notification_id, device", of: "push", as: "p", with: "t", ["device": "d.number"]))
         order by 1, 2
         """
 

@@ -14,13 +14,7 @@ extension PostgreSQLStore {
         now: Date
     ) async throws -> PayloadLease {
         try await self.write { tx in
-            let row = try await tx.query(
-                Self.leasePayload,
-                id.rawValue,
-                user,
-                end.milliseconds,
-                now.milliseconds
-            ).first
+            let row = try await tx.query(Self.leasePayload, id.rawValue, user, end.milliseconds, now.milliseconds).first
             guard let row, try row.boolean(1) else {
                 return try await Self.state(of: id, for: user, tx, now: now)?.leased(now) ?? .refused
             }
@@ -61,7 +55,7 @@ extension PostgreSQLStore {
             // user's row.
             let outcome = try await Self.state(of: id, for: user, tx, now: now)?.taking ?? .missing
             guard outcome == .taken else { return outcome }
-            let recipient = RecipientKey(notification: id.rawValue, user: user)
+            let recipient = RecipientKey(id.rawValue, user)
             try await Self.endLeases(tx, [recipient], numbers, now: now)
             if let record { tx.append(record) }
             return .taken
@@ -74,10 +68,7 @@ extension PostgreSQLStore {
             // The query requests one lease more than `limit`: the end of the additional lease says
             // when this function must be called again.
             let leases = try await tx.query(Self.nextLeases, limit + 1).map { row in
-                (
-                    key: RecipientKey(notification: try row.integer(0), user: try row.integer(1)),
-                    end: try row.integer(2), app: AppName(stored: try row.optionalText(3))
-                )
+                (key: try RecipientKey(row), end: try row.integer(2), app: AppName(stored: try row.optionalText(3)))
             }
             let ended = leases.prefix(limit).prefix { $0.end <= now.milliseconds }
             let keys = ended.map(\.key).sorted()

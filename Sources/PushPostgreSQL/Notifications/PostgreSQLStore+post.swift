@@ -1,5 +1,4 @@
 internal import Foundation
-internal import PostgreSQL
 internal import PushCore
 package import PushStore
 
@@ -18,9 +17,8 @@ extension PostgreSQLStore {
         let member = PostMember(posts: posts, batch: batch, bounds: bounds, page: page)
         return try await self.measuringCommit {
             guard member.joinsOthers else { return try await self.postAlone(member) }
-            switch await self.posts.end(of: member, work: { await self.store($0) }) {
+            switch try await self.posts.end(of: member, work: { await self.store($0) }).get() {
             case .outcomes(let outcomes): return outcomes
-            case .failed(let error): throw error
             case .alone(let run, let last): return try await self.postAlone(member, from: run, last: last)
             }
         }
@@ -30,19 +28,19 @@ extension PostgreSQLStore {
     ///
     /// If the transaction fails and one member's posts may be the cause, each member stores its
     /// posts in a transaction of its own. Then only the faulty posts fail.
-    func store(_ members: [PostMember]) async -> [PostEnd] {
+    func store(_ members: [PostMember]) async -> [Result<PostEnd, StoreError>] {
         let runs = PostRuns(of: members, by: self)
         do {
-            return try await runs.ends(from: .first)
+            return try await runs.ends(from: .first).map { .success($0) }
         } catch {
             // If the leader's task was cancelled, the other members must not fail with it.
             if !Task.isCancelled, let failure = error as? StoreError, failure.isOfAll {
-                return members.map { _ in .failed(failure) }
+                return members.map { _ in .failure(failure) }
             }
             let (run, last) = (runs.hasLost ? PostGroup.Run.afterLoss : .first, runs.last)
             return members.indices.map { index in
-                if case .outcomes(let outcomes)? = last?[index] { return .alone(run, last: outcomes) }
-                return .alone(run, last: nil)
+                if case .outcomes(let outcomes)? = last?[index] { return .success(.alone(run, last: outcomes)) }
+                return .success(.alone(run, last: nil))
             }
         }
     }
@@ -71,4 +69,53 @@ extension StoreError {
         default: false
         }
     }
+}
+
+/// The posts of one caller, in their order, with the options of its request.
+struct PostMember: GroupMember {
+    let posts: [NewNotification]
+    /// The idempotency key of a batch, which covers all its posts.
+    let batch: IdempotentRequest?
+    let bounds: StorageBounds?
+    /// The number of devices in a page; `nil`: the store's default.
+    let page: Int?
+    /// The term of the `CredentialLease` in which the caller's request began; a term ends when the
+    /// lease expires. It is stored here, since another caller's task may store these posts.
+    let term = CredentialLease.admission
+
+    var byteCount: Int { self.posts.reduce(0) { $0 + $1.sealedPayload.count } }
+
+    /// Whether the posts may share a transaction with other callers' posts. A group first locks
+    /// the accounts and the counters of changes of the named users. So its posts must need no
+    /// earlier lock.
+    var joinsOthers: Bool { self.batch == nil && self.posts.count == 1 && self.isDirect(self.posts[0]) }
+
+    /// Whether a post goes now, and goes to exactly the devices of the users whom it names.
+    func isDirect(_ post: NewNotification) -> Bool {
+        let audience = post.audience.audience
+        return self.page == nil && post.sendAt == nil && post.collapseID == nil
+            && audience.platforms == nil && !audience.expressions.isEmpty
+            && audience.usernames.count == audience.expressions.count
+    }
+
+    /// The requests with an idempotency key, each with the notification that it stores.
+    var requests: [IdempotencyKeys.Reserved] {
+        let own = self.posts.compactMap { post in post.request.map { ($0, post) } }
+        guard let batch, let first = self.posts.first else { return own }
+        return [(batch, first)] + own
+    }
+}
+
+/// The outcome of a group's transaction for one member.
+enum PostEnd: Sendable {
+    case outcomes([PostOutcome])
+    /// The caller must store its posts alone, in a run of this kind. The group's commit may have
+    /// succeeded: `last` contains the outcomes of that transaction.
+    case alone(PostGroup.Run, last: [PostOutcome]?)
+}
+
+extension GroupLimits {
+    /// The limits for groups of posts. There are two groups: while one of them waits for the disk,
+    /// the other executes statements.
+    static let posts = GroupLimits(groups: 2, members: 200, bytes: 4 << 20, waiting: 4096)
 }

@@ -37,7 +37,7 @@ extension PostgreSQLStore {
         if !unread.isEmpty {
             let marked = try await self.write { tx in
                 let first = try await tx.numbers([user.id: unread.count])
-                return try await Self.mark(tx, unread, as: .read, by: user.id, from: first, now: now)
+                return Set(try await Self.mark(tx, unread, as: .read, by: user.id, from: first, now: now))
             }
             changedApps = Set(visible.filter { marked.contains($0.id) }.map(\.app))
             read.formUnion(marked)

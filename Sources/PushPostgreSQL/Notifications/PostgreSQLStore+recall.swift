@@ -24,14 +24,13 @@ extension PostgreSQLStore {
         now: Date
     ) async throws -> Bool {
         let page = page ?? Self.recallPage
+        let apps = Set(self.options.looks.keys.map { Lane(stored: $0).app })
         let step = try await self.write { tx in
-            let step = try await Self.recall(tx, id.rawValue, by: recaller, page: page, now: now)
+            let step = try await Self.recall(tx, id.rawValue, by: recaller, page: page, lookingIn: apps, now: now)
             if step != .refused, let record { tx.append(record) }
             return step
         }
-        if step == .begun {
-            _ = try await self.write { tx in try await Self.continueRecalls(tx, page: Self.recallStep) }
-        }
+        if step == .begun { try await self.continueRecalls() }
         return step != .refused
     }
 
@@ -42,7 +41,7 @@ extension PostgreSQLStore {
         now: Date
     ) async throws -> Int64? {
         let page = page ?? AudienceWalk.page
-        _ = try await self.write { tx in try await Self.continueRecalls(tx, page: Self.recallStep) }
+        try await self.continueRecalls()
         return try await self.write { tx in
             let devices = try await tx.query(
                 Self.pushes,
@@ -54,6 +53,11 @@ extension PostgreSQLStore {
             try await Self.cancel(tx, pushes, reason: PushReason.recalled, now: now)
             return devices.count < page ? nil : devices.last
         }
+    }
+
+    /// Marks the next recipients of a recalled notification.
+    func continueRecalls() async throws {
+        _ = try await self.write { tx in try await Self.continueRecalls(tx, page: Self.recallStep) }
     }
 
     /// Marks the next recipients of a recalled notification, at most `page`. Returns `false` if it
@@ -103,11 +107,13 @@ extension PostgreSQLStore {
         case complete
     }
 
+    /// `apps` are the apps whose devices get looks: pushes that tell a device to sync.
     private static func recall(
         _ tx: WriteTransaction,
         _ id: Int64,
         by recaller: Recaller,
         page: Int,
+        lookingIn apps: Set<AppName>,
         now: Date
     ) async throws -> RecallStep {
         // This statement waits for a running fan-out or release of the notification. So the recall
@@ -116,10 +122,13 @@ extension PostgreSQLStore {
             """
             with f as (select 1 from fanout where notification_id = $1 for update),
             s as (select 1 from scheduled where notification_id = $1 for update)
-            select n.sender_id, (select count(*) from s) > 0, (select count(*) from f) from notification n where n.id = $1
+            select n.sender_id, (select count(*) from s) > 0, (select count(*) from f), n.app
+            from notification n where n.id = $1
             """,
             id
-        ).first.map { (sender: try $0.integer(0), isScheduled: try $0.boolean(1)) }
+        ).first.map {
+            (sender: try $0.integer(0), isScheduled: try $0.boolean(1), app: AppName(stored: try $0.optionalText(3)))
+        }
         guard let place, recaller.mayRecall(ofSender: place.sender, isScheduled: place.isScheduled) else {
             return .refused
         }
@@ -147,11 +156,12 @@ extension PostgreSQLStore {
             with n as (
                 select n.id, length(n.payload)::int8 as bytes from notification n
                 where \(Self.recallable) for no key update)
-            update notification m set payload = null, alert = null, recalled_at = $2 from n where m.id = n.id
-            returning n.bytes
+            update notification m set payload = null, alert = null, recalled_at = $2, look_user_id = $3
+            from n where m.id = n.id returning n.bytes
             """,
             id,
-            now.milliseconds
+            now.milliseconds,
+            apps.contains(place.app) ? 0 as Int64 : nil
         ).first
         guard let erased else { return .refused }
         try await Self.setRecallChanges(tx, users, numbers, ofRecall: id, at: now.milliseconds)
@@ -172,7 +182,7 @@ extension PostgreSQLStore {
     }
 
     /// The index over the recipients of a notification, in the order of the users' ids.
-    private static let byNotification = PairIndex(first: "notification_id", second: "user_id")
+    static let byNotification = PairIndex(first: "notification_id", second: "user_id")
 
     /// Selects at most `$3` pushes of the notification `$1`, to devices after `$2`.
     private static let pushes = """

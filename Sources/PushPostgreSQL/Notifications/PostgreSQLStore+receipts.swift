@@ -8,29 +8,34 @@ internal import PushStore
 extension PostgreSQLStore {
     package func recordFetches(of ids: [NotificationID], by user: Int64, now: Date) {
         switch self.receipts.record(ids.map(\.rawValue), by: user, at: now.milliseconds) {
-        case .first: self.receiptsAreWaiting()
+        case .first: self.receiptSignal.set()
         case .added: break
         case .dropped: self.options.onEvent(.receiptsDropped(inAll: self.receipts.dropped))
         }
     }
 
-    package func writeReceipts() async throws {
-        while self.receipts.count > 0, try await self.writeSomeReceipts() {}
+    /// Writes the receipts some time after the first of them, until the task is cancelled.
+    func keepReceipts() async {
+        await self.repeating(self.receiptSignal, pause: ReceiptBook.pause) {
+            if self.receipts.count == 0 { await self.receiptSignal.wait(atMost: Self.longestWait) }
+            // A cancellation ends this sleep early, and the last round follows at once.
+            try? await Task.sleep(for: ReceiptBook.gathering)
+            // If this call fails, it puts the receipts back into memory, and the next round writes
+            // them.
+            try await self.writeReceipts()
+        }
     }
 
-    /// Writes some of the receipts, and puts them back into memory if the write fails. Returns
-    /// `false` if there are no receipts.
-    func writeSomeReceipts() async throws -> Bool {
-        let receipts = self.receipts.take(ReceiptBook.slice)
-        if receipts.isEmpty { return false }
-        do {
-            // Receipts, like the times of tokens' last use, may be lost in a crash. So their
-            // commit does not wait for the disk.
-            try await self.write(.relaxed) { tx in try await Self.write(receipts, tx) }
-            return true
-        } catch {
-            self.receipts.putBack(receipts)
-            throw error
+    package func writeReceipts() async throws {
+        while case let receipts = self.receipts.take(ReceiptBook.slice), !receipts.isEmpty {
+            do {
+                // Receipts, like the times of tokens' last use, may be lost in a crash. So their
+                // commit does not wait for the disk.
+                try await self.write(.relaxed) { tx in try await Self.write(receipts, tx) }
+            } catch {
+                self.receipts.putBack(receipts)
+                throw error
+            }
         }
     }
 
@@ -44,16 +49,12 @@ extension PostgreSQLStore {
             receipts.map(\.fetchedAt)
         )
         let written = try rows.map { row in
-            (
-                key: RecipientKey(notification: try row.integer(0), user: try row.integer(1)),
-                fetchedAt: Date(milliseconds: try row.integer(2)),
-                sender: try row.optionalInteger(3)
-            )
+            (key: try RecipientKey(row), at: Date(milliseconds: try row.integer(2)), sender: try row.optionalInteger(3))
         }
         for one in written {
-            tx.record(.collected(one.key.notification, by: one.key.user, at: one.fetchedAt, sender: one.sender))
+            tx.record(.collected(one.key.notification, by: one.key.user, at: one.at, sender: one.sender))
         }
-        try await Self.cancelPaced(tx, written.map { ($0.key, $0.fetchedAt) })
+        try await Self.cancelPaced(tx, written.map { ($0.key, $0.at) })
     }
 
     /// Stores the time of the first fetch. Locks the rows in the order of their keys before it
@@ -73,27 +74,16 @@ extension PostgreSQLStore {
     /// Cancels pushes that still wait for the minimum interval between two pushes to a device. A
     /// push is cancelled only if its device is the user's only one in the lane (a provider's
     /// queue): the fetch then counts as this device's.
-    private static func cancelPaced(
-        _ tx: WriteTransaction,
-        _ fetched: [(key: RecipientKey, at: Date)]
-    ) async throws {
+    private static func cancelPaced(_ tx: WriteTransaction, _ fetched: [(key: RecipientKey, at: Date)]) async throws {
         if fetched.isEmpty { return }
         let pushes = try await tx.query(
             Self.pacedPushes,
-            fetched.map(\.key.notification),
-            fetched.map(\.key.user),
+            keys: fetched.map(\.key),
             fetched.map(\.at.milliseconds),
             PushReason.paced
-        ).map { row in
-            (push: DuePush(notification: try row.integer(0), device: try row.integer(1)), at: try row.integer(2))
-        }
+        ).map { (push: try DuePush($0), at: try $0.integer(2)) }
         for (time, pushes) in Dictionary(grouping: pushes, by: \.at).sorted(by: { $0.key < $1.key }) {
-            try await Self.cancel(
-                tx,
-                pushes.map(\.push),
-                reason: PushReason.fetched,
-                now: Date(milliseconds: time)
-            )
+            try await Self.cancel(tx, pushes.map(\.push), reason: PushReason.fetched, now: Date(milliseconds: time))
         }
     }
 
@@ -106,7 +96,9 @@ extension PostgreSQLStore {
         select p.notification_id, p.device, t.fetched_at
         from unnest($1::int8[], $2::int8[], $3::int8[]) as t (notification_id, user_id, fetched_at)
         join device d on d.user_id = t.user_id and d.retired_at is null and d.handle is not null
-        join push p on \(DuePush.equal("p", "t", device: "d.number")) and p.reason = $4
+        \(DuePush.key.join(
+            "notification_id, device", of: "push", as: "p", with: "t", ["device": "d.number"], condition: "and reason = $4"
+        ))
         where not exists (select 1 from device o where o.user_id = t.user_id and o.number <> d.number
             and o.lane = d.lane and o.retired_at is null)
         order by 1, 2

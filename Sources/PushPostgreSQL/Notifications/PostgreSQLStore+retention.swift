@@ -11,21 +11,22 @@ extension PostgreSQLStore {
             if expired.isEmpty { return false }
             let notifications = Dictionary(expired.map { ($0.id, $0) }) { first, _ in first }
             let ids = notifications.keys.sorted()
-            try await Self.deleteWork(tx, of: ids)
+            let rows = ExpiredRows(notifications: notifications, book: book, tx: tx)
+            _ = try await tx.query(Self.deleteWork, ids)
             var left = page
             for table in [RetentionProgress.Table.pushes, .endedPushes, .recipients] {
                 for part in progress.parts(of: ids, in: table) where left > 0 {
-                    let rows = try await Self.delete(tx, from: table, part, of: notifications, limit: left, book)
-                    let last = rows.count < left ? nil : rows.max { $0.isBefore($1) }
+                    let keys = try await rows.delete(part, of: table, limit: left)
+                    let last = keys.count < left ? nil : keys.max()
                     tx.afterCommit { progress.record(part.ids, in: table, upTo: last) }
-                    left -= rows.count
+                    left -= keys.count
                 }
             }
             if left > 0 {
-                try await Self.delete(tx, ids)
+                try await rows.delete(ids)
                 tx.afterCommit { progress.forget(ids) }
             }
-            try await Self.recordRemoval(tx, at: now)
+            _ = try await tx.query(Self.recordRemoval, now.milliseconds)
             return left <= 0 || expired.count == page
         }
     }
@@ -39,17 +40,6 @@ extension PostgreSQLStore {
 
     // MARK: - Private
 
-    private static let collapseKey = KeyLookup(columns: ["device", "collapse_id"])
-
-    private struct ExpiredNotification {
-        let id: Int64
-        let sender: Int64
-        let app: AppName
-        let collapseID: String?
-        let expiresAt: Date
-    }
-
-    /// Selects and locks the next expired notifications.
     private func expired(_ tx: WriteTransaction, now: Date, limit: Int) async throws -> [ExpiredNotification] {
         try await self.search(for: .notifications, at: now) { start in
             let expired = try await tx.query(Self.expired, start, now.milliseconds, limit).map { row in
@@ -83,64 +73,62 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Deletes the next rows of expired notifications from a table, in the order of their keys;
-    /// returns the keys of the deleted rows.
-    private static func delete(
-        _ tx: WriteTransaction,
-        from table: RetentionProgress.Table,
-        _ part: RetentionProgress.Part,
-        of notifications: [Int64: ExpiredNotification],
-        limit: Int,
-        _ book: LookBook
-    ) async throws -> [DuePush] {
-        if table == .recipients {
-            return try await self.deleteRecipients(tx, part, of: notifications, limit: limit, book)
-        }
-        let rows = try await tx.query(Self.deletion(from: table), part.ids, part.after, limit)
-        if table == .pushes { try Self.recordExpiry(of: rows, of: notifications, tx) }
-        let keys = try rows.map { DuePush(notification: try $0.integer(0), device: try $0.integer(1)) }
-        try await Self.forgetCollapsing(tx, keys, of: notifications)
-        return keys
-    }
-
     /// Deletes the rows of unfinished work on notifications, so that no further device gets them.
-    private static func deleteWork(_ tx: WriteTransaction, of ids: [Int64]) async throws {
-        _ = try await tx.query(
-            """
-            with f as (delete from fanout where notification_id = any($1::int8[])),
-            s as (delete from scheduled where notification_id = any($1::int8[]))
-            delete from recall where notification_id = any($1::int8[])
-            """,
-            ids
-        )
-    }
+    private static let deleteWork = """
+        with f as (delete from fanout where notification_id = any($1::int8[])),
+        s as (delete from scheduled where notification_id = any($1::int8[]))
+        delete from recall where notification_id = any($1::int8[])
+        """
 
     /// Stores the time at which expired rows were last deleted (see `NotificationPage.removedAt`).
     ///
     /// This statement comes last, since all servers that delete expired rows wait for its row.
-    private static func recordRemoval(_ tx: WriteTransaction, at now: Date) async throws {
-        _ = try await tx.query(
-            """
-            insert into removal (id, at) values (1, $1)
-            on conflict (id) do update set at = greatest(removal.at, excluded.at)
-            """,
-            now.milliseconds
-        )
+    private static let recordRemoval = """
+        insert into removal (id, at) values (1, $1)
+        on conflict (id) do update set at = greatest(removal.at, excluded.at)
+        """
+}
+
+private struct ExpiredNotification {
+    let id: Int64
+    let sender: Int64
+    let app: AppName
+    let collapseID: String?
+    let expiresAt: Date
+}
+
+/// Deletes the rows of expired notifications in one transaction, a page at a time.
+private struct ExpiredRows {
+    let notifications: [Int64: ExpiredNotification]
+    let book: LookBook
+    let tx: WriteTransaction
+
+    private static let collapseKey = KeyLookup(columns: ["device", "collapse_id"])
+
+    /// Deletes the next rows of expired notifications from a table, in the order of their keys;
+    /// returns the keys of the deleted rows.
+    func delete(
+        _ part: RetentionProgress.Part,
+        of table: RetentionProgress.Table,
+        limit: Int
+    ) async throws -> [DuePush] {
+        if table == .recipients { return try await self.deleteRecipients(part, limit: limit) }
+        let rows = try await self.tx.query(Self.deletion(from: table), part.ids, part.after, limit)
+        if table == .pushes { try self.recordExpiry(of: rows) }
+        let keys = try rows.map(DuePush.init)
+        try await self.forgetCollapsing(keys)
+        return keys
     }
 
     /// Counts deleted pushes without an outcome as expired.
-    private static func recordExpiry(
-        of rows: Rows,
-        of notifications: [Int64: ExpiredNotification],
-        _ tx: WriteTransaction
-    ) throws {
-        for row in rows.map({ $0 }) {
+    private func recordExpiry(of rows: Rows) throws {
+        for row in rows {
             let lane = try row.text(3)
-            tx.count(.expired, lane: lane)
-            guard tx.keeps(.expired), !Lane(stored: lane).isOfLooks,
-                let notification = notifications[try row.integer(0)]
+            self.tx.count(.expired, lane: lane)
+            guard self.tx.keeps(.expired), !Lane(stored: lane).isOfLooks,
+                let notification = self.notifications[try row.integer(0)]
             else { continue }
-            tx.record(
+            self.tx.record(
                 NewEvent(
                     kind: .expired,
                     at: notification.expiresAt,
@@ -168,16 +156,12 @@ extension PostgreSQLStore {
 
     /// Deletes the rows which say that a notification is the newest one with its collapse key for
     /// these devices.
-    private static func forgetCollapsing(
-        _ tx: WriteTransaction,
-        _ pushes: [DuePush],
-        of notifications: [Int64: ExpiredNotification]
-    ) async throws {
+    private func forgetCollapsing(_ pushes: [DuePush]) async throws {
         let collapsing = pushes.compactMap { push in
-            notifications[push.notification]?.collapseID.map { (push: push, key: $0) }
+            self.notifications[push.notification]?.collapseID.map { (push: push, key: $0) }
         }
         if collapsing.isEmpty { return }
-        _ = try await tx.query(
+        _ = try await self.tx.query(
             """
             delete from collapse c using unnest($1::int8[], $2::text[], $3::int8[]) as t (device, collapse_id, id)
             where \(Self.collapseKey.condition("c", "t")) and c.notification_id = t.id
@@ -190,58 +174,36 @@ extension PostgreSQLStore {
 
     /// Records each recipient who has neither read nor dismissed the notification: the recipient's
     /// devices may still show it.
-    private static func deleteRecipients(
-        _ tx: WriteTransaction,
-        _ part: RetentionProgress.Part,
-        of notifications: [Int64: ExpiredNotification],
-        limit: Int,
-        _ book: LookBook
-    ) async throws -> [DuePush] {
-        let rows = try await tx.query(
-            """
-            with l as (
-                select notification_id, user_id from recipient where notification_id = any($1::int8[]) and user_id > $2
-                order by notification_id, user_id limit $3 for update),
-            w as (
-                delete from untaken w using l
-                where \(RecipientKey.lookup.condition("w", "l")))
-            delete from recipient r using l where \(RecipientKey.lookup.condition("r", "l"))
-            returning r.notification_id, r.user_id, r.read_at is null and r.dismissed_at is null
-            """,
-            part.ids,
-            part.after,
-            limit
-        )
-        return try rows.map { row in
+    private func deleteRecipients(_ part: RetentionProgress.Part, limit: Int) async throws -> [DuePush] {
+        try await self.tx.query(Self.recipientDeletion, part.ids, part.after, limit).map { row in
             let (id, user) = (try row.integer(0), try row.integer(1))
-            if try row.boolean(2), let app = notifications[id]?.app {
-                tx.afterCommit { book.record(LookOrder(user: user, app: app)) }
+            if try row.boolean(2), let app = self.notifications[id]?.app {
+                self.tx.afterCommit { [book] in book.record(LookOrder(user: user, app: app)) }
             }
             return DuePush(notification: id, device: user)
         }
     }
 
-    /// Deletes notifications that have no rows left in other tables.
-    private static func delete(_ tx: WriteTransaction, _ ids: [Int64]) async throws {
-        let rows = try await tx.query(
-            """
-            with d as (
-                delete from notification where id = any($1::int8[]) returning sender_id, length(payload)::int8 as bytes)
-            select sender_id, count(*), coalesce(sum(bytes), 0)::int8 from d group by sender_id
-            """,
-            ids
-        )
-        var deleted: [Int64: Usage] = [:]
-        for row in rows.map({ $0 }) {
-            deleted[try row.integer(0)] = Usage(notifications: try row.integer(1), bytes: try row.integer(2))
-        }
-        try await Self.subtract(tx, deleted)
-    }
-}
+    private static let recipientDeletion = """
+        with l as (
+            select notification_id, user_id from recipient where notification_id = any($1::int8[]) and user_id > $2
+            order by notification_id, user_id limit $3 for update),
+        w as (
+            delete from untaken w using l
+            where \(RecipientKey.lookup.condition("w", "l")))
+        delete from recipient r using l where \(RecipientKey.lookup.condition("r", "l"))
+        returning r.notification_id, r.user_id, r.read_at is null and r.dismissed_at is null
+        """
 
-extension DuePush {
-    /// Whether this push comes before `other` in the order of their keys.
-    fileprivate func isBefore(_ other: DuePush) -> Bool {
-        (self.notification, self.device) < (other.notification, other.device)
+    /// Deletes notifications that have no rows left in other tables.
+    func delete(_ ids: [Int64]) async throws {
+        let usage = try PostGroup.usage(await self.tx.query(Self.notificationDeletion, ids))
+        try await PostgreSQLStore.subtract(self.tx, usage)
     }
+
+    private static let notificationDeletion = """
+        with d as (
+            delete from notification where id = any($1::int8[]) returning sender_id, length(payload)::int8 as bytes)
+        select sender_id, count(*), coalesce(sum(bytes), 0)::int8 from d group by sender_id
+        """
 }

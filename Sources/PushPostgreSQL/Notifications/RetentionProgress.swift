@@ -60,7 +60,6 @@ final class RetentionProgress: Sendable {
         }
     }
 
-    /// Drops the entries of notifications that were deleted.
     func forget(_ ids: [Int64]) {
         self.last.withLock { last in
             for id in ids {

@@ -14,16 +14,13 @@ extension WriteTransaction {
     /// Returns the first number of each user; the user's further numbers follow it without a gap.
     func numbers(_ counts: [Int64: Int]) async throws -> [Int64: Int64] {
         if counts.isEmpty { return [:] }
-        return try Self.numbers(try await self.query(all: [Self.draw(counts)])[0])
+        // Each user gets as many numbers as the user with the most changes needs. Unused numbers
+        // do no harm, since the range of numbers is large enough.
+        return try Self.numbers(await self.query(Self.nextChanges, counts.keys.sorted(), counts.values.max() ?? 1))
     }
 
-    /// Draws the same number of change numbers for each user: as many as the user with the most
-    /// changes needs. Unused numbers do no harm, since the range of numbers is large enough.
-    static func draw(_ counts: [Int64: Int]) throws -> Statement {
-        try Statement(Self.nextChanges, counts.keys.sorted(), counts.values.max() ?? 1)
-    }
-
-    /// The first change number of each user, from the rows that the statement of `draw` returns.
+    /// Decodes rows of two numbers, such as a user and the first change number that was drawn for
+    /// the user.
     static func numbers(_ rows: Rows) throws -> [Int64: Int64] {
         Dictionary(try rows.map { (try $0.integer(0), try $0.integer(1)) }) { first, _ in first }
     }

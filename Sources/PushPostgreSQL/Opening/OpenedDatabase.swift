@@ -29,7 +29,7 @@ struct OpenedDatabase {
             self.identity = identity
             if kept != nil, let place = options.mark?.place, try !connection.has("migration") {
                 let marks = "\(place), and the file day-keys beside it"
-                throw StoreError.emptied(place: address.description, mark: place, marks: marks)
+                throw StoreError.lost("\(address.description) is empty", mark: place, marks: marks)
             }
             try Schema.prepare(connection, migrations)
             // The mark is stored only now, so that a stored mark shows that the database had
@@ -130,11 +130,7 @@ struct OpenedDatabase {
 
     /// Inserts the row of `event_state`. If the store keeps any kind of event, also inserts a
     /// placeholder event; the next event gets the number after the placeholder's.
-    private static func beginEvents(
-        _ connection: BlockingConnection,
-        _ kinds: Set<PushEvent.Kind>,
-        now: Date
-    ) throws {
+    private static func beginEvents(_ connection: BlockingConnection, _ kinds: Set<PushEvent.Kind>, now: Date) throws {
         _ = try connection.query(
             """
             insert into event_state (id, newest, delivered, trimmed) values (1, 0, 0, 0) on conflict (id) do nothing

@@ -54,11 +54,10 @@ enum Schema {
             oldest_known text collate "C" not null);
         """
 
-    /// The migrations that this database already has.
     static func applied(_ connection: BlockingConnection) throws -> AppliedMigrations {
         guard try connection.has("migration") else { return AppliedMigrations(hashes: [:]) }
         var (hashes, oldestKnown): ([String: Data], [String: String]) = ([:], [:])
-        for row in try connection.query("select name, hash, oldest_known from migration").map(\.self) {
+        for row in try connection.query("select name, hash, oldest_known from migration") {
             let name = try row.text(0)
             hashes[name] = try row.data(1)
             oldestKnown[name] = try row.text(2)
@@ -100,7 +99,6 @@ enum Schema {
         return applied.missing(migrations)
     }
 
-    /// Creates the table of migrations, and the row that a migration locks.
     private static func createTables(_ connection: BlockingConnection) throws {
         do {
             try connection.execute(Self.ownTables)
@@ -111,7 +109,6 @@ enum Schema {
         _ = try connection.query("insert into schema_state (id) values (1) on conflict do nothing")
     }
 
-    /// Runs a migration, and tries again while other sessions use its tables.
     private static func runWithRetries(
         _ name: String,
         of migrations: [Migration],
@@ -142,17 +139,14 @@ enum Schema {
             else { return }
             try Self.refuseOlderServers(than: migration, connection)
             try connection.execute(migration.sql)
-            _ = try connection.query(
-                """
-                insert into migration (name, applied_at, hash, oldest_known)
-                values ($1, \(DatabaseClock.now), $2, $3)
-                """,
-                migration.name,
-                migration.hash,
-                migration.oldestKnown
-            )
+            _ = try connection.query(Self.record, migration.name, migration.hash, migration.oldestKnown)
         }
     }
+
+    private static let record = """
+        insert into migration (name, applied_at, hash, oldest_known)
+        values ($1, \(DatabaseClock.now), $2, $3)
+        """
 
     private static func refuseOlderServers(than migration: Migration, _ connection: BlockingConnection) throws {
         // Before the first migration, there is no table `node`, and so no server.
@@ -172,7 +166,6 @@ enum Schema {
 }
 
 extension BlockingConnection {
-    /// Whether the database has a table.
     func has(_ table: String) throws -> Bool {
         try self.query("select to_regclass('\(table)') is not null").first?.boolean(0) ?? false
     }

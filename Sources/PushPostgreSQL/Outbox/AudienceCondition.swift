@@ -56,11 +56,7 @@ struct AudienceCondition {
 
     private mutating func condition(_ expression: TagExpression, on subject: Subject) -> String {
         switch expression {
-        case .tag(let tag):
-            switch subject {
-            case .device: return self.onDevice(tag)
-            case .user: return self.onUser(tag)
-            }
+        case .tag(let tag): return subject == .device ? self.onDevice(tag) : self.onUser(tag)
         case .not(let expression): return "not (\(self.condition(expression, on: subject)))"
         case .and(let left, let right):
             return "(\(self.condition(left, on: subject))) and (\(self.condition(right, on: subject)))"

@@ -7,10 +7,10 @@ internal import PushStore
 struct AudiencePages {
     private let audience: HashedAudience
     private let condition: AudienceCondition
+    private let tx: WriteTransaction
 
-    init(_ audience: HashedAudience) {
-        self.audience = audience
-        self.condition = AudienceCondition(audience)
+    init(_ audience: HashedAudience, _ tx: WriteTransaction) {
+        (self.audience, self.condition, self.tx) = (audience, AudienceCondition(audience), tx)
     }
 
     /// The rows of one page of the audience, and whether further rows follow.
@@ -18,7 +18,6 @@ struct AudiencePages {
         var rows = AudiencePage()
         /// Whether more rows of the same branch (a tag, a user or all devices) follow this page.
         var hasMore = false
-        /// Whether this is the last page of the audience.
         var isLast = false
     }
 
@@ -26,27 +25,27 @@ struct AudiencePages {
     ///
     /// If a branch selects users, `page` limits their number. These users may have more devices
     /// than `page`.
-    func take(_ page: Int, at walk: inout AudienceWalk, _ tx: WriteTransaction) async throws -> Page {
+    func take(_ page: Int, at walk: inout AudienceWalk) async throws -> Page {
         if case .device(let id, let user) = self.audience.audience.aim {
-            let devices = try await tx.query(Self.oneDevice, id.description, user).map { try Self.device($0) }
+            let devices = try await self.tx.query(Self.oneDevice, id.description, user).map(Self.device)
             return Page(rows: AudiencePage(devices: devices), isLast: true)
         }
         self.skipNothing(&walk)
         guard walk.branch < self.audience.branches.count else { return Page(isLast: true) }
-        var (found, end) = try await self.rows(of: self.audience.branches[walk.branch], after: walk.cursor, page, tx)
+        var (found, end) = try await self.rows(of: self.audience.branches[walk.branch], after: walk.cursor, page)
         found.rows.keepDevices(of: self.audience.audience)
         walk.cursor = end ?? 0
         found.hasMore = end != nil
         if end == nil {
             walk.branch += 1
-            try await self.skipEmpty(&walk, tx)
+            try await self.skipEmpty(&walk)
         }
         found.isLast = walk.branch == self.audience.branches.count
         return found
     }
 
     /// Whether the audience may have more than `page` devices and users together.
-    func isLarger(than page: Int, _ tx: WriteTransaction) async throws -> Bool {
+    func isLarger(than page: Int) async throws -> Bool {
         if self.audience.isOneDevice { return false }
         var (devices, users): ([Data], [Data]) = ([], [])
         for branch in self.audience.branches {
@@ -57,7 +56,7 @@ struct AudiencePages {
             case .user, .nothing: break
             }
         }
-        let count = try await tx.query(Self.count, devices, users, page + 1).first?.integer(0) ?? 0
+        let count = try await self.tx.query(Self.count, devices, users, page + 1).first?.integer(0) ?? 0
         return count > Int64(page)
     }
 
@@ -70,11 +69,11 @@ struct AudiencePages {
     }
 
     /// Moves past branches that certainly have no rows. So the walk recognises the last page.
-    private func skipEmpty(_ walk: inout AudienceWalk, _ tx: WriteTransaction) async throws {
+    private func skipEmpty(_ walk: inout AudienceWalk) async throws {
         self.skipNothing(&walk)
         while walk.branch < self.audience.branches.count,
             case .usersWith(let tag) = self.audience.branches[walk.branch],
-            try await tx.query("select 1 from user_tag where tag = $1 limit 1", tag).count == 0
+            try await self.tx.query("select 1 from user_tag where tag = $1 limit 1", tag).count == 0
         {
             walk.branch += 1
             self.skipNothing(&walk)
@@ -82,49 +81,30 @@ struct AudiencePages {
     }
 
     /// The next rows of a branch. If further rows follow, also returns the last row of this page.
-    private func rows(
-        of branch: AudienceBranch,
-        after start: Int64,
-        _ page: Int,
-        _ tx: WriteTransaction
-    ) async throws -> (Page, end: Int64?) {
+    private func rows(of branch: AudienceBranch, after start: Int64, _ page: Int) async throws -> (Page, end: Int64?) {
         switch branch {
         case .nothing: return (Page(), nil)
         case .user(let key):
-            let users = try await self.query(self.user, tx, start, page, key).map { try $0.integer(0) }
+            let users = try await self.query(self.user, start, page, key).map { try $0.integer(0) }
             return (Page(rows: AudiencePage(users: users)), nil)
-        case .devices: return try self.devices(try await self.query(self.allDevices, tx, start, page, Data()), page)
+        case .devices: return try self.devices(try await self.query(self.allDevices, start, page, Data()), page)
         case .devicesWith(let tag):
-            return try self.devices(try await self.query(self.taggedDevices, tx, start, page, tag), page)
+            return try self.devices(try await self.query(self.taggedDevices, start, page, tag), page)
         case .usersWith(let tag):
-            return try self.users(try await self.query(self.taggedUsers, tx, start, page, tag), page)
+            return try self.users(try await self.query(self.taggedUsers, start, page, tag), page)
         }
     }
 
     /// Requests one row more than the page has: the additional row shows that further rows follow.
-    private func query(
-        _ sql: String,
-        _ tx: WriteTransaction,
-        _ start: Int64,
-        _ page: Int,
-        _ key: Data
-    ) async throws -> Rows {
+    private func query(_ sql: String, _ start: Int64, _ page: Int, _ key: Data) async throws -> Rows {
         let condition = self.condition
-        return try await tx.query(
-            sql,
-            condition.hashes,
-            condition.platforms,
-            condition.app,
-            start,
-            page + 1,
-            key
-        )
+        return try await self.tx.query(sql, condition.hashes, condition.platforms, condition.app, start, page + 1, key)
     }
 
     private func devices(_ rows: Rows, _ page: Int) throws -> (Page, end: Int64?) {
         var found = Page()
         var end: Int64?
-        for (index, row) in rows.map({ $0 }).prefix(page).enumerated() {
+        for (index, row) in rows.prefix(page).enumerated() {
             if !row.isNull(1) { found.rows.devices.append(try Self.device(row)) }
             if index == page - 1, rows.count > page { end = try row.integer(0) }
         }
@@ -134,7 +114,7 @@ struct AudiencePages {
     private func users(_ rows: Rows, _ page: Int) throws -> (Page, end: Int64?) {
         var found = Page()
         var (user, count): (Int64?, Int) = (nil, 0)
-        for row in rows.map({ $0 }) {
+        for row in rows {
             let next = try row.integer(0)
             if next != user {
                 if count == page { return (found, user) }
@@ -150,12 +130,7 @@ struct AudiencePages {
     }
 
     private static func device(_ row: Row) throws -> AudienceDevice {
-        AudienceDevice(
-            number: try row.integer(0),
-            user: try row.integer(1),
-            lane: try row.text(2),
-            id: try row.text(3)
-        )
+        AudienceDevice(number: try row.integer(0), user: try row.integer(1), lane: try row.text(2), id: try row.text(3))
     }
 }
 

@@ -36,15 +36,9 @@ struct DevicePace {
         if known.isEmpty { return }
         // The facts are read by a separate statement, which must see what other transactions
         // committed before the devices were locked.
-        let rows = try await tx.query(
-            Self.selectPaces,
-            known.map(\.key.notification),
-            known.map(\.key.device),
-            known.map(\.sequence)
-        )
-        for row in rows.map({ $0 }) {
-            let key = DuePush(notification: try row.integer(0), device: try row.integer(1))
-            self.facts[key] = Facts(
+        let rows = try await tx.query(Self.selectPaces, keys: known.map(\.key), known.map(\.sequence))
+        for row in rows {
+            self.facts[try DuePush(row)] = Facts(
                 acceptedAt: try row.optionalInteger(2).map(Date.init(milliseconds:)),
                 hasNewer: try row.boolean(3),
                 isAnotherUnderWay: try row.boolean(4)
@@ -84,19 +78,22 @@ struct DevicePace {
         select number from device where number = any($1::int8[]) order by number for no key update skip locked
         """
 
+    /// Reads the `Facts`. Scalar subqueries read the notifications and the last fact: with a join
+    /// and `exists`, PostgreSQL may read all notifications and all waiting pushes.
     static let selectPaces = """
         with k as materialized (
             select * from unnest($1::int8[], $2::int8[], $3::int8[]) as k (notification_id, device, sequence))
         select k.notification_id, k.device, a.accepted_at, exists (
-            select 1 from push x join notification m on m.id = x.notification_id
-            where x.device = k.device and x.due_at is not null and not x.is_withdrawn
+            select 1 from push x where x.device = k.device and x.due_at is not null and not x.is_withdrawn
                 and x.lane not like '%\(Lane.lookSuffix)'
-                and (m.sequence, m.id) > (k.sequence, k.notification_id)
+                and (select (m.sequence, m.id) > (k.sequence, k.notification_id) from notification m
+                    where m.id = x.notification_id)
                 and not exists (
                     select 1 from k as o where o.device = x.device and o.notification_id = x.notification_id)
-        ), exists (
-            select 1 from push x where x.device = k.device and x.due_at is not null
-                and x.lane not like '%\(Lane.lookSuffix)' and x.owner = any(array(select number from node where not is_fenced)))
+        ), (
+            select true from push x where x.device = k.device and x.due_at is not null
+                and x.lane not like '%\(Lane.lookSuffix)' and x.owner = any(array(select number from node where not is_fenced))
+            limit 1) is not null
         from k left join device_push a on a.device = k.device
         """
 }

@@ -1,4 +1,3 @@
-internal import Foundation
 internal import PostgreSQL
 internal import PushCore
 internal import PushStore
@@ -10,7 +9,7 @@ extension DueDelivery {
         let ids = Set(try rows.map { try $0.integer(Column.notificationID) })
         if ids.isEmpty { return [] }
         var notifications: [Int64: DueNotification] = [:]
-        for row in try await tx.query(Self.notifications, Array(ids)).map({ $0 }) {
+        for row in try await tx.query(Self.notifications, Array(ids)) {
             let id = try row.integer(0)
             notifications[id] = try DueNotification(row, id: id, tx.sealing)
         }

@@ -43,9 +43,7 @@ final class LeaseBook: Sendable {
 
     /// All leases, in the order of the pushes' keys.
     var all: [(push: DuePush, owner: Int64)] {
-        self.state.withLock { $0.owners }
-            .sorted { ($0.key.notification, $0.key.device) < ($1.key.notification, $1.key.device) }
-            .map { ($0.key, $0.value) }
+        self.state.withLock { $0.owners }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
     /// Records that nobody knows whether a commit with leases has succeeded. Schedules one search
@@ -62,31 +60,5 @@ final class LeaseBook: Sendable {
             state.searches.removeAll { $0 <= now }
             return state.searches.count < count
         }
-    }
-}
-
-/// The leases that one run of a transaction has recorded. The run may fail or be repeated.
-final class RecordedLeases: Sendable {
-    private let book: LeaseBook
-    /// A lock protects the leases: the runs come one after the other, but on different threads.
-    private let pushes = Mutex([DuePush]())
-
-    init(in book: LeaseBook) {
-        self.book = book
-    }
-
-    func record(_ pushes: [DuePush], under owner: Int64) {
-        self.pushes.withLock { $0 = pushes }
-        self.book.record(pushes, under: owner)
-    }
-
-    /// Removes the leases of the last run from the book: as far as is known, that run was not
-    /// committed.
-    func forget() {
-        let last = self.pushes.withLock { pushes in
-            defer { pushes = [] }
-            return pushes
-        }
-        self.book.forget(last)
     }
 }

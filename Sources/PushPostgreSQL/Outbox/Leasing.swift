@@ -17,8 +17,21 @@ struct Leasing {
     /// The number of this server, which the leases contain.
     let owner: Int64
     let now: Date
+    let statements: LeaseStatements
     /// Gets a report of each damaged row.
-    let condition: DatabaseCondition
+    private let condition: DatabaseCondition
+
+    init(_ lane: Lane, interval: Duration?, by store: PostgreSQLStore, now: Date) {
+        (self.lane, self.interval, self.now) = (lane, interval, now)
+        (self.owner, self.condition) = (store.membership.number, store.condition)
+        self.statements = store.hasStreams(lane) ? .ofStreams : .all
+    }
+
+    /// Runs one of `statements`, which locks due pushes.
+    func find(_ sql: String, _ values: [any Bindable], _ tx: WriteTransaction) async throws -> [DueDelivery] {
+        let owner: [any Bindable] = self.statements.areOfHolder ? [self.owner] : []
+        return try await DueDelivery.all(tx.query(sql, values: values + owner), tx)
+    }
 
     /// Leases the pushes that are sent now, the oldest first. Settles, moves or postpones the
     /// other pushes.
@@ -53,21 +66,19 @@ struct Leasing {
                 switch pace == nil ? .send : pace?.decide(delivery, now: self.now) {
                 case .send?:
                     let isAddressKnown = self.isProbe && pace?.isAddressKnown(delivery) == true
-                    leased.append(
-                        delivery.leased(push, isAddressKnown: isAddressKnown, isPaced: self.interval != nil)
-                    )
+                    leased.append(delivery.leased(push, isAddressKnown: isAddressKnown, isPaced: self.interval != nil))
                 // A push that waits for the minimum interval between two pushes gets the reason
                 // `paced`. Such a push is cancelled once the device has fetched the notification.
                 case .wait(let date)?: waits.append((key, date))
                 case .replace?:
-                    ends.append(PushEnd(push: key, state: .cancelled, reason: PushReason.replaced))
+                    ends.append(key.cancelled(PushReason.replaced))
                     pace?.recordEnd(of: delivery)
                 // Another transaction is handling the pushes to this device.
                 case nil: break
                 }
             }
         }
-        try await self.store(leased, tx)
+        if !leased.isEmpty { _ = try await tx.query(Self.leasePushes, keys: leased.map(\.key), self.owner) }
         try await Self.postpone(waits, reason: PushReason.paced, tx)
         try await Self.postpone(keyless, reason: nil, tx)
         try await PostgreSQLStore.move(tx, moves, now: self.now)
@@ -81,31 +92,16 @@ struct Leasing {
     /// push's app.
     private func countingUnread(_ leased: [LeasedDelivery], _ tx: WriteTransaction) async throws -> [LeasedDelivery] {
         if leased.isEmpty { return [] }
-        let rows = try await tx.query(
-            Self.unread,
-            leased.map(\.key.notification),
-            leased.map(\.user),
-            self.now.milliseconds,
-            UnreadCount.maximumExamined
-        )
-        var counts: [DuePush: Int] = [:]
-        for row in rows.map({ $0 }) {
-            // All devices of a user show the same number, so the counts are by user. The second
-            // number of this key is the user's id, and not a device's.
-            let key = DuePush(notification: try row.integer(0), device: try row.integer(1))
-            counts[key] = Int(clamping: try row.integer(2))
-        }
-        return leased.map { delivery in
+        // All devices of a user show the same number, so the counts are by user.
+        let keys = leased.map { RecipientKey($0.key.notification, $0.user) }
+        let rows = try await tx.query(Self.unread, keys: keys, self.now.milliseconds, UnreadCount.maximumExamined)
+        var counts: [RecipientKey: Int] = [:]
+        for row in rows { counts[try RecipientKey(row)] = Int(clamping: try row.integer(2)) }
+        return zip(leased, keys).map { delivery, key in
             var delivery = delivery
-            delivery.push.unread = counts[DuePush(notification: delivery.key.notification, device: delivery.user)]
+            delivery.push.unread = counts[key]
             return delivery
         }
-    }
-
-    private func store(_ leased: [LeasedDelivery], _ tx: WriteTransaction) async throws {
-        if leased.isEmpty { return }
-        let keys = leased.map(\.key)
-        _ = try await tx.query(Self.leasePushes, keys.map(\.notification), keys.map(\.device), self.owner)
     }
 
     /// Makes pushes due at later times. If `reason` is `nil`, each push keeps its present reason.
@@ -115,13 +111,7 @@ struct Leasing {
         _ tx: WriteTransaction
     ) async throws {
         if waits.isEmpty { return }
-        _ = try await tx.query(
-            Self.postponePushes,
-            waits.map(\.push.notification),
-            waits.map(\.push.device),
-            waits.map(\.date.milliseconds),
-            reason
-        )
+        _ = try await tx.query(Self.postponePushes, keys: waits.map(\.push), waits.map(\.date.milliseconds), reason)
     }
 
     static let unread = """
@@ -168,7 +158,6 @@ struct LeaseStatements {
     let areOfHolder: Bool
 
     static let all = LeaseStatements(areOfHolder: false)
-    /// The statements for pushes to event streams.
     static let ofStreams = LeaseStatements(areOfHolder: true)
 
     private init(areOfHolder: Bool) {

@@ -12,8 +12,14 @@ extension PostgreSQLReader {
         with d as (\(DeliveryStage.pushes))
         select \(DeliveryColumn.list)
         from d left join device v on v.number = d.device left join account u on u.id = d.user_id
-        left join recipient r on r.notification_id = $1 and r.user_id = d.user_id
-        order by d.device
+        \(receipt) order by d.device
+        """
+
+    /// Adds the receipt of each push's user. With a plain join, the planner may read all
+    /// recipients of the notification.
+    private static let receipt = """
+        left join lateral (
+            select read_at, fetched_at from recipient where notification_id = $1 and user_id = d.user_id limit 1) r on true
         """
 
     /// Selects the pushes to one user's devices. With `offset 0`, the planner looks up the push of
@@ -66,8 +72,7 @@ extension PostgreSQLReader {
 
     package static let counts = """
         with d as (\(DeliveryStage.pushes))
-        select \(DeliveryStage.expression), count(*), max(d.device) from d
-        left join recipient r on r.notification_id = $1 and r.user_id = d.user_id
+        select \(DeliveryStage.expression), count(*), max(d.device) from d \(receipt)
         group by 1
         """
 }

@@ -67,7 +67,7 @@ extension PostgreSQLReader {
 
     static func tallies(in rows: Rows) throws -> [String: Tally] {
         var tallies: [String: Tally] = [:]
-        for row in rows.map({ $0 }) {
+        for row in rows {
             guard let state = TallyState(rawValue: try row.text(1)) else { continue }
             tallies[try row.text(0), default: Tally()][keyPath: state.member] = Int(clamping: try row.integer(2))
         }
@@ -88,9 +88,7 @@ extension PostgreSQLReader {
                     now.milliseconds,
                     wish.isKnown,
                     wish.avoided.sorted()
-                ) { rows in
-                    try rows.first.map { DuePush(notification: try $0.integer(0), device: try $0.integer(1)) }
-                }
+                ) { try $0.first.map(DuePush.init) }
                 if let push { return push }
             }
         }

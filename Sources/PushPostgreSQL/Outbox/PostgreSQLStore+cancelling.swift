@@ -12,8 +12,8 @@ extension PostgreSQLStore {
     /// they are.
     static func cancel(_ tx: WriteTransaction, _ pushes: [DuePush], reason: String, now: Date) async throws {
         if pushes.isEmpty { return }
-        let rows = try await tx.query(Self.lockKeys, pushes.map(\.notification), pushes.map(\.device))
-        try await Self.cancel(tx, try Self.locked(rows), reason: reason, now: now)
+        let locked = try Self.locked(try await tx.query(Self.lockKeys, keys: pushes))
+        try await Self.cancel(tx, locked, reason: reason, now: now)
     }
 
     /// Cancels all pushes to these devices, including pushes that wait for a device to connect.
@@ -26,34 +26,24 @@ extension PostgreSQLStore {
         reason: String,
         now: Date
     ) async throws {
-        if devices.isEmpty { return }
-        let pushes = try Self.locked(try await tx.query(Self.lockDevices, devices))
-        try await Self.cancel(tx, pushes, reason: reason, now: now)
+        let locked = try Self.locked(try await tx.query(Self.lockDevices, devices))
+        try await Self.cancel(tx, locked, reason: reason, now: now)
     }
 
-    /// Settles all pushes to these devices, including pushes that wait for a device to connect or
-    /// are being sent. A provider's later answer then changes nothing.
+    /// Settles all pushes to deleted devices, including pushes that wait for a device to connect
+    /// or are being sent. A provider's later answer then changes nothing.
     ///
-    /// This function is for deleted devices. Afterwards the caller must delete their rows of
-    /// `device_push`: an answer that was stored just before this call may have added such a row.
-    static func endPushes(
-        _ tx: WriteTransaction,
-        ofDevices devices: [Int64],
-        as state: TallyState,
-        reason: String,
-        now: Date
-    ) async throws {
-        if devices.isEmpty { return }
-        let pushes = try Self.locked(try await tx.query(Self.lockDevices, devices))
-        try await Self.end(tx, pushes.map { PushEnd(push: $0.push, state: state, reason: reason) }, now: now)
+    /// Afterwards the caller must delete the devices' rows of `device_push`: an answer that was
+    /// stored just before this call may have added such a row.
+    static func endPushes(_ tx: WriteTransaction, ofDevices devices: [Int64], now: Date) async throws {
+        let locked = try Self.locked(try await tx.query(Self.lockDevices, devices))
+        try await Self.end(tx, locked.map { $0.push.cancelled("the device is gone") }, now: now)
     }
 
     // MARK: - Private
 
     private static func locked(_ rows: Rows) throws -> [(push: DuePush, isLeased: Bool)] {
-        try rows.map { row in
-            (DuePush(notification: try row.integer(0), device: try row.integer(1)), try row.boolean(2))
-        }
+        try rows.map { (try DuePush($0), try $0.boolean(2)) }
     }
 
     private static func cancel(
@@ -62,15 +52,10 @@ extension PostgreSQLStore {
         reason: String,
         now: Date
     ) async throws {
-        let waiting = locked.filter { !$0.isLeased }
-        try await Self.end(
-            tx,
-            waiting.map { PushEnd(push: $0.push, state: .cancelled, reason: reason) },
-            now: now
-        )
+        try await Self.end(tx, locked.filter { !$0.isLeased }.map { $0.push.cancelled(reason) }, now: now)
         let leased = locked.filter(\.isLeased).map(\.push)
         if leased.isEmpty { return }
-        _ = try await tx.query(Self.markCancelled, leased.map(\.notification), leased.map(\.device), reason)
+        _ = try await tx.query(Self.markCancelled, keys: leased, reason)
     }
 
     static let lockKeys = """

@@ -19,6 +19,10 @@ struct PushEnd: Sendable {
     var isPaced = false
 }
 
+extension DuePush {
+    func cancelled(_ reason: String?) -> PushEnd { PushEnd(push: self, state: .cancelled, reason: reason) }
+}
+
 /// The error for a push that had already ended when this transaction was to end it. The
 /// transaction is rolled back.
 struct EndedBefore: Error {}
@@ -38,8 +42,8 @@ extension PostgreSQLStore {
         let rows = try await tx.query(Self.settlePushes, values: Self.values(ends, now: now) + [kinds])
         var ended: Set<DuePush> = []
         ended.reserveCapacity(rows.count)
-        for row in rows.map({ $0 }) {
-            let push = DuePush(notification: try row.integer(0), device: try row.integer(1))
+        for row in rows {
+            let push = try DuePush(row)
             let (lane, state) = (try row.text(3), TallyState(rawValue: try row.text(4)))
             ended.insert(push)
             guard let state else { continue }
@@ -71,7 +75,7 @@ extension PostgreSQLStore {
         }
         if ends.isEmpty { return }
         do {
-            for row in try await tx.query(Self.settleAndCountPushes, values: Self.values(ends, now: now)).map({ $0 }) {
+            for row in try await tx.query(Self.settleAndCountPushes, values: Self.values(ends, now: now)) {
                 guard let state = TallyState(rawValue: try row.text(1)) else { continue }
                 tx.count(state, lane: try row.text(0), by: Int(try row.integer(2)))
             }
@@ -87,7 +91,7 @@ extension PostgreSQLStore {
 
     private static func values(_ ends: [PushEnd], now: Date) -> [any Bindable] {
         // The pushes are sorted by their keys, so that two transactions do not deadlock.
-        let ends = ends.sorted { ($0.push.notification, $0.push.device) < ($1.push.notification, $1.push.device) }
+        let ends = ends.sorted { $0.push < $1.push }
         return [
             ends.map(\.push.notification),
             ends.map(\.push.device),

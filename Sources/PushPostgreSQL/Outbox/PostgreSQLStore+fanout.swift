@@ -12,7 +12,7 @@ extension PostgreSQLStore {
             var broadcast = try RunningBroadcast(row)
             let id = broadcast.notification.id
             guard broadcast.notification.isWanted(now) else {
-                try await Self.endFanout(tx, id)
+                _ = try await tx.query(Self.endFanout, id)
                 return 0
             }
             let target: PushTarget
@@ -24,10 +24,10 @@ extension PostgreSQLStore {
                 return 0
             }
             var pushes = PushInsertion(target, isBulk: true, tx, now: now)
-            let found = try await AudiencePages(target.audience).take(page, at: &broadcast.walk, tx)
+            let found = try await AudiencePages(target.audience, tx).take(page, at: &broadcast.walk)
             try await pushes.insert(found.rows)
             if found.isLast {
-                try await Self.endFanout(tx, id)
+                _ = try await tx.query(Self.endFanout, id)
                 // All recipients may have collected the read-once payload before the broadcast
                 // ended.
                 if target.isReadOnce { try await Self.eraseIfTaken(tx, [id]) }
@@ -63,46 +63,93 @@ extension PostgreSQLStore {
         page: Int,
         now: Date
     ) async throws -> (reach: Reach, hasWork: Bool) {
-        let pages = AudiencePages(target.audience)
+        let pages = AudiencePages(target.audience, tx)
         var walk = AudienceWalk()
-        var found = try await pages.take(page, at: &walk, tx)
+        var found = try await pages.take(page, at: &walk)
         // An audience that does not end with its first page may still be small, since it may have
         // several branches. So it is counted, unless the first page's branch has more rows.
         let isBulk =
-            if found.isLast || found.hasMore { !found.isLast } else { try await pages.isLarger(than: page, tx) }
+            if found.isLast || found.hasMore { !found.isLast } else { try await pages.isLarger(than: page) }
         var pushes = PushInsertion(target, isBulk: isBulk, newRecipients: recipients, tx, now: now)
         try await pushes.insert(found.rows)
         while !found.isLast, !isBulk {
-            found = try await pages.take(page, at: &walk, tx)
+            found = try await pages.take(page, at: &walk)
             try await pushes.insert(found.rows)
         }
-        if !found.isLast { try await Self.insertFanout(tx, of: target, from: walk) }
+        if !found.isLast {
+            let audience = target.audience.audience
+            let expressions = audience.expressions.map(\.description)
+            _ = try await tx.query(
+                Self.insertFanout,
+                target.id,
+                try tx.sealing.seal(expressions, in: .expressions(target.id), until: target.expiresAt),
+                try audience.platformNames,
+                walk.branch,
+                walk.cursor
+            )
+        }
         let reach = Reach(recipients: pushes.recipientCount, pushes: pushes.count, isComplete: found.isLast)
         return (reach, pushes.dueCount > 0 || !found.isLast)
     }
 
-    private static func endFanout(_ tx: WriteTransaction, _ id: Int64) async throws {
-        _ = try await tx.query("delete from fanout where notification_id = $1", id)
-    }
+    private static let endFanout = "delete from fanout where notification_id = $1"
 
     /// Inserts the row of a fan-out, with the position at which the walk over the audience
     /// continues.
-    private static func insertFanout(
+    private static let insertFanout = """
+        insert into fanout (notification_id, expressions, platforms, branch, cursor) values ($1, $2, $3, $4, $5)
+        """
+
+    /// Makes users recipients of a notification, and gives each recipient the user's next change
+    /// number. Returns the new recipients.
+    ///
+    /// Leaves out users who were deleted meanwhile: a deletion and this transaction both lock the
+    /// user's account, so they run one after the other.
+    static func insertRecipients(
         _ tx: WriteTransaction,
+        users: [Int64],
         of target: PushTarget,
-        from walk: AudienceWalk
-    ) async throws {
-        let audience = target.audience.audience
-        let expressions = audience.expressions.map(\.description)
-        _ = try await tx.query(
+        now: Date
+    ) async throws -> Set<Int64> {
+        if users.isEmpty { return [] }
+        let new = try await tx.query(Self.newRecipients, users, target.id, target.isForAll).map { try $0.integer(0) }
+        if new.isEmpty { return [] }
+        let numbers = try await tx.changes(ofUsers: new)
+        let rows = try await tx.query(
             """
-            insert into fanout (notification_id, expressions, platforms, branch, cursor) values ($1, $2, $3, $4, $5)
+            with r as (
+                insert into recipient (notification_id, user_id, change, changed_at, mac)
+                select $1, t.user_id, t.change, $2, t.mac
+                from unnest($3::int8[], $4::int8[], $5::int8[]) as t (user_id, change, mac)
+                on conflict (notification_id, user_id) do nothing returning user_id),
+            u as (
+                insert into untaken (notification_id, user_id) select $1, r.user_id from r where $6
+                on conflict (notification_id, user_id) do nothing)
+            select user_id from r
             """,
             target.id,
-            try tx.sealing.seal(expressions, in: .expressions(target.id), until: target.expiresAt),
-            try audience.platformNames,
-            walk.branch,
-            walk.cursor
+            now.milliseconds,
+            new,
+            try new.map { try Self.number(of: $0, in: numbers) },
+            new.map { tx.sealing.rows.recipient(of: target.id, user: $0) },
+            target.isReadOnce
         )
+        return Set(try rows.map { try $0.integer(0) })
+    }
+
+    /// Selects those users in `$1` who may get the payload of the notification `$2` and are not
+    /// its recipients yet. Locks them against deletion, in the order of their ids.
+    ///
+    /// Each recipient is looked up by the whole key. With a join, the planner might read all
+    /// recipients of a broadcast for each page.
+    static let newRecipients = """
+        select a.id from account a where a.id = any($1::int8[]) and ($3::boolean or not a.requires_encryption)
+            and (select r.user_id from recipient r where r.notification_id = $2 and r.user_id = a.id) is null
+        order by a.id for key share of a
+        """
+
+    static func number(of user: Int64, in numbers: [Int64: Int64]) throws -> Int64 {
+        guard let number = numbers[user] else { throw StoreError.failed(reason: "user \(user) has no change number") }
+        return number
     }
 }

@@ -10,12 +10,7 @@ extension PostgreSQLStore {
     ///
     /// A push that is being sent moves when it is retried. A push that is enqueued at the same
     /// time moves when it is leased.
-    static func moveQueued(
-        _ tx: WriteTransaction,
-        ofDevice device: Int64,
-        page: Int,
-        now: Date
-    ) async throws -> Int {
+    static func moveQueued(_ tx: WriteTransaction, ofDevice device: Int64, page: Int, now: Date) async throws -> Int {
         try Self.countMoves(tx, try await tx.query(Self.moveQueuedPushes, device, page, now.milliseconds))
     }
 
@@ -23,19 +18,13 @@ extension PostgreSQLStore {
     /// has already locked these pushes.
     static func move(_ tx: WriteTransaction, _ pushes: [DuePush], now: Date) async throws {
         if pushes.isEmpty { return }
-        let rows = try await tx.query(
-            Self.movePushes,
-            pushes.map(\.notification),
-            pushes.map(\.device),
-            now.milliseconds
-        )
-        _ = try Self.countMoves(tx, rows)
+        _ = try Self.countMoves(tx, try await tx.query(Self.movePushes, keys: pushes, now.milliseconds))
     }
 
     // MARK: - Private
 
     private static func countMoves(_ tx: WriteTransaction, _ rows: Rows) throws -> Int {
-        for row in rows.map({ $0 }) {
+        for row in rows {
             tx.count(.cancelled, lane: try row.text(0))
             tx.count(.enqueued, lane: try row.text(1))
         }

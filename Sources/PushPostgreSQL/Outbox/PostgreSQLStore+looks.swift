@@ -14,33 +14,33 @@ extension PostgreSQLStore {
         makeID: @escaping @Sendable () -> NotificationID?,
         now: Date
     ) async throws -> Bool {
-        let plans = self.options.looks.mapValues(LookPlan.init)
-        if plans.isEmpty || orders.isEmpty { return false }
+        if self.options.looks.isEmpty || orders.isEmpty { return false }
         let orders = Array(Dictionary(orders.map { ($0.subject, $0) }) { $0.merged(with: $1) }.values)
-        return try await self.write { tx in
-            let devices = try await Self.devices(of: orders, in: plans.keys.sorted(), tx)
-            if devices.isEmpty { return false }
-            let waiting = try await Self.waiting(devices, tx)
-            let streaming = devices.filter { tx.streamLanes.contains($0.lane) }.map(\.number)
-            let holders = try await StreamHolder.all(tx, of: streaming)
-            let away = Set(streaming).subtracting(holders.keys)
-            let looks = devices.compactMap { device -> Look? in
-                guard let plan = plans[device.lane], !away.contains(device.number) else { return nil }
-                let step = plan.step(
-                    last: device.dueAt,
-                    waitsUntil: waiting[device.number],
-                    isUrgent: device.order.isUrgent,
-                    now: now
-                )
-                guard case .make(let due) = step else { return nil }
-                return Look(device: device, dueAt: due)
+        return try await self.write { tx in try await self.enqueueLooks(orders, makeID: makeID, tx, now: now) > 0 }
+    }
+
+    package func enqueueRecallLooks(
+        page: Int,
+        makeID: @escaping @Sendable () -> NotificationID?,
+        now: Date
+    ) async throws -> Int? {
+        if self.options.looks.isEmpty { return nil }
+        let found = try await self.write { tx -> (count: Int, isAhead: Bool)? in
+            guard let recall = try await tx.query(Self.recallWithoutLooks).first else { return nil }
+            let (id, app) = (try recall.integer(0), AppName(stored: try recall.optionalText(1)))
+            let marked = try recall.optionalInteger(3)
+            let rows = try await tx.query(Self.recallRecipients, id, try recall.integer(2), marked ?? .max, page)
+            let recipients = try rows.map { (user: try $0.integer(0), hasDismissed: try $0.boolean(1)) }
+            let orders = recipients.filter { !$0.hasDismissed }.map {
+                LookOrder(user: $0.user, app: app, isUrgent: true)
             }
-            if looks.isEmpty { return false }
-            try await Self.removeLast(of: looks.map(\.device), tx, now: now)
-            let expiry = now + self.options.lookLifetime.timeInterval
-            try await Self.insert(looks, until: expiry, makeID: makeID, tx, now: now)
-            return true
+            let count = try await self.enqueueLooks(orders, makeID: makeID, tx, now: now)
+            let last = recipients.count < page ? marked : recipients.last?.user
+            _ = try await tx.query("update notification set look_user_id = $2 where id = $1", id, last)
+            return (count, isAhead: recipients.count < page && marked != nil)
         }
+        if found?.isAhead == true { try await self.continueRecalls() }
+        return found?.count
     }
 
     package func cancelLooks(of syncs: [LookSync], now: Date) async throws {
@@ -60,7 +60,50 @@ extension PostgreSQLStore {
         }
     }
 
+    package func deleteLooks(in lane: Lane, now: Date) async throws -> Bool {
+        try await self.write { tx in
+            let pushes = try await tx.query(Self.looksInLane, lane.description).map {
+                DuePush(notification: try $0.integer(0), device: try $0.integer(1))
+            }
+            try await Self.delete(pushes, tx, now: now)
+            return !pushes.isEmpty
+        }
+    }
+
     // MARK: - Private
+
+    /// Enqueues the looks (pushes that tell a device to sync) of these orders, which must have
+    /// different subjects. Returns their number.
+    private func enqueueLooks(
+        _ orders: [LookOrder],
+        makeID: () -> NotificationID?,
+        _ tx: WriteTransaction,
+        now: Date
+    ) async throws -> Int {
+        let plans = self.options.looks.mapValues(LookPlan.init)
+        let devices = try await Self.devices(of: orders, in: plans.keys.sorted(), tx)
+        if devices.isEmpty { return 0 }
+        let waiting = try await Self.waiting(devices, tx)
+        let streaming = devices.filter { tx.streamLanes.contains($0.lane) }.map(\.number)
+        let holders = try await StreamHolder.all(tx, of: streaming)
+        let away = Set(streaming).subtracting(holders.keys)
+        let looks = devices.compactMap { device -> Look? in
+            guard let plan = plans[device.lane], !away.contains(device.number) else { return nil }
+            let step = plan.step(
+                last: device.dueAt,
+                waitsUntil: waiting[device.number],
+                isUrgent: device.order.isUrgent,
+                now: now
+            )
+            guard case .make(let due) = step else { return nil }
+            return Look(device: device, dueAt: due)
+        }
+        if looks.isEmpty { return 0 }
+        try await Self.delete(looks.compactMap(\.device.lastPush), tx, now: now)
+        let expiry = now + self.options.lookLifetime.timeInterval
+        try await Self.insert(looks, until: expiry, makeID: makeID, tx, now: now)
+        return looks.count
+    }
 
     /// A device, with the notification of its last look (a push that only tells it to sync).
     private struct LookDevice: Sendable {
@@ -109,12 +152,10 @@ extension PostgreSQLStore {
         return Dictionary(dates) { first, _ in first }
     }
 
-    /// Cancels the devices' last looks (pushes that tell them to sync) that still wait, and
-    /// deletes those that have ended. A look that is being sent expires now, so that the next
-    /// cleanup deletes it. Otherwise the looks of a stream that nobody reads would fill the
-    /// database.
-    private static func removeLast(of devices: [LookDevice], _ tx: WriteTransaction, now: Date) async throws {
-        let pushes = devices.compactMap(\.lastPush)
+    /// Deletes looks (pushes that tell a device to sync) that wait or have ended. A look that is
+    /// being sent expires now, so that the next cleanup deletes it. Otherwise the looks of a
+    /// stream that nobody reads would fill the database.
+    private static func delete(_ pushes: [DuePush], _ tx: WriteTransaction, now: Date) async throws {
         if pushes.isEmpty { return }
         try await Self.cancel(tx, pushes, reason: PushReason.replacedLook, now: now)
         _ = try await tx.query(Self.deleteEndedLooks, pushes.map(\.notification), pushes.map(\.device))
@@ -164,6 +205,27 @@ extension PostgreSQLStore {
         )
         for lane in lanes { tx.count(.enqueued, lane: lane) }
     }
+
+    /// Selects and locks the recall whose looks (pushes that tell a device to sync) come next,
+    /// except one that another server has locked. A new recall comes before one of a broadcast
+    /// that has begun. The last column is the last recipient with a change number for the recall;
+    /// `null` if all have one. A device that syncs before its user has this number does not find
+    /// the recall.
+    static let recallWithoutLooks = """
+        select n.id, n.app, n.look_user_id, (select l.user_id from recall l where l.notification_id = n.id)
+        from notification n where n.look_user_id is not null
+        order by n.look_user_id limit 1 for no key update of n skip locked
+        """
+
+    private static let recallRecipients = """
+        select user_id, dismissed_at is not null from recipient
+        where \(PostgreSQLStore.byNotification.rows(of: "$1", after: "$2")) and user_id <= $3
+        order by \(PostgreSQLStore.byNotification.order) limit $4
+        """
+
+    static let looksInLane = """
+        select notification_id, device from push where lane = $1 and due_at is not null and owner is null limit 100
+        """
 
     static let lookDevices = """
         select v.number, o.place, v.lane, v.look_id, v.look_at

@@ -2,6 +2,7 @@ package import Foundation
 internal import PostgreSQL
 package import PushCore
 package import PushStore
+internal import Synchronization
 
 /// Leases pushes. A lease does not expire: when the server that holds it is fenced, other servers
 /// take over the leased pushes.
@@ -9,30 +10,20 @@ extension PostgreSQLStore {
     package var maySend: Bool { self.membership.isAlive }
 
     package func lease(_ request: LeaseRequest, now: Date) async throws -> [LeasedDelivery] {
-        let leasing = Leasing(
-            lane: request.lane,
-            interval: request.interval,
-            countsUnread: request.countsUnread,
-            owner: self.membership.number,
-            now: now,
-            condition: self.condition
-        )
-        let statements = self.hasStreams(request.lane) ? LeaseStatements.ofStreams : LeaseStatements.all
-        return try await self.lease(leasing) { tx in
+        var leasing = Leasing(request.lane, interval: request.interval, by: self, now: now)
+        leasing.countsUnread = request.countsUnread
+        return try await self.lease(leasing) { leasing, tx in
             let (lane, queue) = (request.lane, request.queue)
             let search = self.marks.beginLease(in: lane, queue, at: .now)
             func find(_ sql: String, limit: Int) async throws -> [DueDelivery] {
-                var values: [any Bindable] = [
-                    lane.description, queue == .bulk, now.milliseconds, search.start, limit,
-                ]
-                if statements.areOfHolder { values.append(leasing.owner) }
-                return try await DueDelivery.all(tx.query(sql, values: values), tx)
+                let values: [any Bindable] = [lane.description, queue == .bulk, now.milliseconds, search.start, limit]
+                return try await leasing.find(sql, values, tx)
             }
-            var due = try await find(statements.above, limit: request.limit)
+            var due = try await find(leasing.statements.above, limit: request.limit)
             let continuesBelow = search.mayContinueBelow && due.count < request.limit
             // The search continues below its start, since pushes with earlier due times may have
             // been inserted, although this is rare.
-            if continuesBelow { due += try await find(statements.below, limit: request.limit - due.count) }
+            if continuesBelow { due += try await find(leasing.statements.below, limit: request.limit - due.count) }
             // Pushes that became due at the same time are in the order of their notifications.
             due.sort { ($0.dueAt, $0.sequence, $0.key.device) < ($1.dueAt, $1.sequence, $1.key.device) }
             self.marks.endLease(
@@ -52,20 +43,12 @@ extension PostgreSQLStore {
         interval: Duration?,
         now: Date
     ) async throws -> LeasedDelivery? {
-        let leasing = Leasing(
-            lane: lane,
-            interval: interval,
-            isProbe: true,
-            owner: self.membership.number,
-            now: now,
-            condition: self.condition
-        )
-        return try await self.lease(leasing) { tx in
+        var leasing = Leasing(lane, interval: interval, by: self, now: now)
+        leasing.isProbe = true
+        return try await self.lease(leasing) { leasing, tx in
             // The push may have been cancelled or leased since a reader found it.
-            let statements = self.hasStreams(lane) ? LeaseStatements.ofStreams : LeaseStatements.all
-            var values: [any Bindable] = [push.notification, push.device, lane.description, now.milliseconds]
-            if statements.areOfHolder { values.append(leasing.owner) }
-            return try await DueDelivery.all(tx.query(statements.one, values: values), tx)
+            let values: [any Bindable] = [push.notification, push.device, lane.description, now.milliseconds]
+            return try await leasing.find(leasing.statements.one, values, tx)
         }.first
     }
 
@@ -73,13 +56,7 @@ extension PostgreSQLStore {
         let leases = self.leases.all
         if leases.isEmpty { return }
         try await self.write { tx in
-            _ = try await tx.query(
-                Self.reclaim,
-                leases.map(\.push.notification),
-                leases.map(\.push.device),
-                leases.map(\.owner),
-                now.milliseconds
-            )
+            _ = try await tx.query(Self.reclaim, keys: leases.map(\.push), leases.map(\.owner), now.milliseconds)
         }
         self.leases.forget(leases.map(\.push))
         // These pushes are due from now on. If the clock was set back, later searches might
@@ -96,22 +73,33 @@ extension PostgreSQLStore {
     /// Runs a transaction that leases those pushes that `select` has locked.
     private func lease(
         _ leasing: Leasing,
-        _ select: @escaping @Sendable (WriteTransaction) async throws -> [DueDelivery]
+        _ select: @escaping @Sendable (Leasing, WriteTransaction) async throws -> [DueDelivery]
     ) async throws -> [LeasedDelivery] {
         if self.leases.takeSearch(now: .now) { try await self.findLostLeases() }
-        let noted = RecordedLeases(in: self.leases)
+        // The leases of the transaction's last run, which may fail or be repeated. The runs come
+        // one after the other, but on different threads.
+        let recorded = Mutex([DuePush]())
+        // As far as is known, the last run was not committed.
+        @Sendable func forgetLastRun() {
+            let last = recorded.withLock { pushes in
+                defer { pushes = [] }
+                return pushes
+            }
+            self.leases.forget(last)
+        }
         do {
             // The commit of a lease does not wait for the disk. If a crash of the database undoes
             // a lease, the push is leased and sent again. The push is also sent again if the
             // server that has leased it dies during the sending.
             return try await self.write([.relaxed, .ordered]) { tx in
-                noted.forget()
-                let leased = try await leasing.lease(try await select(tx), tx)
-                noted.record(leased.map(\.key), under: leasing.owner)
+                forgetLastRun()
+                let leased = try await leasing.lease(try await select(leasing, tx), tx)
+                recorded.withLock { $0 = leased.map(\.key) }
+                self.leases.record(leased.map(\.key), under: leasing.owner)
                 return leased
             }
         } catch {
-            noted.forget()
+            forgetLastRun()
             self.leases.recordUnknownOutcome(now: .now)
             throw error
         }
@@ -123,12 +111,10 @@ extension PostgreSQLStore {
         let (book, owner) = (self.leases, self.membership.number)
         do {
             try await self.write { tx in
-                let found = try await tx.query(Self.own, owner).map { row in
-                    DuePush(notification: try row.integer(0), device: try row.integer(1))
-                }
+                let found = try await tx.query(Self.own, owner).map(DuePush.init)
                 let lost = zip(found, book.owners(of: found)).filter { $0.1 == nil }.map(\.0)
                 if lost.isEmpty { return }
-                _ = try await tx.query(Self.giveBack, lost.map(\.notification), lost.map(\.device), owner)
+                _ = try await tx.query(Self.giveBack, keys: lost, owner)
             }
         } catch {
             book.recordUnknownOutcome(now: .now)

@@ -18,12 +18,22 @@ extension PostgreSQLStore {
         }
     }
 
+    private static let notification = KeyLookup(columns: ["id"])
+
     /// Selects and locks the next due rows of the schedule, with their notifications. Skips
     /// notifications that another process is sending or recalling.
+    ///
+    /// The limit applies before the join. Otherwise the planner may merge the schedule with all
+    /// notifications.
     static let dueRows = """
-        select \(StoredTarget.Column.list) from scheduled t join notification n on n.id = t.notification_id
-        where not t.is_set_aside and t.due_at <= $1 order by t.due_at, t.sequence limit $2
-        for update of t skip locked for no key update of n skip locked
+        with t as materialized (
+            select * from scheduled where not is_set_aside and due_at <= $1 order by due_at, sequence limit $2
+            for update skip locked)
+        select \(StoredTarget.Column.list) from t \(notification.join(
+            "*", of: "notification", as: "n", with: "t", ["id": "t.notification_id"],
+            lock: "for no key update skip locked"
+        ))
+        order by t.due_at, t.sequence
         """
 
     static let firstDue = "select due_at from scheduled where not is_set_aside order by due_at limit 1"

@@ -30,7 +30,15 @@ extension PostgreSQLStore {
         try await self.write { tx in
             let settlements = try await self.findStreams(of: settlements, tx, now: now)
             for round in Self.rounds(settlements) {
-                try await Self.settle(round, someEndedBefore: someEndedBefore, tx, now: now)
+                let (ends, returning) = (round.compactMap(\.end), round.filter { $0.return != nil })
+                if returning.isEmpty, !someEndedBefore {
+                    try await Self.endAll(tx, ends, now: now)
+                    continue
+                }
+                let ended = try await Self.end(tx, ends, now: now)
+                // A push that was refused at an address that the device no longer has is retried
+                // at the new address.
+                try await Self.requeue(returning.filter { !ended.contains($0.push) }, tx, now: now)
             }
         }
     }
@@ -49,40 +57,24 @@ extension PostgreSQLStore {
         return rounds
     }
 
-    private static func settle(
-        _ settlements: [PushSettlement],
-        someEndedBefore: Bool,
-        _ tx: WriteTransaction,
-        now: Date
-    ) async throws {
-        let ends = settlements.compactMap(\.end)
-        let returning = settlements.filter { $0.return != nil }
-        if returning.isEmpty, !someEndedBefore { return try await Self.endAll(tx, ends, now: now) }
-        let ended = try await Self.end(tx, ends, now: now)
-        // A push that was refused at an address that the device no longer has is retried at the
-        // new address.
-        try await Self.requeue(returning.filter { !ended.contains($0.push) }, tx, now: now)
-    }
-
     /// Makes pushes due again for the same attempt, if they are still leased. Moves a push whose
     /// device now has another lane (a provider's queue), and cancels a push that was withdrawn.
     private static func requeue(_ settlements: [PushSettlement], _ tx: WriteTransaction, now: Date) async throws {
         if settlements.isEmpty { return }
         let rows = try await tx.query(
             Self.lockLeased,
-            settlements.map(\.push.notification),
-            settlements.map(\.push.device),
+            keys: settlements.map(\.push),
             settlements.map(\.owner),
             settlements.map(\.attempts)
         )
         let returns = Dictionary(settlements.map { ($0.push, $0.return) }) { first, _ in first }
         var (ends, moves): ([PushEnd], [DuePush]) = ([], [])
         var waits: [(push: DuePush, wait: PushSettlement.Return)] = []
-        for row in rows.map({ $0 }) {
-            let push = DuePush(notification: try row.integer(0), device: try row.integer(1))
+        for row in rows {
+            let push = try DuePush(row)
             guard let wait = returns[push] ?? nil else { continue }
             if try row.boolean(2) {
-                ends.append(PushEnd(push: push, state: .cancelled, reason: try row.optionalText(3)))
+                ends.append(push.cancelled(try row.optionalText(3)))
             } else if try row.boolean(4) {
                 moves.append(push)
             } else {
@@ -94,8 +86,7 @@ extension PostgreSQLStore {
         if waits.isEmpty { return }
         _ = try await tx.query(
             Self.requeue,
-            waits.map(\.push.notification),
-            waits.map(\.push.device),
+            keys: waits.map(\.push),
             waits.map { $0.wait.dueAt?.milliseconds } as [Int64?],
             waits.map(\.wait.reason),
             waits.map(\.wait.attempts)

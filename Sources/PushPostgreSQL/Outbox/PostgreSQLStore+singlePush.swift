@@ -63,7 +63,5 @@ extension PostgreSQLStore {
         where notification_id = $1 and device = $2 for update
         """
     static let findEnd = "select state, lane from push_end where notification_id = $1 and device = $2"
-    static let hasten = """
-        update push set due_at = $3 where notification_id = $1 and device = $2 and owner is null
-        """
+    static let hasten = "update push set due_at = $3 where notification_id = $1 and device = $2 and owner is null"
 }

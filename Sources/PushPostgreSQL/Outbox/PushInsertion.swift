@@ -8,7 +8,6 @@ struct PushInsertion {
     /// The number of inserted pushes, and the number of those that are due now.
     private(set) var count = 0
     private(set) var dueCount = 0
-    /// The number of users who have become recipients in this transaction.
     var recipientCount: Int { self.newRecipients.count }
     private let tx: WriteTransaction
     private let target: PushTarget
@@ -20,18 +19,8 @@ struct PushInsertion {
     /// notification.
     private var earlierRecipients: Set<Int64> = []
 
-    init(
-        _ target: PushTarget,
-        isBulk: Bool,
-        newRecipients: Set<Int64> = [],
-        _ tx: WriteTransaction,
-        now: Date
-    ) {
-        self.target = target
-        self.isBulk = isBulk
-        self.newRecipients = newRecipients
-        self.tx = tx
-        self.now = now
+    init(_ target: PushTarget, isBulk: Bool, newRecipients: Set<Int64> = [], _ tx: WriteTransaction, now: Date) {
+        (self.target, self.isBulk, self.newRecipients, self.tx, self.now) = (target, isBulk, newRecipients, tx, now)
     }
 
     /// Makes the users of a page recipients, and inserts pushes to the page's devices. Skips a
@@ -81,7 +70,7 @@ struct PushInsertion {
             devices.map { away.contains($0.number) ? nil : self.now.milliseconds } as [Int64?],
             devices.map { away.contains($0.number) ? PushReason.away : nil } as [String?]
         )
-        for row in rows.map({ $0 }) {
+        for row in rows {
             self.tx.count(.enqueued, lane: try row.text(1))
             self.count += 1
             if !away.contains(try row.integer(0)) { self.dueCount += 1 }
@@ -90,12 +79,15 @@ struct PushInsertion {
 
     /// Inserts pushes, except to devices whose push has already ended: the walk over the audience
     /// may find a device twice.
+    ///
+    /// The lookup is a scalar subquery. `not exists` would become a join, which reads all ended
+    /// pushes of the notification for each page.
     static let insertion = """
         insert into push (notification_id, device, user_id, lane, is_bulk, due_at, reason)
         select $1, d.device, d.user_id, d.lane, $2, d.due_at, d.reason
         from unnest($3::int8[], $4::int8[], $5::text[], $6::int8[], $7::text[])
             as d (device, user_id, lane, due_at, reason)
-        where not exists (select 1 from push_end e where e.notification_id = $1 and e.device = d.device)
+        where (select e.device from push_end e where e.notification_id = $1 and e.device = d.device) is null
         on conflict (notification_id, device) do nothing
         returning device, lane
         """
@@ -125,51 +117,37 @@ struct PushInsertion {
 
 /// Collapse keys: of several notifications with the same key, a device gets only the newest.
 extension PushInsertion {
-    /// A device's newest notification with the collapse key.
-    private struct Newest {
-        let device: Int64
-        let notification: Int64
-        let sequence: Int64
-    }
-
     /// Stores the notification as the newest with its collapse key for these devices, and cancels
     /// their pushes of older notifications. Returns the devices that do not have a newer
     /// notification.
     private func newest(_ devices: [AudienceDevice]) async throws -> [AudienceDevice] {
-        guard let collapseID = self.target.collapseID, !devices.isEmpty else { return devices }
+        let target = self.target
+        guard let collapseID = target.collapseID, !devices.isEmpty else { return devices }
         var first: Set<Int64> = []
-        var others: [Newest] = []
+        // The devices' newest notifications with the collapse key.
+        var others: [(push: DuePush, sequence: Int64)] = []
         var left = devices.map(\.number)
         // The loop tries again if a row was deleted between its two statements.
         while !left.isEmpty {
-            let inserted = try await self.tx.query(
-                Self.insertCollapse,
-                left,
-                collapseID,
-                self.target.id,
-                self.target.sequence
-            )
+            let inserted = try await self.tx.query(Self.insertCollapse, left, collapseID, target.id, target.sequence)
             first.formUnion(try inserted.map { try $0.integer(0) })
             left.removeAll(where: first.contains)
             if left.isEmpty { break }
             let found = try await self.tx.query(Self.lockNewest, left, collapseID).map { row in
-                Newest(device: try row.integer(0), notification: try row.integer(1), sequence: try row.integer(2))
+                (push: DuePush(try row.integer(1), try row.integer(0)), sequence: try row.integer(2))
             }
             others += found
-            let known = Set(found.map(\.device))
+            let known = Set(found.map(\.push.device))
             left.removeAll(where: known.contains)
         }
-        let target = self.target
-        try await self.replace(
-            others.filter { target.replaces($0.notification, sequence: $0.sequence) == true },
-            collapseID
-        )
-        let newer = others.filter { target.replaces($0.notification, sequence: $0.sequence) == false }
-        let superseded = Set(newer.map(\.device))
+        let older = others.filter { target.replaces($0.push.notification, sequence: $0.sequence) == true }
+        try await self.replace(older.map(\.push), collapseID)
+        let newer = others.filter { target.replaces($0.push.notification, sequence: $0.sequence) == false }
+        let superseded = Set(newer.map(\.push.device))
         return devices.filter { !superseded.contains($0.number) }
     }
 
-    private func replace(_ older: [Newest], _ collapseID: String) async throws {
+    private func replace(_ older: [DuePush], _ collapseID: String) async throws {
         if older.isEmpty { return }
         _ = try await self.tx.query(
             "update collapse set notification_id = $3, sequence = $4 where device = any($1::int8[]) and collapse_id = $2",
@@ -178,12 +156,7 @@ extension PushInsertion {
             self.target.id,
             self.target.sequence
         )
-        try await PostgreSQLStore.cancel(
-            self.tx,
-            older.map { DuePush(notification: $0.notification, device: $0.device) },
-            reason: PushReason.replaced,
-            now: self.now
-        )
+        try await PostgreSQLStore.cancel(self.tx, older, reason: PushReason.replaced, now: self.now)
     }
 
     static let insertCollapse = """

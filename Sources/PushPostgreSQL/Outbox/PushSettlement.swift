@@ -25,13 +25,7 @@ struct PushSettlement: Sendable {
     /// attempt; otherwise `nil`.
     private(set) var away: (handle: String, user: Int64)?
 
-    init(
-        _ delivery: LeasedDelivery,
-        _ settlement: Settlement,
-        under owner: Int64,
-        now: Date,
-        _ index: BlindIndex
-    ) {
+    init(_ delivery: LeasedDelivery, _ settlement: Settlement, under owner: Int64, now: Date, _ index: BlindIndex) {
         self.push = delivery.key
         self.owner = owner
         self.attempts = delivery.state.attempts

@@ -21,18 +21,18 @@ final class Announcements: Sendable {
     private let loop: EventLoop
     private let state = Mutex(State())
 
-    init(_ database: ConnectionPool, on loop: EventLoop) {
-        (self.database, self.loop) = (database, loop)
-    }
+    init(_ database: ConnectionPool, on loop: EventLoop) { (self.database, self.loop) = (database, loop) }
 
     /// Announces something to the other servers: immediately, or soon if a message was sent
     /// recently. Any thread may call it.
-    func add(_ news: ServerMessage.News, from sender: Int64) {
+    func add(_ message: ServerMessage) {
         let pause = self.state.withLock { state -> Duration? in
-            // If a message already waits to be sent, this news becomes part of it.
-            defer { state.message = (state.message ?? ServerMessage(sender: sender)).with(news) }
-            guard state.message == nil else { return nil }
-            return state.sentAt.map { max(.zero, $0 + Self.interval - .now) } ?? .zero
+            guard let waiting = state.message else {
+                state.message = message
+                return state.sentAt.map { max(.zero, $0 + Self.interval - .now) } ?? .zero
+            }
+            state.message = waiting.merged(with: message)
+            return nil
         }
         guard let pause else { return }
         self.loop.execute {
@@ -59,7 +59,7 @@ final class Announcements: Sendable {
 /// A message from one server to the others: the number of the sending server, and a word for each
 /// piece of news.
 struct ServerMessage: Sendable, Hashable, CustomStringConvertible {
-    enum News: Sendable, Hashable {
+    enum News: String, Sendable, CaseIterable {
         /// Credentials have ended, such as a session.
         case ends
         /// Streams at this server have received events, and their devices also have a stream at
@@ -67,25 +67,19 @@ struct ServerMessage: Sendable, Hashable, CustomStringConvertible {
         case events
         /// A server was fenced, so any server may take over the pushes that it had leased.
         case freed
-        /// There are new pushes in these lanes (providers' queues).
-        case work(Set<String>)
     }
 
     /// The maximum length of a message in bytes. PostgreSQL allows less than 8,000.
     private static let maximumBytes = 7000
 
     let sender: Int64
-    private(set) var hasEnds = false
-    private(set) var hasEvents = false
-    private(set) var hasFreed = false
+    private(set) var news: Set<News> = []
     /// The lanes (providers' queues) with new pushes; an asterisk means that any lane may have
     /// some.
     private(set) var lanes: Set<String> = []
 
-    var hasWork: Bool { !self.lanes.isEmpty }
-
-    init(sender: Int64) {
-        self.sender = sender
+    init(sender: Int64, _ news: Set<News> = [], workIn lanes: Set<String> = []) {
+        (self.sender, self.news, self.lanes) = (sender, news, lanes)
     }
 
     /// Reads a message; `nil` if the text is not one. Skips unknown words, since a server of a
@@ -95,28 +89,17 @@ struct ServerMessage: Sendable, Hashable, CustomStringConvertible {
         guard let sender = words.first.flatMap({ Int64($0) }) else { return nil }
         self.sender = sender
         for word in words.dropFirst() {
-            if word == "ends" { self.hasEnds = true }
-            if word == "events" { self.hasEvents = true }
-            if word == "freed" { self.hasFreed = true }
+            if let news = News(rawValue: String(word)) { self.news.insert(news) }
             if word.hasPrefix("work="), word.count > 5 { self.lanes.insert(String(word.dropFirst(5))) }
         }
     }
 
-    func with(_ news: News) -> ServerMessage {
-        var message = self
-        switch news {
-        case .ends: message.hasEnds = true
-        case .events: message.hasEvents = true
-        case .freed: message.hasFreed = true
-        case .work(let lanes): message.lanes.formUnion(lanes)
-        }
-        return message
+    func merged(with other: ServerMessage) -> ServerMessage {
+        ServerMessage(sender: self.sender, self.news.union(other.news), workIn: self.lanes.union(other.lanes))
     }
 
     var description: String {
-        let head =
-            [String(self.sender)] + (self.hasEnds ? ["ends"] : []) + (self.hasEvents ? ["events"] : [])
-            + (self.hasFreed ? ["freed"] : [])
+        let head = [String(self.sender)] + News.allCases.filter(self.news.contains).map(\.rawValue)
         let full = (head + self.lanes.sorted().map { "work=\($0)" }).joined(separator: " ")
         return full.utf8.count <= Self.maximumBytes ? full : (head + ["work=*"]).joined(separator: " ")
     }

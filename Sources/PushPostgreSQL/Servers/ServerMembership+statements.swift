@@ -32,9 +32,7 @@ extension ServerMembership {
 
     /// Deletes the rows of servers that were fenced more than a day ago: other servers have taken
     /// over their pushes. A number without a row counts as fenced, too.
-    static let deleteFenced = """
-        delete from node where is_fenced and until < \(DatabaseClock.now) - 86400000
-        """
+    static let deleteFenced = "delete from node where is_fenced and until < \(DatabaseClock.now) - 86400000"
 
     static let renewLease = """
         update node set until = \(DatabaseClock.now) + \(leaseDuration) where number = $1 and not is_fenced

@@ -1,4 +1,3 @@
-internal import Foundation
 internal import Glibc
 internal import PostgreSQL
 internal import PushCore
@@ -65,12 +64,8 @@ final class ServerMembership: Sendable {
         on loop: EventLoop,
         onFreed: @escaping @Sendable () -> Void
     ) {
-        self.options = options
-        self.onFreed = onFreed
-        self.schema = schema
-        self.keys = keys
-        self.database = database
-        self.loop = loop
+        (self.options, self.onFreed, self.schema, self.keys) = (options, onFreed, schema, keys)
+        (self.database, self.loop) = (database, loop)
         self.announcements = Announcements(database, on: loop)
         self.lease = CredentialLease(goodUntil: assigned.start + Self.localLeaseDuration)
         self.state = Mutex(State(assigned: assigned))
@@ -93,9 +88,7 @@ final class ServerMembership: Sendable {
     }
 
     /// Renews the lease at intervals, until `end` is called.
-    func begin() {
-        self.loop.execute { self.wait() }
-    }
+    func begin() { self.loop.execute { self.wait() } }
 
     /// Stops renewing the lease. Until other servers fence this server, its pushes stay leased.
     func abandon() {
@@ -113,7 +106,7 @@ final class ServerMembership: Sendable {
         // The message does not go through `announcements`, which may send it some milliseconds
         // later, after the connections are closed. If the message is lost, the other servers find
         // this server's leases when they next poll the database.
-        let message = ServerMessage(sender: self.number).with(.freed)
+        let message = ServerMessage(sender: self.number, [.freed])
         _ = try? await self.database.query(Announcements.notify, message.description)
     }
 
@@ -122,8 +115,8 @@ final class ServerMembership: Sendable {
         guard let message = ServerMessage(text), message.sender != self.number, self.options.mayExchange() else {
             return nil
         }
-        if message.hasEnds { self.catchUp { _ in } }
-        if message.hasFreed { self.onFreed() } else if message.hasWork { self.options.onWork() }
+        if message.news.contains(.ends) { self.catchUp { _ in } }
+        if message.news.contains(.freed) { self.onFreed() } else if !message.lanes.isEmpty { self.options.onWork() }
         return message
     }
 
@@ -131,20 +124,18 @@ final class ServerMembership: Sendable {
     /// them may have to send these pushes.
     func announce(workIn lanes: Set<String>) {
         let lanes = lanes.intersection(self.options.announcedLanes)
-        if !lanes.isEmpty { self.announcements.add(.work(lanes), from: self.number) }
+        if !lanes.isEmpty { self.announcements.add(ServerMessage(sender: self.number, workIn: lanes)) }
     }
 
     /// Announces that the other servers have to repeat events at their event streams.
-    func announceEvents() {
-        self.announcements.add(.events, from: self.number)
-    }
+    func announceEvents() { self.announcements.add(ServerMessage(sender: self.number, [.events])) }
 
     /// Records that this server has fenced other servers, and announces this. So each lane (a
     /// provider's queue) checks at once for pushes to take over.
     func recordFencing(_ rows: Rows) {
         guard rows.changed > 0 else { return }
         self.onFreed()
-        self.announcements.add(.freed, from: self.number)
+        self.announcements.add(ServerMessage(sender: self.number, [.freed]))
     }
 
     // MARK: - Private

@@ -42,11 +42,15 @@ extension PostgreSQLStore {
         _ = try await tx.query(Self.parkPushes, devices, tx.streamLanes.sorted(), PushReason.away)
     }
 
+    /// Looks for streams before it reads the pushes: otherwise PostgreSQL may read all waiting
+    /// pushes, to look for the streams of fewer.
     static let parkPushes = """
         with left_over as (
             select p.notification_id, p.device from push p
-            where p.device = any($1::int8[]) and p.lane = any($2::text[]) and p.due_at is not null and not p.is_withdrawn
-                and \(DueDelivery.isFree) and \(StreamHolder.ofPush) is null
+            where p.device = any(array(
+                    select d.device from pg_catalog.unnest($1::int8[]) as d (device)
+                    where \(StreamHolder.holder(of: "d.device")) is null))
+                and p.lane = any($2::text[]) and p.due_at is not null and not p.is_withdrawn and \(DueDelivery.isFree)
             order by p.notification_id, p.device for update)
         update push p set owner = null, due_at = null, reason = $3 from left_over l
         where \(DuePush.equal("p", "l"))

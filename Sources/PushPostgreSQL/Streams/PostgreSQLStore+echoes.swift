@@ -1,7 +1,7 @@
-internal import Foundation
 internal import PostgreSQL
 internal import PushCore
 internal import PushStore
+internal import Synchronization
 
 /// Repeats events at the event streams of this server. These are events that another server has
 /// sent to its own streams of the same devices.
@@ -16,25 +16,14 @@ extension PostgreSQLStore {
     func keepEchoes() async {
         // If this server has no lane (queue of pushes) for event streams, there are no events.
         if self.options.streamLanes.isEmpty { return }
-        await withTaskCancellationHandler {
-            await withDiscardingTaskGroup { group in
-                while !Task.isCancelled {
-                    await self.echoes.signal.wait(atMost: Self.interval)
-                    do {
-                        // Each event is sent in its own task, since the task waits until the
-                        // client has read the event, up to a limit.
-                        for echo in try await self.findEchoes() { group.addTask { await self.send(echo) } }
-                    } catch {
-                        // This failure is not logged here: while the database fails, requests that
-                        // store notifications report it. If the task is cancelled, this sleep ends
-                        // early, and the loop's condition then ends the loop.
-                        try? await Task.sleep(for: Self.interval)
-                    }
-                }
-                group.cancelAll()
+        await withDiscardingTaskGroup { group in
+            await self.repeating(self.echoes.signal, pause: Self.interval) {
+                await self.echoes.signal.wait(atMost: Self.interval)
+                // Each event is sent in its own task, since the task waits until the client has
+                // read the event, up to a limit.
+                for echo in try await self.findEchoes() { group.addTask { await self.send(echo) } }
             }
-        } onCancel: {
-            self.echoes.signal.set()
+            group.cancelAll()
         }
     }
 
@@ -82,7 +71,7 @@ extension PostgreSQLStore {
         let rows = try await self.read(Self.settledElsewhere, self.membership.number, self.echoes.start)
         var (echoes, shared): ([Echo], Set<Int64>) = ([], [])
         var date: Int64 = 0
-        for row in rows.map({ $0 }) {
+        for row in rows {
             date = try row.integer(0)
             guard let device = try row.optionalInteger(1), let name = try row.optionalText(2),
                 let handle = DeviceHandle(name), self.options.streams.isListening(handle)
@@ -102,30 +91,27 @@ extension PostgreSQLStore {
         // If the stream has ended, its client connects again, and says which events it has
         // received.
         let delivery = await self.options.streams.deliver(echo.notification, isLook: echo.isLook, to: echo.device)
-        if delivery == .full {
-            self.echoes.giveBack(echo.push)
-        }
+        if delivery == .full { self.echoes.giveBack(echo.push) }
     }
 
     static let markStreamsShared = """
         update stream s set is_shared = true
-        where s.device = any($1::int8[]) and not s.is_shared and exists (
-            select 1 from stream o where o.device = s.device and o.node <> s.node and o.node = any\(StreamHolder.activeServers))
+        where s.device = any($1::int8[]) and not s.is_shared and \(isElsewhere)
         """
 
-    private static let noneElsewhere = """
-        not exists (
+    private static let isElsewhere = """
+        exists (
             select 1 from stream o where o.device = s.device and o.node <> s.node and o.node = any\(StreamHolder.activeServers))
         """
 
     static let loneSharedStreams = """
         select s.device, d.user_id from stream s join device d on d.number = s.device
-        where s.node = $1 and s.is_shared and \(noneElsewhere) order by s.device
+        where s.node = $1 and s.is_shared and not \(isElsewhere) order by s.device
         """
 
     static let markStreamsUnshared = """
         update stream s set is_shared = false
-        where s.device = any($1::int8[]) and s.node = $2 and s.is_shared and \(noneElsewhere)
+        where s.device = any($1::int8[]) and s.node = $2 and s.is_shared and not \(isElsewhere)
         """
 
     /// Selects the pushes that a stream has accepted, for devices that have a stream both at this
@@ -140,4 +126,60 @@ extension PostgreSQLStore {
             and x.settled_at >= greatest(s.since - 2000, $2)
         order by x.settled_at, x.notification_id
         """
+}
+
+/// The pushes that this server's event streams have recently received, so that the server does not
+/// send them to these streams again. If a device has streams at two servers, one server leases a
+/// push and sends it; the other server then repeats it. Any thread may use this object.
+final class StreamEchoes: Sendable {
+    private struct State {
+        /// The times in milliseconds at which pushes were sent to this server's streams.
+        var sent: [DuePush: Int64] = [:]
+        var shared: Set<Int64> = []
+        /// The database's time of the last search, in milliseconds.
+        var lastLook: Int64?
+    }
+
+    /// Each search begins this number of milliseconds before the last search. Clocks differ, and a
+    /// push that was settled earlier may be committed later.
+    static let overlap: Int64 = 10_000
+    /// The maximum number of entries. Beyond it, all entries are dropped, and a push may then be
+    /// sent twice.
+    private static let limit = 100_000
+
+    private let state = Mutex(State())
+    /// Set when another server has announced events that this server must repeat.
+    let signal = Signal()
+
+    /// The time in milliseconds where the next search for settled pushes begins.
+    var start: Int64 { self.state.withLock { state in state.lastLook.map { $0 - Self.overlap } ?? .min } }
+
+    /// Records a search at the time `date` of the database. `shared` are the devices that have
+    /// streams at several servers.
+    func record(readAt date: Int64, shared: Set<Int64>) {
+        self.state.withLock { state in
+            state.shared = shared
+            state.lastLook = date
+            state.sent = state.sent.filter { $0.value >= date - 2 * Self.overlap }
+        }
+    }
+
+    /// Records that a push is being sent to this server's streams; `false` if it was already sent.
+    func begin(_ push: DuePush, at date: Int64) -> Bool {
+        self.state.withLock { state in
+            if state.sent.count >= Self.limit { state.sent.removeAll() }
+            return state.sent.updateValue(date, forKey: push) == nil
+        }
+    }
+
+    /// Forgets a push that this server's streams did not accept, so that the next search finds it
+    /// again.
+    func giveBack(_ push: DuePush) { self.state.withLock { $0.sent[push] = nil } }
+
+    /// Records pushes that this server's streams have received. This must happen before other
+    /// servers can see these pushes as sent. Returns whether other servers must repeat them.
+    func record(_ pushes: [DuePush], at date: Int64) -> Bool {
+        for push in pushes { _ = self.begin(push, at: date) }
+        return self.state.withLock { state in pushes.contains { state.shared.contains($0.device) } }
+    }
 }

@@ -92,16 +92,19 @@ extension PostgreSQLStore {
             select x.notification_id, x.device from push_end x
             where x.device = any($1::bigint[]) and x.provider_id = 'stream' and x.notification_id <> $3
                 and x.settled_at >= (
-                    select min(settled_at) from push_end
-                    where notification_id = $3 and device = any($1::bigint[]) and state = 'accepted')),
+                    select min(a.settled_at) from pg_catalog.unnest($1::bigint[]) as d (device)
+                    \(DuePush.key.join(
+                        "settled_at", of: "push_end", as: "a", with: "d", ["notification_id": "$3"],
+                        condition: "and state = 'accepted'"
+                    )))),
         lost as materialized (
             select x.notification_id, x.device from later x
             join recipient r on r.notification_id = x.notification_id and r.user_id = $2
             join notification n on n.id = x.notification_id
             where r.fetched_at is null and r.dismissed_at is null and n.expires_at > $4 and n.payload is not null
-                and not exists (
-                    select 1 from collapse c where c.device = x.device and c.collapse_id = n.collapse_id
-                        and c.notification_id <> x.notification_id)),
+                and coalesce((
+                    select c.notification_id from collapse c where c.device = x.device and c.collapse_id = n.collapse_id
+                ), x.notification_id) = x.notification_id),
         gone as (
             delete from push_end x using lost l where \(DuePush.equal("x", "l"))
             returning x.notification_id, x.device, x.user_id, x.lane, x.is_bulk, x.attempts),

@@ -2,12 +2,21 @@ internal import Foundation
 internal import PostgreSQL
 internal import PushCore
 internal import PushStore
+internal import Synchronization
 
 /// Keeps the rows of the table `stream` up to date.
 extension PostgreSQLStore {
     /// The maximum number of devices in one transaction. While it runs, posts to the devices'
     /// users wait.
     private static let page = 200
+    /// How long the first ended stream waits for further ends, so that one transaction deletes the
+    /// rows of several streams.
+    private static let gathering = Duration.milliseconds(100)
+    /// The interval between two checks whether this server has joined under another number.
+    private static let interval = Duration.seconds(1)
+    /// In multiples of `interval`: the time between two searches for rows of fenced servers, and
+    /// between two comparisons of all rows with the open streams.
+    private static let (fencedEvery, allEvery) = (5, 60)
 
     /// A row of `stream`, with the device's handle, which identifies the device in the
     /// `StreamHub`. A deleted device has no handle.
@@ -22,6 +31,34 @@ extension PostgreSQLStore {
             self.server = try row.integer(1)
             self.handle = try row.optionalText(2).flatMap { DeviceHandle($0) }
             self.user = try row.optionalInteger(3)
+        }
+    }
+
+    /// Keeps the rows of event streams up to date until the task is cancelled.
+    func keepStreams() async {
+        // If this server has no lane (queue of pushes) for event streams, there are no such rows.
+        if self.options.streamLanes.isEmpty { return }
+        var rounds = 0
+        var number = self.membership.number
+        var next = ContinuousClock.now + Self.interval
+        // After a failure nothing is lost, since the next round does the same work.
+        await self.repeating(self.streamBook.signal, pause: Self.interval) {
+            await self.streamBook.signal.wait(atMost: max(next - .now, .milliseconds(1)))
+            // A cancellation ends this sleep early, and the last round follows at once.
+            try? await Task.sleep(for: Self.gathering)
+            let isRound = .now >= next
+            if isRound {
+                next = .now + Self.interval
+                rounds += 1
+            }
+            try await self.writeStreamEnds()
+            let present = self.membership.number
+            if number != present || (isRound && rounds % Self.allEvery == 0) {
+                try await self.compareStreams()
+                number = present
+            } else if isRound, rounds % Self.fencedEvery == 0 {
+                try await self.removeStreamsOfFencedServers()
+            }
         }
     }
 
@@ -110,18 +147,28 @@ extension PostgreSQLStore {
         }
     }
 
-    private static let streamRows =
-        "s.device, s.node, d.id, d.user_id from stream s left join device d on d.number = s.device"
+    private static let streamColumns = "s.device, s.node, d.id, d.user_id"
 
-    private static let rowsOf = "select \(streamRows) where d.id = any($1::text[]) and s.node = $2"
+    /// Adds the device of each stream. With a plain join, PostgreSQL reads all devices up to the
+    /// last one.
+    private static let deviceOfEach = """
+        left join lateral (select id, user_id from device where number = s.device limit 1) d on true
+        """
+
+    private static let rowsOf = """
+        select \(streamColumns) from stream s join device d on d.number = s.device where d.id = any($1::text[]) and s.node = $2
+        """
 
     static let rowsOfFenced = """
-        select \(streamRows) where s.node in (select number from node where is_fenced) order by s.device limit $1
+        select \(streamColumns) from node f
+        cross join lateral (select device, node from stream where node = f.number order by device limit $1) s
+        \(deviceOfEach) where f.is_fenced limit $1
         """
 
     /// Selects the rows of this server, and those of servers that are fenced or deleted.
     static let rowsAfter = """
-        select \(streamRows) where s.device > $1 and (s.node = $2 or s.node <> all \(StreamHolder.activeServers))
+        select \(streamColumns) from stream s \(deviceOfEach)
+        where s.device > $1 and (s.node = $2 or s.node <> all \(StreamHolder.activeServers))
         order by s.device, s.node limit $3
         """
 
@@ -140,4 +187,25 @@ extension PostgreSQLStore {
         from device d where d.id = any($1::text[]) order by d.number
         on conflict (device, node) do nothing returning device
         """
+}
+
+/// The devices whose last event stream at this server has ended, but whose row of `stream` still
+/// exists.
+final class StreamBook: Sendable {
+    /// A lock protects the devices: streams end on many threads, and one task processes them.
+    private let silent = Mutex(Set<DeviceHandle>())
+    let signal = Signal()
+
+    func record(_ devices: [DeviceHandle]) {
+        self.silent.withLock { $0.formUnion(devices) }
+        self.signal.set()
+    }
+
+    func take(_ limit: Int) -> [DeviceHandle] {
+        self.silent.withLock { silent in
+            let taken = Array(silent.prefix(limit))
+            silent.subtract(taken)
+            return taken
+        }
+    }
 }

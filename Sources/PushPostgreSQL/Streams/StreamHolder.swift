@@ -37,8 +37,7 @@ enum StreamHolder {
     /// For each device, the server that has its stream; devices without a stream are left out.
     static func all(_ tx: WriteTransaction, of devices: [Int64]) async throws -> [Int64: Int64] {
         if devices.isEmpty { return [:] }
-        let rows = try await tx.query(Self.holders, devices)
-        return Dictionary(try rows.map { (try $0.integer(0), try $0.integer(1)) }) { first, _ in first }
+        return try WriteTransaction.numbers(await tx.query(Self.holders, devices))
     }
 
     static let counters = """

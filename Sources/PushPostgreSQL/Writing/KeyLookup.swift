@@ -1,3 +1,4 @@
+internal import PostgreSQL
 internal import PushStore
 
 /// The columns of a key, and SQL conditions for finding the row with a given key. Each condition
@@ -79,14 +80,37 @@ struct PairIndex {
     var order: String { "\(self.first), \(self.second)" }
 }
 
-extension DuePush {
+/// A key of two numbers. Statements get keys as two arrays, and return a key in the first two
+/// columns of a row.
+protocol PairKey: Sendable, Hashable, Comparable {
+    init(_ first: Int64, _ second: Int64)
+
+    var numbers: (Int64, Int64) { get }
+}
+
+extension PairKey {
+    init(_ row: Row) throws { self.init(try row.integer(0), try row.integer(1)) }
+
+    static func < (left: Self, right: Self) -> Bool { left.numbers < right.numbers }
+}
+
+extension WriteTransaction {
+    /// Runs a statement. Its first two parameters are the two numbers of each key.
+    func query(_ sql: String, keys: [some PairKey], _ values: any Bindable...) async throws -> Rows {
+        try await self.query(sql, values: [keys.map(\.numbers.0), keys.map(\.numbers.1)] + values)
+    }
+}
+
+extension DuePush: PairKey {
+    init(_ notification: Int64, _ device: Int64) { self.init(notification: notification, device: device) }
+
+    var numbers: (Int64, Int64) { (self.notification, self.device) }
+
     /// The index over the pushes of a notification, in the order of their devices.
     static let byNotification = PairIndex(first: "notification_id", second: "device")
 
-    private static let key = KeyLookup(columns: ["notification_id", "device"])
+    static let key = KeyLookup(columns: ["notification_id", "device"])
 
     /// The SQL condition that a row of a table of pushes has the same key as another row.
-    static func equal(_ push: String, _ row: String, device: String? = nil) -> String {
-        self.key.condition(push, row, device.map { ["device": $0] } ?? [:])
-    }
+    static func equal(_ push: String, _ row: String) -> String { self.key.condition(push, row) }
 }

@@ -18,9 +18,7 @@ struct NewEvent: Sendable {
 
     /// The lane's name without the part after the slash. That part may be a host that only the
     /// device's owner may know.
-    fileprivate var platform: String? {
-        self.lane.map { String($0.prefix { $0 != "/" }) }
-    }
+    fileprivate var platform: String? { self.lane.map { String($0.prefix { $0 != "/" }) } }
 }
 
 extension NewEvent {

@@ -39,12 +39,22 @@ extension PostgreSQLStore {
         return value
     }
 
-    /// Runs a statement that only reads.
+    /// Runs a statement outside of a transaction.
     func read(_ sql: String, _ values: any Bindable...) async throws(StoreError) -> Rows {
+        try await self.read(sql, values: values) { $0 }
+    }
+
+    /// Runs a statement outside of a transaction, and decodes its rows with `body`. Errors of the
+    /// statement and of `body` become `StoreError`.
+    func read<Value>(
+        _ sql: String,
+        values: [any Bindable],
+        as body: (Rows) throws -> Value
+    ) async throws(StoreError) -> Value {
         do {
-            return try await self.database.query(sql, values: values)
+            return try body(try await self.database.query(sql, values: values))
         } catch {
-            throw StoreError(error)
+            throw StoreError(reading: error) ?? .failed(reason: "\(type(of: error))")
         }
     }
 

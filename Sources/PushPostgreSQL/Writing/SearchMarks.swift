@@ -16,9 +16,7 @@ internal import Synchronization
 final class SearchMarks: Sendable {
     /// The kinds of rows that are searched by their time.
     enum Rows: Sendable, Hashable {
-        /// The due pushes of a queue.
         case pushes(Lane, Queue)
-        /// Expired rows.
         case notifications, idempotencyKeys
     }
 
@@ -69,22 +67,18 @@ final class SearchMarks: Sendable {
     }
 
     /// Begins a search at the index's start, or at the mark (a stored time) if the last search
-    /// from the start was slow.
-    func begin(_ rows: Rows, at now: ContinuousClock.Instant) -> Search {
+    /// from the start was slow, or if it began less than `lifetime` ago.
+    func begin(_ rows: Rows, lifetime: Duration = .zero, at now: ContinuousClock.Instant) -> Search {
         let (mark, era) = self.state.withLock { ($0.marks[rows], $0.era) }
-        let start = mark.flatMap { now - $0.since < $0.delay ? $0.start : nil }
-        return Search(start: start ?? .min, rows: rows, began: now, era: era)
-    }
-
-    /// Begins a search for pushes to lease.
-    func beginLease(in lane: Lane, _ queue: Queue, at now: ContinuousClock.Instant) -> Search {
-        let rows = Rows.pushes(lane, queue)
-        let (mark, era) = self.state.withLock { ($0.marks[rows], $0.era) }
-        guard let mark, now - mark.since < max(Self.lifetime, mark.delay) else {
+        guard let mark, now - mark.since < max(lifetime, mark.delay) else {
             return Search(start: .min, rows: rows, began: now, era: era)
         }
         let mayContinueBelow = now - mark.since >= mark.delay
         return Search(start: mark.start, mayContinueBelow: mayContinueBelow, rows: rows, began: now, era: era)
+    }
+
+    func beginLease(in lane: Lane, _ queue: Queue, at now: ContinuousClock.Instant) -> Search {
+        self.begin(.pushes(lane, queue), lifetime: Self.lifetime, at: now)
     }
 
     /// Ends a search for pushes to lease.
@@ -93,13 +87,7 @@ final class SearchMarks: Sendable {
     ///   - first: The time of the oldest push if as many were found as requested, otherwise `nil`.
     ///   - continuedBelow: Whether the search continued below its start.
     ///   - date: The time of the lease, in milliseconds.
-    func endLease(
-        _ search: Search,
-        first: Int64?,
-        continuedBelow: Bool,
-        date: Int64,
-        at now: ContinuousClock.Instant
-    ) {
+    func endLease(_ search: Search, first: Int64?, continuedBelow: Bool, date: Int64, at now: ContinuousClock.Instant) {
         let sawAll = search.start == .min || continuedBelow
         self.change(search) { mark in
             let delay = sawAll ? Self.delay(of: search, until: now) : mark?.delay ?? .zero

@@ -1,4 +1,3 @@
-internal import Foundation
 internal import PostgreSQL
 internal import PushCore
 internal import PushStore
@@ -33,11 +32,8 @@ final class WriteTransaction: Sendable {
     let streamLanes: Set<String>
 
     init(_ transaction: Transaction, of store: PostgreSQLStore) {
-        self.transaction = transaction
-        self.audit = store.audit
-        self.kinds = store.options.events
-        self.sealing = store.sealing
-        self.streamLanes = store.options.streamLanes
+        (self.transaction, self.audit, self.sealing) = (transaction, store.audit, store.sealing)
+        (self.kinds, self.streamLanes) = (store.options.events, store.options.streamLanes)
     }
 
     /// Whether an earlier run of the same transaction has failed.
@@ -48,7 +44,6 @@ final class WriteTransaction: Sendable {
         try await self.transaction.query(sql, values: values)
     }
 
-    /// Runs a statement with the parameters in `values`.
     func query(_ sql: String, values: [any Bindable]) async throws -> Rows {
         try await self.transaction.query(sql, values: values)
     }
@@ -61,9 +56,7 @@ final class WriteTransaction: Sendable {
 
     /// Runs a statement at the end of the transaction, together with other last statements. Its
     /// result is not read: a statement that must prevent the commit has to fail.
-    func queryLast(_ statement: Statement) {
-        self.pending.withLock { $0.last.append(statement) }
-    }
+    func queryLast(_ statement: Statement) { self.pending.withLock { $0.last.append(statement) } }
 
     /// Sends the last statements and the commit in one message, so that locks are held only as
     /// long as the database needs. `body` converts the failure of a last statement to another
@@ -79,7 +72,6 @@ final class WriteTransaction: Sendable {
         self.pending.withLock { $0.tally.add(state, lane: lane, by: count) }
     }
 
-    /// Adds a record to the audit.
     func append(_ record: AuditRecord) {
         let draft = self.audit.draft(record)
         self.pending.withLock { $0.drafts.append(draft) }
@@ -94,77 +86,44 @@ final class WriteTransaction: Sendable {
     /// Whether the store keeps events of this kind. If so, the caller must read their values.
     func keeps(_ kind: PushEvent.Kind) -> Bool { self.kinds.contains(kind) }
 
-    /// Sets the number of callers whose writes this transaction stores.
-    func share(among writes: Int) {
-        self.pending.withLock { $0.writes = writes }
-    }
+    func share(among writes: Int) { self.pending.withLock { $0.writes = writes } }
 
     /// Ends credentials: `write` returns only when all servers have evicted them.
-    func end(_ end: CredentialLease.End) {
-        self.pending.withLock { $0.ends.append(end) }
-    }
+    func end(_ end: CredentialLease.End) { self.pending.withLock { $0.ends.append(end) } }
 
-    /// After the commit, runs `body` once.
-    func afterCommit(_ body: @escaping @Sendable () -> Void) {
-        self.pending.withLock { $0.calls.append(body) }
-    }
+    func afterCommit(_ body: @escaping @Sendable () -> Void) { self.pending.withLock { $0.calls.append(body) } }
 
     /// Writes the collected values. Call it once, as the last step of the transaction. `admit`
     /// throws if the transaction must no longer be committed.
-    func finish(
-        _ slot: WriterSlot,
-        server: Int64,
-        admit: @Sendable () throws -> Void
-    ) async throws -> FinishedWrite {
+    func finish(_ slot: WriterSlot, server: Int64, admit: @Sendable () throws -> Void) async throws -> FinishedWrite {
         let pending = self.pending.withLock { $0 }
-        let epoch = try await self.write(pending.ends)
         var finished = FinishedWrite(
             calls: pending.calls,
             writes: pending.writes,
-            epoch: epoch,
+            epoch: try await self.write(pending.ends),
             filled: pending.tally.filled
         )
         var statements = pending.last
         if let counts = try pending.tally.addition(to: slot.tallyWriter(server: server)) { statements.append(counts) }
         if let events = try NewEvent.insertion(of: pending.events) { statements.append(events) }
-        var entries: AuditExtension?
+        var head: AuditHead?
         if !pending.drafts.isEmpty {
-            let head = try await self.head(of: slot, server: server, with: self.audit)
-            let added = try AuditExtension(of: head, by: pending.drafts, with: self.audit)
-            statements.append(try added.statement)
-            entries = added
+            let old = try await self.head(of: slot, server: server, with: self.audit)
+            let added = try AuditExtension(of: old, by: pending.drafts, with: self.audit)
+            statements.append(added.statement)
+            head = added.head
         }
-        if let body = pending.commitFailure {
+        do {
+            if pending.commitFailure == nil { _ = try await self.query(all: statements) }
             try admit()
             finished.commitBegan = .now
-            try await self.commit(after: statements, body)
-        } else {
-            try await self.run(statements)
-            try admit()
-            finished.commitBegan = .now
+            if pending.commitFailure != nil { _ = try await self.transaction.commit(after: statements) }
+        } catch let error as DatabaseError {
+            if error.code == AuditExtension.refusal { throw AuditChainLost() }
+            throw pending.commitFailure?(error) ?? error
         }
-        finished.head = entries?.head
+        finished.head = head
         return finished
-    }
-
-    // MARK: - Private
-
-    private func run(_ statements: [Statement]) async throws {
-        do {
-            _ = try await self.query(all: statements)
-        } catch let error as DatabaseError where error.code == AuditExtension.refusal {
-            throw AuditChainLost()
-        }
-    }
-
-    private func commit(after statements: [Statement], _ body: (DatabaseError) -> (any Error)?) async throws {
-        do {
-            _ = try await self.transaction.commit(after: statements)
-        } catch  where error.code == AuditExtension.refusal {
-            throw AuditChainLost()
-        } catch {
-            throw body(error) ?? error
-        }
     }
 }
 

@@ -20,9 +20,7 @@ final class WriterSlot: Sendable {
     let number: Int
     private let state = Mutex<AuditHead?>(nil)
 
-    init(_ number: Int) {
-        self.number = number
-    }
+    init(_ number: Int) { self.number = number }
 
     /// The end of the chain after the last commit; `nil`: the slot has no chain yet, or does not
     /// know its end.
@@ -57,9 +55,7 @@ final class WriterSlots: Sendable {
         }
     }
 
-    func giveBack(_ slot: WriterSlot) {
-        self.state.withLock { $0.free.append(slot) }
-    }
+    func giveBack(_ slot: WriterSlot) { self.state.withLock { $0.free.append(slot) } }
 }
 
 /// The `WriterSlot` that one call of `write` borrows, for all runs of its transaction.
@@ -67,9 +63,7 @@ final class SlotLoan: Sendable {
     private let slots: WriterSlots
     private let state = Mutex<WriterSlot?>(nil)
 
-    init(_ slots: WriterSlots) {
-        self.slots = slots
-    }
+    init(_ slots: WriterSlots) { self.slots = slots }
 
     /// The slot. It is borrowed at the first run, when the transaction already has a connection: a
     /// caller that still waits for a connection needs no slot.
@@ -88,7 +82,5 @@ final class SlotLoan: Sendable {
     }
 
     /// Gives up the slot's chain, because another server may have extended it.
-    func forgetHead() {
-        self.state.withLock { $0?.head = nil }
-    }
+    func forgetHead() { self.state.withLock { $0?.head = nil } }
 }

@@ -35,13 +35,10 @@ extension SQLiteStore {
         by record: @escaping @Sendable (Username, Scopes) -> AuditRecord
     ) async throws -> Enrolment? {
         try await self.writer.write { db in
-            let found = try db.first(
-                """
-                select \(sql: TokenColumn.selected) from token t join user u on u.id = t.user_id
-                where t.hash = \(code.bytes) and t.\(sql: Enrolment.isCode) and t.expires_at > \(now.milliseconds)
-                    and u.disabled_at is null
-                """
-            ) { try TokenGrant.used($0, code, self.sealing) }
+            let sql = "\(SQLiteReader.tokenInUse.sql) and t.\(Enrolment.isCode)"
+            let found = try db.first(prepared: sql, code.bytes, now.milliseconds) {
+                try TokenGrant.used($0, code, self.sealing)
+            }
             guard let (user, grant) = found else { return nil }
             try db.run("delete from token where hash = \(code.bytes)")
             let scopes = Enrolment.scopes(of: grant, for: user)

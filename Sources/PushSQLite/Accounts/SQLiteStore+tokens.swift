@@ -56,14 +56,15 @@ extension SQLiteStore {
     }
 
     package func revokeToken(_ prefix: TokenPrefix, by record: AuditRecord?, now: Date) async throws -> Fingerprint? {
-        try await self.write { db in
+        try await self.writer.write { db in
             let devices = try db.all(prepared: Self.devicesOfSession, prefix.description, decode: EndingDevice.init)
             try self.write(DeviceEnds(ofSessions: devices, by: record), db, now: now)
-            return try db.first("delete from token where prefix = \(prefix.description) returning hash") {
+            let token = try db.first("delete from token where prefix = \(prefix.description) returning hash") {
                 Fingerprint(bytes: $0.data(0))
-            } ?? nil
-        } recording: { [audit] in
-            $0.flatMap { _ in record?.about(prefix, in: audit.chain) }
+            }
+            guard let token = token ?? nil else { return nil }
+            try self.audit.append([record?.about(prefix, in: self.audit.chain)], to: db)
+            return token
         }
     }
 

@@ -55,18 +55,16 @@ extension SQLiteStore {
     }
 
     package func deleteUser(_ name: Username, by record: AuditRecord?) async throws -> UserChange {
-        try await self.write { [writer] db in
+        try await self.write(by: record, on: .done) { [writer] db in
             let account = try self.account(name, db)
             let isLast = try Self.isLastAdministrator(account, db)
             let outcome = AccountChange.deletion(of: account, isLastAdministrator: isLast)
             guard outcome == .done, let id = account?.id else { return outcome }
-            let untaken = try Self.untaken(by: id, db)
+            let untaken = try db.all(prepared: Self.untakenByUser, id) { $0.integer(0) }
             try db.run("delete from user where id = \(id)")
-            for notification in untaken { try Self.eraseIfTaken(db, notification) }
+            for notification in untaken { try self.eraseIfTaken(notification, db) }
             writer.recordErasure()
             return outcome
-        } recording: {
-            $0 == .done ? record : nil
         }
     }
 

@@ -14,13 +14,12 @@ struct AuditTrail: Sendable {
         self.notes = notes
     }
 
-    /// The name that the audit uses for a token: a keyed hash of the token's prefix.
-    func name(of token: TokenPrefix) -> String { self.chain.name(of: token) }
-
-    func draft(_ record: AuditRecord) -> AuditDraft { self.chain.draft(record) }
-
     func append(_ record: AuditRecord, to db: Database) throws {
-        try self.append(self.draft(record), to: db)
+        try self.append(self.chain.draft(record), to: db)
+    }
+
+    func append(_ records: [AuditRecord?], to db: Database) throws {
+        for case let record? in records { try self.append(record, to: db) }
     }
 
     func append(_ draft: AuditDraft, to db: Database) throws {
@@ -51,12 +50,8 @@ struct AuditTrail: Sendable {
             limit
         ) { AuditLink($0) }
         guard let last else { return 0 }
-        try db.run(
-            prepared: "update audit_start set number = ?, chain = ?, mac = ?",
-            last.number,
-            last.code,
-            self.chain.mac(ofStart: last)
-        )
+        let mac = self.chain.mac(ofStart: last)
+        try db.run("update audit_start set number = \(last.number), chain = \(last.code), mac = \(mac)")
         return try db.run(prepared: "delete from audit where number <= ?", last.number)
     }
 

@@ -4,26 +4,22 @@ package import PushStore
 internal import SQLite
 
 extension SQLiteStore {
-    /// Runs `body` in a transaction. If `record` returns a record for the result, appends it to
-    /// the audit.
-    func write<Value: Sendable>(
-        _ body: @escaping @Sendable (Database) throws -> Value,
-        recording record: @escaping @Sendable (Value) -> AuditRecord?
+    /// Runs `body` in a transaction. If it returns `outcome`, because it has changed something,
+    /// appends `record` to the audit.
+    func write<Value: Sendable & Equatable>(
+        by record: AuditRecord?,
+        on outcome: Value,
+        _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws -> Value {
         try await self.writer.write { [audit] db in
             let value = try body(db)
-            if let record = record(value) { try audit.append(record, to: db) }
+            if value == outcome, let record { try audit.append(record, to: db) }
             return value
         }
     }
 
-    /// Runs `body` in a transaction. If it returns `true`, because it has changed something,
-    /// appends `record` to the audit.
-    func write(
-        by record: AuditRecord?,
-        _ body: @escaping @Sendable (Database) throws -> Bool
-    ) async throws -> Bool {
-        try await self.write(body, recording: { $0 ? record : nil })
+    func write(by record: AuditRecord?, _ body: @escaping @Sendable (Database) throws -> Bool) async throws -> Bool {
+        try await self.write(by: record, on: true, body)
     }
 
     package func record(_ record: AuditRecord) async throws {
@@ -40,9 +36,7 @@ extension SQLiteStore {
 }
 
 extension SQLiteReader {
-    package func auditName(of token: TokenPrefix) -> String {
-        self.audit.name(of: token)
-    }
+    package func auditName(of token: TokenPrefix) -> String { self.audit.chain.name(of: token) }
 
     package func auditEntries(before number: Int64?, limit: Int) throws(StoreError) -> [AuditEntry] {
         try self.read { db in

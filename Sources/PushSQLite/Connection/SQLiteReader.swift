@@ -2,7 +2,6 @@ internal import Foundation
 internal import PushCore
 package import PushStore
 internal import SQLite
-internal import Synchronization
 
 /// A read-only view of the database, for one thread at a time.
 ///
@@ -12,7 +11,7 @@ internal import Synchronization
 /// read can check that it sees the newest commit.
 package final class SQLiteReader: SharedReader, ImmediateReader {
     private let connection: Connection
-    private let commits: CommitCounter
+    private let log: LogLength
     package let sealing: Sealing
     let changes: ChangeNumbers
     let removals: RemovalClock
@@ -20,14 +19,14 @@ package final class SQLiteReader: SharedReader, ImmediateReader {
     /// This lock guards all properties below. A `Mutex` cannot guard them, since they are not
     /// `Sendable`.
     private let lock = NSLock()
-    /// The number of commits at the moment when the open transaction began.
-    nonisolated(unsafe) private var seen = CommitCounter.none
+    /// The number of commits at the moment when the open transaction began; `nil` if none is open.
+    nonisolated(unsafe) private var seen: Int?
     /// The compiled statements of direct queries, by the raw values of their names.
     nonisolated(unsafe) private var direct = [Statement?](repeating: nil, count: DirectQuery.Name.allCases.count)
 
     init(_ connection: Connection, of store: SQLiteStore) {
         self.connection = connection
-        self.commits = store.writer.commits
+        self.log = store.writer.log
         self.sealing = store.sealing
         self.changes = store.changes
         self.removals = store.removals
@@ -63,43 +62,21 @@ package final class SQLiteReader: SharedReader, ImmediateReader {
         _ parameters: Int64...,
         decode: (borrowing DirectRow) throws -> Value
     ) throws(StoreError) -> Value? {
-        try self.locked {
-            let number = query.name.rawValue
-            if self.seen != self.commits.value || self.direct[number] == nil {
-                try self.connection.exclusively { db in
-                    try self.renewTransaction(db)
-                    if self.direct[number] == nil { self.direct[number] = try db.makeStatement(sql: query.sql) }
-                }
-            }
-            guard let statement = self.direct[number]?.handle else { return nil }
-            // This call needs no `exclusively`: the lock is held, and only this reader uses the
-            // connection.
-            return try DirectRow(statement, key: key, parameters).map(decode)
-        }
+        try self.readDirectly { try DirectRow(self.handle(of: query), key: key, parameters).map(decode) }
     }
 
     /// Runs direct queries that all see the newest commit. Blocks the thread while they run.
-    func readDirectly<Value>(_ body: (DirectReads) throws -> Value) throws(StoreError) -> Value {
+    func readDirectly<Value>(_ body: () throws -> Value) throws(StoreError) -> Value {
         try self.locked {
-            try self.connection.exclusively { try self.renewTransaction($0) }
-            return try body(DirectReads(reader: self))
+            if self.seen != self.log.commits { try self.connection.exclusively(self.renewTransaction) }
+            return try body()
         }
     }
 
-    /// Runs direct queries within `readDirectly`.
-    struct DirectReads {
-        fileprivate let reader: SQLiteReader
-
-        /// Fetches rows until the last one, or until `decode` returns `false`.
-        func forEachRow(
-            _ query: DirectQuery,
-            _ parameters: Int64...,
-            decode: (borrowing DirectRow) throws -> Bool
-        ) throws {
-            let statement = try self.reader.statement(of: query)
-            guard let handle = statement.handle else { return }
-            try DirectRow(handle, key: nil, parameters).forEach(decode)
-        }
+    /// Fetches rows until the last one, or until `decode` returns `false`. Call it within
+    /// `readDirectly`.
+    func forEachRow(_ query: DirectQuery, _ parameters: Int64..., decode: (borrowing DirectRow) throws -> Bool) throws {
+        try DirectRow(self.handle(of: query), key: nil, parameters).forEach(decode)
     }
 
     /// Ends the open read transaction, which would prevent a complete checkpoint. Blocks further
@@ -130,11 +107,15 @@ package final class SQLiteReader: SharedReader, ImmediateReader {
     /// writer's callers have waited for nothing.
     private static let moment = 0.005
 
-    private func statement(of query: DirectQuery) throws -> Statement {
-        if let statement = self.direct[query.name.rawValue] { return statement }
-        let statement = try self.connection.exclusively { try $0.makeStatement(sql: query.sql) }
-        self.direct[query.name.rawValue] = statement
-        return statement
+    /// The compiled statement of a direct query. It runs without `exclusively`: the lock is held,
+    /// and only this reader uses the connection.
+    private func handle(of query: DirectQuery) throws -> OpaquePointer {
+        let number = query.name.rawValue
+        if self.direct[number] == nil {
+            self.direct[number] = try self.connection.exclusively { try $0.makeStatement(sql: query.sql) }
+        }
+        guard let handle = self.direct[number]?.handle else { throw DatabaseError(resultCode: .misuse) }
+        return handle
     }
 
     private func locked<Value>(_ body: () throws -> Value) throws(StoreError) -> Value {
@@ -148,7 +129,7 @@ package final class SQLiteReader: SharedReader, ImmediateReader {
     }
 
     private func renewTransaction(_ db: Database) throws {
-        let newest = self.commits.value
+        let newest = self.log.commits
         guard self.seen != newest else { return }
         try self.endTransaction(db)
         try db.beginTransaction(.deferred)
@@ -156,22 +137,8 @@ package final class SQLiteReader: SharedReader, ImmediateReader {
     }
 
     private func endTransaction(_ db: Database) throws {
-        self.seen = CommitCounter.none
+        self.seen = nil
         if db.isInsideTransaction { try db.commit() }
-    }
-}
-
-/// Counts the commits of the writer.
-final class CommitCounter: Sendable {
-    /// A value that the counter never reaches.
-    static let none = UInt64.max
-
-    private let count = Atomic<UInt64>(0)
-
-    var value: UInt64 { self.count.load(ordering: .acquiring) }
-
-    func increment() {
-        self.count.wrappingAdd(1, ordering: .releasing)
     }
 }
 

@@ -38,10 +38,10 @@ extension Writer {
 
     private func recordCheckpointFailure(_ error: any Error, at pages: Int) {
         self.stopIfBroken(error)
-        self.counts.checkpointFailures.wrappingAdd(1, ordering: .relaxed)
         let reason = (error as? DatabaseError)?.message ?? "\(error)"
         let isNew = self.state.withLock { state in
             state.checkpointsAt = pages + Self.furtherPages
+            state.checkpointFailures += 1
             defer { state.checkpointFailure = reason }
             return state.checkpointFailure != reason
         }

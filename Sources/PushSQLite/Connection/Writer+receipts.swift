@@ -24,16 +24,6 @@ extension Writer {
         }
     }
 
-    /// Writes all waiting receipts. Returns when all are written, or when a write has failed.
-    func writeReceipts() async throws {
-        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            self.queue.async {
-                self.drainReceipts()
-                continuation.resume()
-            }
-        }
-    }
-
     /// Writes all waiting receipts. Call it on the writer's queue only.
     func drainReceipts() {
         while self.receipts.count > 0, self.writeSomeReceipts() {}
@@ -52,14 +42,17 @@ extension Writer {
                         try SQLiteStore.write(receipt, db)
                         return {}
                     },
-                    fail: { failed.add(receipt, $0) }
+                    fail: { error in
+                        if error is StoreError || (error as? DatabaseError)?.concernsAll == true {
+                            failed.kept.withLock { $0.append(receipt) }
+                        } else {
+                            self.condition.record(.receipt(notification: receipt.key.notification))
+                        }
+                    }
                 )
             }
         )
-        for receipt in failed.damaged {
-            self.condition.record(.receipt(notification: receipt.key.notification))
-        }
-        let kept = failed.kept
+        let kept = failed.kept.withLock { $0 }
         if kept.isEmpty {
             if 1..<Self.backlog ~= self.receipts.count { self.writeReceipts(after: Self.stepDelay) }
             return true
@@ -75,22 +68,8 @@ extension Writer {
     }
 }
 
-/// The receipts of one group that were not written: receipts to write later, and damaged receipts.
+/// The receipts of one group that could not be written, and must be written later. The other
+/// receipts that failed have damaged rows.
 private final class FailedReceipts: Sendable {
-    private let receipts = Mutex<(kept: [ReceiptBook.Receipt], damaged: [ReceiptBook.Receipt])>(([], []))
-
-    var kept: [ReceiptBook.Receipt] { self.receipts.withLock { $0.kept } }
-    var damaged: [ReceiptBook.Receipt] { self.receipts.withLock { $0.damaged } }
-
-    func add(_ receipt: ReceiptBook.Receipt, _ error: any Error) {
-        let isDamaged: Bool
-        switch error {
-        case let error as DatabaseError: isDamaged = !error.concernsAll
-        case is StoreError: isDamaged = false
-        default: isDamaged = true
-        }
-        self.receipts.withLock { receipts in
-            if isDamaged { receipts.damaged.append(receipt) } else { receipts.kept.append(receipt) }
-        }
-    }
+    let kept = Mutex<[ReceiptBook.Receipt]>([])
 }

@@ -1,5 +1,6 @@
 internal import PushStore
 internal import SQLite
+internal import Synchronization
 
 /// Returns free space of the database's file to the file system;
 /// `docs/decisions/sqlite-incremental-vacuum.md` has the reasons.
@@ -15,11 +16,7 @@ extension Writer {
     /// then does not shorten the file, because that needs room in the log.
     func fileSpace() async throws -> FileSpace? {
         if self.condition.isFull { return nil }
-        return try await self.write(.housekeeping) { [counts] db in
-            let space = try FileSpace(db)
-            counts.record(space)
-            return space
-        }
+        return try await self.write(.housekeeping) { [self] in try self.readSpace($0) }
     }
 
     /// Removes some free pages from the file; the next checkpoint then shortens the file. Returns
@@ -34,9 +31,13 @@ extension Writer {
             let end = ContinuousClock.now + Self.shrinkTime
             // SQLite removes one page for each row that this statement returns.
             try db.step(prepared: "pragma incremental_vacuum(\(Self.shrinkPages))") { ContinuousClock.now < end }
-            let space = try FileSpace(db)
-            self.counts.record(space)
-            return space
+            return try self.readSpace(db)
         }
+    }
+
+    private func readSpace(_ db: Database) throws -> FileSpace {
+        let space = try FileSpace(db)
+        self.state.withLock { $0.space = space }
+        return space
     }
 }

@@ -12,24 +12,10 @@ extension Writer {
     /// throws, the transaction is rolled back, and runs again with a savepoint for each job. If an
     /// error ends even this whole transaction, each job gets a transaction of its own.
     func commit(_ jobs: [Job]) {
-        do {
-            return try self.attempt(jobs, apart: false)
-        } catch {
-            guard self.isWorthRepeating(error, jobs) else { return }
-        }
-        self.counts.repeated.wrappingAdd(1, ordering: .relaxed)
-        do {
-            return try self.attempt(jobs, apart: true)
-        } catch {
-            guard self.isWorthRepeating(error, jobs) else { return }
-        }
-        for job in jobs {
-            do {
-                try self.attempt([job], apart: false)
-            } catch {
-                _ = self.isWorthRepeating(error, [job])
-            }
-        }
+        if self.end(jobs, apart: false) { return }
+        self.state.withLock { $0.repeated += 1 }
+        if self.end(jobs, apart: true) { return }
+        for job in jobs { _ = self.end([job], apart: false) }
     }
 
     /// Stops the writer if the disk has failed; records a full disk.
@@ -49,13 +35,18 @@ extension Writer {
         self.events(.broken(reason: reason))
     }
 
-    /// Whether the jobs may succeed one by one. Otherwise fails each of them with the reason.
-    private func isWorthRepeating(_ error: any Error, _ jobs: [Job]) -> Bool {
-        self.stopIfBroken(error)
-        let failure = self.failure.map { StoreError.broken(reason: $0) }
-        if failure == nil, jobs.count > 1, (error as? DatabaseError)?.concernsAll != true { return true }
-        for job in jobs { job.fail(failure ?? error) }
-        return false
+    /// Runs the jobs in one transaction. Returns `false` if the transaction has failed, but the
+    /// jobs may succeed one by one. If they cannot, fails each of them with the reason.
+    private func end(_ jobs: [Job], apart: Bool) -> Bool {
+        do {
+            try self.attempt(jobs, apart: apart)
+        } catch {
+            self.stopIfBroken(error)
+            let failure = self.failure.map { StoreError.broken(reason: $0) }
+            if failure == nil, jobs.count > 1, (error as? DatabaseError)?.concernsAll != true { return false }
+            for job in jobs { job.fail(failure ?? error) }
+        }
+        return true
     }
 
     private func attempt(_ jobs: [Job], apart: Bool) throws {
@@ -84,35 +75,24 @@ extension Writer {
             }
         }
         if self.log.commits != commits { self.condition.recordCommit(of: finishes.count, after: .now - isRunUntil) }
-        // The number of commits rises before the callers continue, so that each caller reads its
-        // own write.
-        self.commits.increment()
         for finish in finishes { finish() }
         for (job, error) in refused { job.fail(error) }
     }
-}
 
-extension Writer {
-    private func runUndoably(_ job: Job, _ db: Database) throws -> Result<@Sendable () -> Void, any Error> {
-        let result = try db.undoable {
-            let finish = try job.run(db)
-            try self.notes.write(db)
-            return finish
-        }
-        if case .failure = result { self.notes.forget() }
-        return result
-    }
-}
-
-extension Database {
-    /// Runs `body` in a savepoint; if `body` throws, only this savepoint is rolled back. Throws
+    /// Runs a job in a savepoint; if the job throws, only this savepoint is rolled back. Throws
     /// only errors that end the whole transaction.
-    fileprivate func undoable<Value>(_ body: () throws -> Value) throws -> Result<Value, any Error> {
+    private func runUndoably(_ job: Job, _ db: Database) throws -> Result<@Sendable () -> Void, any Error> {
         do {
-            return .success(try self.inSavepoint(body))
+            let finish = try db.inSavepoint {
+                let finish = try job.run(db)
+                try self.notes.write(db)
+                return finish
+            }
+            return .success(finish)
         } catch let error as DatabaseError where error.isFatal {
             throw error
         } catch {
+            self.notes.forget()
             return .failure(error)
         }
     }
@@ -120,12 +100,7 @@ extension Database {
 
 extension DatabaseError {
     /// Whether this error has ended the whole transaction, and not only one statement of it.
-    fileprivate var isFatal: Bool {
-        switch self.resultCode {
-        case .ioError, .full, .outOfMemory, .corrupt, .busy, .interrupt: true
-        default: false
-        }
-    }
+    fileprivate var isFatal: Bool { self.concernsAll || self.resultCode == .corrupt }
 
     /// Whether the disk or the process is the cause, so that any other job would fail, too.
     var concernsAll: Bool {

@@ -1,5 +1,6 @@
 internal import CSQLite
 internal import Dispatch
+internal import PushCore
 internal import SQLite
 internal import Synchronization
 
@@ -20,21 +21,8 @@ extension Writer {
 
     /// Schedules a wipe. Call it in the transaction that erases data.
     func recordErasure() {
-        self.counts.erasures.wrappingAdd(1, ordering: .relaxed)
-        let isFirst = self.state.withLock { state in
-            if state.wipeDueAt != nil { return false }
-            state.wipeDueAt = .now + Self.wipeAfter
-            return true
-        }
-        if isFirst { self.wipeLater(Self.wipeAfter) }
-    }
-
-    /// Wipes all erased data. Returns `false` if a reader prevents the wipe, which then happens
-    /// later.
-    func wipeNow() async throws -> Bool {
-        try await withCheckedThrowingContinuation { continuation in
-            self.queue.async { continuation.resume(with: Result { try self.wipe() }) }
-        }
+        self.state.withLock { $0.erasures += 1 }
+        self.schedule(\.wipeDueAt, after: Self.wipeAfter)
     }
 
     /// Wipes erased data that the last process may have left. If another process is reading, the
@@ -55,12 +43,19 @@ extension Writer {
         if self.wiper.knowsAllPages, let stamp = self.wiper.stamp { self.lock.leave(stamp) }
     }
 
-    private func wipeLater(_ delay: Duration) {
+    /// Schedules a wipe of one kind, unless a wipe of this kind is scheduled already.
+    private func schedule(
+        _ dueAt: any WritableKeyPath<State, ContinuousClock.Instant?> & Sendable,
+        after delay: Duration
+    ) {
+        let isFirst = self.state.withLock { state in
+            defer { state[keyPath: dueAt] = state[keyPath: dueAt] ?? .now + delay }
+            return state[keyPath: dueAt] == nil
+        }
+        guard isFirst else { return }
         // If the writer was released meanwhile, this call does nothing, and the next start wipes
         // the data.
-        let (seconds, attoseconds) = delay.components
-        let nanoseconds = seconds * 1_000_000_000 + attoseconds / 1_000_000_000
-        self.queue.asyncAfter(deadline: .now() + .nanoseconds(Int(nanoseconds))) { [weak self] in self?.wipeIfDue() }
+        self.queue.asyncAfter(deadline: .now() + delay.timeInterval) { [weak self] in self?.wipeIfDue() }
     }
 
     private func sweep(atMost pages: Int) throws {
@@ -75,13 +70,7 @@ extension Writer {
 
     /// Schedules the wiping of the next unknown pages: those where the last process may have left
     /// erased data.
-    func sweepLater() {
-        let isFirst = self.state.withLock { state in
-            defer { state.sweepDueAt = state.sweepDueAt ?? .now + Self.sweepAfter }
-            return state.sweepDueAt == nil
-        }
-        if isFirst { self.wipeLater(Self.sweepAfter) }
-    }
+    func sweepLater() { self.schedule(\.sweepDueAt, after: Self.sweepAfter) }
 
     private func sweepIfDue() {
         let isDue = self.state.withLock { $0.failure == nil && $0.sweepDueAt.map { $0 <= .now } ?? false }
@@ -108,8 +97,7 @@ extension Writer {
         } catch {
             self.stopIfBroken(error)
         }
-        self.state.withLock { $0.wipeDueAt = $0.wipeDueAt ?? .now + Self.wipeAgainAfter }
-        self.wipeLater(Self.wipeAgainAfter)
+        self.schedule(\.wipeDueAt, after: Self.wipeAgainAfter)
     }
 
     /// Checkpoints the log, wipes the pages, and truncates the log. Returns `false` if a reader

@@ -35,6 +35,13 @@ final class Writer: Sendable {
         var warnsOfLogAt = Writer.longLog
         /// The reason why the last checkpoint has failed; `nil` if it has succeeded.
         var checkpointFailure: String?
+        var checkpointFailures = 0
+        /// The number of transactions that were rolled back and repeated.
+        var repeated = 0
+        /// The number of transactions that have erased data, which must then be wiped.
+        var erasures = 0
+        /// The size of the file; `nil` until the writer has read it.
+        var space: FileSpace?
     }
 
     let connection: Connection
@@ -47,8 +54,6 @@ final class Writer: Sendable {
     private let spans: SpanRecorder?
     let events: @Sendable (StoreEvent) -> Void
     let queue = DispatchQueue(label: "sealpost.writer")
-    let commits = CommitCounter()
-    let counts = StoreCounts()
     let log = LogLength()
     let syncs = SyncTimes()
     let receipts = ReceiptBook()
@@ -58,20 +63,12 @@ final class Writer: Sendable {
         _ connection: Connection,
         wiper: PageWiper,
         lock: LockFile,
-        condition: StoreCondition,
         notes: TransactionNotes,
-        timeout: Duration,
-        spans: SpanRecorder?,
-        events: @escaping @Sendable (StoreEvent) -> Void
+        _ options: StoreOptions
     ) throws {
-        self.connection = connection
-        self.wiper = wiper
-        self.lock = lock
-        self.condition = condition
-        self.notes = notes
-        self.timeout = timeout
-        self.spans = spans
-        self.events = events
+        (self.connection, self.wiper, self.lock, self.notes) = (connection, wiper, lock, notes)
+        (self.timeout, self.spans, self.events) = (options.writeTimeout, options.spans, options.onEvent)
+        self.condition = StoreCondition(onEvent: options.onEvent)
         try connection.exclusively { db in
             try self.log.watch(db)
             self.syncs.watch(db)
@@ -151,16 +148,11 @@ final class Writer: Sendable {
     // MARK: - Private
 
     private func submit(_ job: Job, _ lane: WriterLane, bytes: Int) {
-        let (failure, mustStart) = self.state.withLock { state -> (StoreError?, Bool) in
-            if let reason = state.failure { return (.broken(reason: reason), false) }
-            guard state.waiting.add(job, lane, bytes: bytes, timeout: self.timeout, now: .now) else {
-                return (.busy, false)
-            }
-            defer { state.isRunning = true }
-            return (nil, !state.isRunning)
+        let failure = self.state.withLock { state -> StoreError? in
+            if let reason = state.failure { return .broken(reason: reason) }
+            return state.waiting.add(job, lane, bytes: bytes, timeout: self.timeout, now: .now) ? nil : .busy
         }
-        if let failure { job.fail(failure) }
-        if mustStart { self.queue.async { self.drain() } }
+        if let failure { job.fail(failure) } else { self.start() }
     }
 
     private func drain() {

@@ -7,12 +7,11 @@ extension Registrar {
     func read(_ question: RegistrationQuestion, into facts: inout RegistrationFacts, _ db: Database) throws {
         switch question {
         case .isSignedIn(let token):
-            facts.isSignedIn = try db.first(prepared: Self.token, token.description) { _ in true } == true
+            facts.isSignedIn = try db.exists(prepared: Self.token, token.description)
         case .device(let id, _):
             facts.device = try self.device(id, db).map { [$0] } ?? []
         case .isHeld(let search):
-            let platform = search.platform.description
-            facts.isHeld = try db.first(prepared: Self.held, self.user, platform, search.key) { _ in true } == true
+            facts.isHeld = try db.exists(prepared: Self.held, self.user, search.platform.description, search.key)
         case .holders(let search):
             let platform = search.platform.description
             facts.holders = try db.all(

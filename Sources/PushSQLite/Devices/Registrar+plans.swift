@@ -8,21 +8,21 @@ extension Registrar {
     /// device's new lane (a provider's queue).
     func write(_ plan: RegistrationPlan, _ db: Database) throws -> Int {
         for old in plan.retired {
-            try SQLiteStore.retire(db, device: old.device, reason: old.reason, moved: old.platform, now: self.now)
+            try SQLiteStore.retire(old.device, reason: old.reason, moved: old.platform, db, now: self.now)
         }
         if plan.isErasing { self.writer.recordErasure() }
         if let claim = plan.claim { try db.run(prepared: Self.deleteRow, claim) }
         try self.save(plan.values, as: plan.device, db)
         try db.run(prepared: Self.makeLookDue, self.now.milliseconds, plan.device)
         try self.replaceTags(of: plan.device, by: plan.values.tags, db)
-        try self.append(plan.records, db)
+        try self.audit.append(plan.records, to: db)
         if plan.forgetsPushes { try db.run("delete from device_push where device = \(plan.device)") }
         if let key = plan.usedCode {
             try db.run("update confirmation set is_used = 1 where handle_key = \(key)")
         }
         guard plan.movesPushes else { return 0 }
         try SQLiteStore.unpark(device: plan.device, db, now: self.now)
-        return try SQLiteStore.moveQueued(db, ofDevice: plan.device, page: self.page, now: self.now)
+        return try self.pusher.moveQueued(ofDevice: plan.device, page: self.page, db, now: self.now)
     }
 
     /// Writes the plan of a user's claim to a handle, which the user must confirm with a pushed
@@ -35,7 +35,7 @@ extension Registrar {
         try self.save(plan.values, as: number, db)
         self.writer.recordErasure()
         if let push = plan.push { try self.enqueue(push, to: number, plan.values, db) }
-        try self.append([plan.record], db)
+        try self.audit.append([plan.record], to: db)
         return true
     }
 

@@ -47,7 +47,7 @@ struct Registrar: Sendable {
         try db.run("update device set tags = \(tags) where number = \(plan.device)")
         try self.replaceTags(of: plan.device, by: plan.tags, db)
         self.writer.recordErasure()
-        try self.append([plan.record], db)
+        try self.audit.append([plan.record], to: db)
     }
 
     /// Writes only the difference to the stored tags: a device registers often, and mostly with
@@ -61,9 +61,5 @@ struct Registrar: Sendable {
         for tag in tags.subtracting(old) {
             try db.run("insert into device_tag (device, tag) values (\(device), \(tag))")
         }
-    }
-
-    func append(_ records: [AuditRecord?], _ db: Database) throws {
-        for case let record? in records { try self.audit.append(record, to: db) }
     }
 }

@@ -21,8 +21,7 @@ extension SQLiteReader {
         try self.read { db in
             for id in devices {
                 guard let number = try SQLiteStore.number(of: id, db) else { continue }
-                let isWaiting = try db.first(prepared: SQLiteStore.isWaiting, number, now.milliseconds) { _ in true }
-                if isWaiting == true { return true }
+                if try db.exists(prepared: SQLiteStore.isWaiting, number, now.milliseconds) { return true }
             }
             return false
         }

@@ -10,11 +10,8 @@ extension SQLiteStore {
         as id: RegistrationID,
         now: Date
     ) async throws -> RegistrationID {
-        try await self.writer.write { [writer, sealing] db in
-            if let handle {
-                let key = sealing.index.hash(handle)
-                if let id = try Self.reuseRegistration(db, user: user, handleKey: key, writer) { return id }
-            }
+        try await self.writer.write { db in
+            if let handle, let id = try self.reuseRegistration(of: handle, by: user, db) { return id }
             try db.run(
                 """
                 insert into device (id, user_id, created_at, registered_at)
@@ -32,11 +29,7 @@ extension SQLiteStore {
         }
     }
 
-    package func unregister(
-        _ id: RegistrationID,
-        ofUser user: Int64,
-        by record: AuditRecord?
-    ) async throws -> Bool {
+    package func unregister(_ id: RegistrationID, ofUser user: Int64, by record: AuditRecord?) async throws -> Bool {
         try await self.write(by: record) { [writer] db in
             let count = try db.run(
                 "delete from device where id = \(id.description) and user_id = \(user) and claims_for is null"
@@ -64,7 +57,7 @@ extension SQLiteStore {
                 """
             ) { RegistrationID($0.text(0)) }
             guard let id = unchanged ?? nil else { return nil }
-            try Self.retire(db, device: device, reason: reason, now: now)
+            try Self.retire(device, reason: reason, db, now: now)
             writer.recordErasure()
             return id
         }
@@ -78,7 +71,7 @@ extension SQLiteStore {
         page: Int,
         now: Date
     ) async throws -> Int? {
-        try await self.writer.write { db in
+        try await self.writer.write { [pusher] db in
             let moved = try db.run(
                 """
                 update device set lane = \(other.description), environment_moves = environment_moves + 1
@@ -90,7 +83,7 @@ extension SQLiteStore {
             // Pushes that were accepted in the other environment do not show that this environment
             // works.
             try db.run("delete from device_push where device = \(device)")
-            return try Self.moveQueued(db, ofDevice: device, page: page, now: now)
+            return try pusher.moveQueued(ofDevice: device, page: page, db, now: now)
         }
     }
 
@@ -114,56 +107,42 @@ extension SQLiteStore {
     static let endClaim = "delete from device where claims_for = ?"
 
     package func deleteDevice(_ id: RegistrationID, by record: AuditRecord?) async throws -> Bool {
-        let owner = try await self.write { [writer, sealing] db -> Username? in
+        try await self.writer.write { db in
             let owner = try db.first(
                 "select u.id, u.name from device d join user u on u.id = d.user_id where d.id = \(id.description)"
-            ) { try sealing.username($0.data(1), ofUser: $0.integer(0)) }
-            guard let owner else { return nil }
+            ) { try self.sealing.username($0.data(1), ofUser: $0.integer(0)) }
+            guard let owner else { return false }
             // This statement runs a trigger, which cancels the device's queued pushes.
             try db.run("delete from device where id = \(id.description)")
-            writer.recordErasure()
-            return owner
-        } recording: { owner in
-            guard let owner, var record else { return nil }
-            record.detail = "of \(owner)"
-            return record
+            self.writer.recordErasure()
+            var record = record
+            record?.detail = "of \(owner)"
+            try self.audit.append([record], to: db)
+            return true
         }
-        return owner != nil
     }
 
     // MARK: - Private
 
-    private static func reuseRegistration(
-        _ db: Database,
-        user: Int64,
-        handleKey: Data,
-        _ writer: Writer
-    ) throws -> RegistrationID? {
+    private func reuseRegistration(of handle: DeviceHandle, by user: Int64, _ db: Database) throws -> RegistrationID? {
+        let key = self.sealing.index.hash(handle)
         let ids = try db.all(
-            """
-            select id from device where user_id = \(user) and handle_key = \(handleKey) order by registered_at desc, id
-            """
+            "select id from device where user_id = \(user) and handle_key = \(key) order by registered_at desc, id"
         ) { $0.text(0) }
         for double in ids.dropFirst() {
             try db.run("delete from device where id = \(double)")
-            writer.recordErasure()
+            self.writer.recordErasure()
         }
         return ids.first.flatMap(RegistrationID.init)
     }
 
     /// Retires a device, cancels its pushes, and deletes its claim to a handle. If another account
     /// has registered the device's handle, `moved` is the platform of that registration.
-    static func retire(
-        _ db: Database,
-        device: Int64,
-        reason: String,
-        moved platform: Platform? = nil,
-        now: Date
-    ) throws {
+    static func retire(_ device: Int64, reason: String, moved: Platform? = nil, _ db: Database, now: Date) throws {
         try db.run(
             """
             update device set retired_at = \(now.milliseconds), retired_reason = \(reason),
-                moved_platform = \(platform?.description),
+                moved_platform = \(moved?.description),
                 platform = null, lane = null, handle = null, handle_key = null, tags = null,
                 encryption_key = null
             where number = \(device)
@@ -183,5 +162,34 @@ extension SQLiteStore {
                 order by retired_at desc limit -1 offset \(StoredDevice.tombstoneLimit))
             """
         )
+    }
+
+    // MARK: Ends of sessions
+
+    /// Selects the devices that were last registered with a session. The session's token must
+    /// still exist.
+    static let devicesOfSession = """
+        \(EndingDevice.select)
+        where user_id = (select user_id from token where prefix = ?1 and is_session) and session = ?1 and handle is not null
+        """
+
+    /// Selects the devices that were last registered with one of a user's sessions. The tokens of
+    /// these sessions must still exist.
+    static let devicesOfSessions = """
+        \(EndingDevice.select) where user_id = ?1 and handle is not null
+            and session in (select prefix from token where user_id = ?1 and is_session)
+        """
+
+    /// Selects a user's devices that have a handle, and the user's claims (handles that the user
+    /// has not confirmed yet).
+    static let devicesWithHandle = "\(EndingDevice.select) where user_id = ? and platform is not null"
+
+    func write(_ ends: DeviceEnds, _ db: Database, now: Date) throws {
+        for group in ends.retired {
+            for device in group.devices { try Self.retire(device, reason: group.reason, db, now: now) }
+        }
+        for claim in ends.claims { try db.run(prepared: Registrar.deleteRow, claim) }
+        try self.audit.append(ends.records, to: db)
+        if !ends.isEmpty { self.writer.recordErasure() }
     }
 }

@@ -16,7 +16,7 @@ extension SQLiteStore {
     }
 
     package func moveQueued(ofDevice device: Int64, page: Int, now: Date) async throws -> Int {
-        try await self.writer.write { try Self.moveQueued($0, ofDevice: device, page: page, now: now) }
+        try await self.writer.write { [pusher] in try pusher.moveQueued(ofDevice: device, page: page, $0, now: now) }
     }
 
     package func change(

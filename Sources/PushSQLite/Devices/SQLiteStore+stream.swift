@@ -21,7 +21,7 @@ extension SQLiteStore {
         after last: NotificationID?,
         now: Date
     ) async throws -> Int {
-        try await self.writer.write { db in
+        try await self.writer.write { [pusher] db in
             var count = 0
             let numbers = try devices.compactMap { try Self.number(of: $0, db) }
             for number in numbers {
@@ -29,7 +29,6 @@ extension SQLiteStore {
                 count += try db.run(prepared: Self.wakeWaiting, number, now.milliseconds)
             }
             guard let last, let since = try Self.accepted(last, by: numbers, db) else { return count }
-            var tally = TallyCount()
             for number in numbers {
                 for lost in try db.all(
                     prepared: Self.perhapsLost,
@@ -47,11 +46,10 @@ extension SQLiteStore {
                         where notification_id = \(lost.notification) and device = \(number)
                         """
                     )
-                    tally.add(.enqueued, lane: lost.lane)
+                    pusher.notes.count(.enqueued, lane: lost.lane)
                     count += 1
                 }
             }
-            try tally.write(db)
             return count
         }
     }

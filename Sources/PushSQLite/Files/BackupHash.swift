@@ -20,14 +20,14 @@ enum BackupHash {
     /// Appends the hash to a file that does not have one, and syncs the file. Throws `StoreError`.
     static func add(toFile path: String, _ keyring: Keyring) throws(StoreError) {
         let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
-        guard descriptor >= 0, let key = keyring.backupKey(of: keyring.sealing) else { throw self.failure(path) }
+        guard descriptor >= 0, let key = keyring.backupKey(of: keyring.sealing) else { throw .ofSystem(path) }
         defer { close(descriptor) }
         let end = Int(lseek(descriptor, 0, SEEK_END))
         let number = withUnsafeBytes(of: keyring.sealing.bigEndian) { Array($0) }
         let code = try self.code(of: path, descriptor, upTo: end, key) { _ in }
         let bytes = self.mark + number + Array(code)
         guard pwrite(descriptor, bytes, bytes.count, end) == bytes.count, fsync(descriptor) == 0 else {
-            throw self.failure(path)
+            throw .ofSystem(path)
         }
     }
 
@@ -38,7 +38,7 @@ enum BackupHash {
     static func copy(_ path: String, to target: Int32, _ keyring: Keyring) throws(StoreError) {
         // A FIFO has no end that could be found, so it is refused.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw self.failure(path) }
+        guard descriptor >= 0 else { throw .ofSystem(path) }
         defer { close(descriptor) }
         let end = Int(lseek(descriptor, 0, SEEK_END)) - self.length
         var trailer = [UInt8](repeating: 0, count: self.length)
@@ -53,7 +53,7 @@ enum BackupHash {
             throw .wrongKeyring(reason: "the backup's keyed hash needs key \(number), which the keyring lacks")
         }
         let code = try self.code(of: path, descriptor, upTo: end, key) { (piece) throws(StoreError) in
-            guard write(target, piece, piece.count) == piece.count else { throw self.failure(path) }
+            guard write(target, piece, piece.count) == piece.count else { throw .ofSystem(path) }
         }
         guard code == Data(trailer.suffix(self.codeLength)) else {
             throw .cannotOpen(
@@ -78,15 +78,11 @@ enum BackupHash {
         var position = 0
         while position < end {
             var piece = [UInt8](repeating: 0, count: min(self.pieceLength, end - position))
-            guard pread(descriptor, &piece, piece.count, position) == piece.count else { throw self.failure(path) }
+            guard pread(descriptor, &piece, piece.count, position) == piece.count else { throw .ofSystem(path) }
             hash.update(data: piece)
             try each(piece)
             position += piece.count
         }
         return hash.finalize()
-    }
-
-    private static func failure(_ path: String) -> StoreError {
-        .cannotOpen(place: path, reason: String(cString: strerror(errno)))
     }
 }

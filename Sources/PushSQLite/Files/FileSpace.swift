@@ -11,10 +11,19 @@ struct FileSpace: Sendable, Equatable {
     /// for each page which other page refers to it.
     let canShrink: Bool
 
-    init(pages: Int, free: Int, canShrink: Bool) {
-        (self.pages, self.free, self.canShrink) = (pages, free, canShrink)
-    }
+    /// The number of free pages that are kept for the next posts: an eighth of the pages in use,
+    /// but at least `least`.
+    private var reserve: Int { max(Self.least, (self.pages - self.free) / 8) }
 
+    /// Whether it is worthwhile to begin shortening. The threshold is twice the reserve, so that
+    /// the length of the file stays the same if its use varies.
+    var isWorthShrinking: Bool { self.canShrink && self.free > 2 * self.reserve }
+
+    /// Whether shortening, once it has begun, should continue.
+    var hasExcess: Bool { self.canShrink && self.free > self.reserve }
+}
+
+extension FileSpace {
     /// Reads the numbers of pages as the connection sees them, including pages in the log. Throws
     /// `DatabaseError`.
     init(_ db: Database) throws {
@@ -33,19 +42,6 @@ struct FileSpace: Sendable, Equatable {
     /// The value of `pragma auto_vacuum` for a file that is shortened on request.
     static let incremental = 2
 
-    /// The number of free pages that are kept for the next posts: an eighth of the pages in use,
-    /// but at least `least`.
-    private var reserve: Int { max(Self.least, (self.pages - self.free) / 8) }
-
-    /// Whether it is worthwhile to begin shortening. The threshold is twice the reserve, so that
-    /// the length of the file stays the same if its use varies.
-    var isWorthShrinking: Bool { self.canShrink && self.free > 2 * self.reserve }
-
-    /// Whether shortening, once it has begun, should continue.
-    var hasExcess: Bool { self.canShrink && self.free > self.reserve }
-}
-
-extension FileSpace {
     /// The maximum size in bytes of an older database that is rewritten at the start, so that its
     /// file can become shorter. The rewriting takes about a second.
     static let rewritten = 64 << 20

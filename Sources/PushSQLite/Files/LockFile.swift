@@ -31,9 +31,9 @@ final class LockFile: Sendable {
         // Before the first write to the database, the stamp is removed from the disk: after the
         // write it would be wrong.
         guard ftruncate(descriptor, 0) == 0, fsync(descriptor) == 0 else {
-            let reason = String(cString: strerror(errno))
+            let error = StoreError.ofSystem(lock)
             close(descriptor)
-            throw .cannotOpen(place: lock, reason: reason)
+            throw error
         }
         self.descriptor = Mutex(descriptor)
     }
@@ -64,19 +64,13 @@ final class LockFile: Sendable {
         self.release()
     }
 
-    /// Writes a stamp for the next process. Without a stamp, the next process assumes that the
-    /// database was not closed properly.
+    /// Writes a stamp for the next process. Without a stamp, or with an empty one, the next
+    /// process assumes that the database was not closed properly.
     func leave(_ stamp: String) {
         guard let descriptor = self.descriptor.withLock({ $0 }) else { return }
         let bytes = Array(stamp.utf8)
-        _ = pwrite(descriptor, bytes, bytes.count, 0)
-        fsync(descriptor)
-    }
-
-    /// Removes the stamp from the file.
-    func clear() {
-        guard let descriptor = self.descriptor.withLock({ $0 }) else { return }
         ftruncate(descriptor, 0)
+        _ = pwrite(descriptor, bytes, bytes.count, 0)
         fsync(descriptor)
     }
 

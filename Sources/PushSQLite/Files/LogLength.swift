@@ -13,8 +13,9 @@ final class LogLength: Sendable {
     var pages: Int { self.count.load(ordering: .relaxed) }
 
     /// The number of commits that have written something. A commit without a change does not
-    /// count.
-    var commits: Int { self.commitCount.load(ordering: .relaxed) }
+    /// count. The number rises before the writer answers its callers, so a reader that compares
+    /// it sees what they have written.
+    var commits: Int { self.commitCount.load(ordering: .acquiring) }
 
     /// Makes the connection report each commit to this object, which must outlive the connection.
     func watch(_ db: Database) throws {
@@ -26,7 +27,7 @@ final class LogLength: Sendable {
                     // closes the connection first.
                     let log = Unmanaged<LogLength>.fromOpaque(context).takeUnretainedValue()
                     log.count.store(Int(pages), ordering: .relaxed)
-                    log.commitCount.wrappingAdd(1, ordering: .relaxed)
+                    log.commitCount.wrappingAdd(1, ordering: .releasing)
                 }
                 return SQLITE_OK
             },

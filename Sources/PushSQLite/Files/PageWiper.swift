@@ -169,9 +169,7 @@ final class PageWiper: Sendable {
             return !state.hasWarned
         }
         if isFirst {
-            self.onEvent(
-                .notWiped(reason: "the file has \(file.pageCount) pages; at most 33,554,431 are supported")
-            )
+            self.onEvent(.notWiped(reason: "the file has \(file.pageCount) pages; at most 33,554,431 are supported"))
         }
         return nil
     }

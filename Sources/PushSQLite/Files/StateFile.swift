@@ -19,3 +19,10 @@ func openStateFile(_ path: String) throws(StoreError) -> Int32 {
     }
     return descriptor
 }
+
+extension StoreError {
+    /// The error of the last system call, which concerns the file `place`.
+    static func ofSystem(_ place: String) -> StoreError {
+        .cannotOpen(place: place, reason: String(cString: strerror(errno)))
+    }
+}

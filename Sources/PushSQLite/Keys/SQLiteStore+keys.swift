@@ -5,11 +5,7 @@ internal import SQLite
 internal import Synchronization
 
 extension SQLiteStore {
-    package func replaceKeyring(
-        _ keyring: Keyring,
-        by actor: AuditRecord.Actor,
-        now: Date
-    ) async throws -> Bool {
+    package func replaceKeyring(_ keyring: Keyring, by actor: AuditRecord.Actor, now: Date) async throws -> Bool {
         guard keyring != self.sealing.vault.keyring else { return false }
         // The number of replacements rises before the keyring is replaced. A pass of `rewrap` that
         // ends meanwhile notices the new number, and does not delete a key that is in use again.

@@ -61,10 +61,7 @@ extension SealedColumn {
 }
 
 extension SQLiteStore {
-    package func rewrap(
-        page: Int?,
-        passed: @Sendable (Int) async throws -> Void
-    ) async throws -> RewrapResult? {
+    package func rewrap(page: Int?, passed: @Sendable (Int) async throws -> Void) async throws -> RewrapResult? {
         let (vault, page) = (self.sealing.vault, page ?? SealedColumn.rewrapPage)
         let exchange = self.exchanges.load(ordering: .relaxed)
         let others = try await self.writer.write(.housekeeping) { db in

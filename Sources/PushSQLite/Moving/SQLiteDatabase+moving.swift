@@ -32,16 +32,14 @@ extension SQLiteDatabase {
 struct MovedTo: Sendable {
     let place: String
     let at: Date
+}
 
-    init(place: String, at: Date) {
-        (self.place, self.at) = (place, at)
-    }
-
+extension MovedTo {
     /// Reads the row that marks the database as moved. `nil` if there is no such row, or no table
     /// for it, as in a database of an older version.
     init?(_ db: Database) throws {
         let table = "select 1 from sqlite_schema where type = 'table' and name = 'moved'"
-        guard try db.first(prepared: table, decode: { _ in true }) == true else { return nil }
+        guard try db.exists(prepared: table) else { return nil }
         let moved = try db.first("select place, at from moved") {
             MovedTo(place: $0.text(0), at: Date(milliseconds: $0.integer(1)))
         }

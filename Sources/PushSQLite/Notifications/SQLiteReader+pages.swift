@@ -11,9 +11,9 @@ extension SQLiteReader {
         within budget: PageBudget,
         needsPayloads: (NotificationPage) -> Bool
     ) throws(StoreError) -> NotificationPage {
-        try self.readDirectly { reads in
+        try self.readDirectly {
             var builder = PageBuilder(range, within: budget, now: now)
-            try reads.forEachRow(Self.changes, user, range.start ?? 0) {
+            try self.forEachRow(Self.changes, user, range.start ?? 0) {
                 try builder.take($0, for: user, self.sealing.rows)
             }
             var page = builder.page
@@ -21,7 +21,7 @@ extension SQLiteReader {
             // before its commit. So if the rows show the effect of a deletion, `removedAt` is not
             // earlier than the time of that deletion.
             page.removedAt = self.removals.latest
-            if !page.isBeyondBudget, needsPayloads(page) { try Self.readPayloads(of: &page, reads) }
+            if !page.isBeyondBudget, needsPayloads(page) { try self.readPayloads(of: &page) }
             return page
         }
     }
@@ -34,28 +34,28 @@ extension SQLiteReader {
         within budget: PageBudget,
         needsPayloads: (NotificationPage) -> Bool
     ) throws(StoreError) -> NotificationPage {
-        try self.readDirectly { reads in
+        try self.readDirectly {
             var page = NotificationPage(end: 0)
             page.isBeyondBudget = ids.count > budget.rows
             if page.isBeyondBudget { return page }
             for id in Set(ids) {
-                try reads.forEachRow(Self.change, user, id.rawValue) { row in
+                try self.forEachRow(Self.change, user, id.rawValue) { row in
                     try page.add(row, of: app, for: user, self.sealing.rows, now: now)
                     return true
                 }
             }
             page.removedAt = self.removals.latest
             page.finish(within: budget)
-            if !page.isBeyondBudget, needsPayloads(page) { try Self.readPayloads(of: &page, reads) }
+            if !page.isBeyondBudget, needsPayloads(page) { try self.readPayloads(of: &page) }
             return page
         }
     }
 
     // MARK: - Private
 
-    private static func readPayloads(of page: inout NotificationPage, _ reads: DirectReads) throws {
+    private func readPayloads(of page: inout NotificationPage) throws {
         for index in page.entries.indices where !page.entries[index].isGone && !page.entries[index].isReadOnce {
-            try reads.forEachRow(Self.payload, page.entries[index].id.rawValue) { row in
+            try self.forEachRow(Self.payload, page.entries[index].id.rawValue) { row in
                 page.entries[index].sealedPayload = row.data(0)
                 return false
             }

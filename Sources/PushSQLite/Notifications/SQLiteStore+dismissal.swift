@@ -11,11 +11,11 @@ extension SQLiteStore {
         recording record: AuditRecord?,
         now: Date
     ) async throws -> Bool {
-        try await self.write(by: record) { [writer, changes] db in
+        try await self.write(by: record) { db in
             let state = try Self.state(of: id, for: user, db, now: now)
             guard let state, state.mayDismiss(ifStill: mark) else { return false }
-            try Self.hide(id, from: user, reason: PushReason.dismissed, db, changes, now: now)
-            if state.isReadOnce, try Self.recordTaken(db, id.rawValue, by: user) { writer.recordErasure() }
+            try self.hide(id, from: user, reason: PushReason.dismissed, db, now: now)
+            if state.isReadOnce { try self.recordTaken(id.rawValue, by: user, db) }
             return true
         }
     }
@@ -34,17 +34,10 @@ extension SQLiteStore {
     /// Dismisses a notification for a recipient who sees it, and cancels its pushes to that user.
     /// If the notification was recalled or has expired meanwhile, the user sees the recall or the
     /// expiry, not the dismissal.
-    static func hide(
-        _ id: NotificationID,
-        from user: Int64,
-        reason: String,
-        _ db: Database,
-        _ changes: ChangeNumbers,
-        now: Date
-    ) throws {
+    func hide(_ id: NotificationID, from user: Int64, reason: String, _ db: Database, now: Date) throws {
         let hidden = try db.run(
             """
-            update recipient set dismissed_at = \(now.milliseconds), change = \(changes.next()),
+            update recipient set dismissed_at = \(now.milliseconds), change = \(self.changes.next()),
                 changed_at = \(now.milliseconds)
             where notification_id = \(id.rawValue) and user_id = \(user) and dismissed_at is null and exists (
                 select 1 from notification
@@ -72,20 +65,26 @@ extension SQLiteStore {
         page: Int?,
         now: Date
     ) async throws -> Bool {
-        try await self.write(by: record) { [writer, changes] db in
+        try await self.write(by: record) { [writer, changes, pusher] db in
             let found = try db.first(
                 """
-                select sender_id, exists (select 1 from scheduled where notification_id = id) from notification
+                select sender_id, exists (select 1 from scheduled where notification_id = id), app from notification
                 where id = \(id.rawValue) and expires_at > \(now.milliseconds) and recalled_at is null
                     and payload is not null
                 """
-            ) { (sender: $0.integer(0), isScheduled: $0.integer(1) != 0) }
+            ) {
+                (
+                    sender: $0.integer(0), isScheduled: $0.integer(1) != 0, app: AppName(stored: $0.optionalText(2))
+                )
+            }
             guard let found, recaller.mayRecall(ofSender: found.sender, isScheduled: found.isScheduled) else {
                 return false
             }
+            let hasLooks = pusher.looks.keys.contains { Lane(stored: $0).app == found.app }
             try db.run(
                 """
-                update notification set payload = null, alert = null, recalled_at = \(now.milliseconds)
+                update notification set payload = null, alert = null, recalled_at = \(now.milliseconds),
+                    look_user_id = \(hasLooks ? Int64(0) : nil)
                 where id = \(id.rawValue)
                 """
             )

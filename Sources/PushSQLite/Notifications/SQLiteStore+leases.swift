@@ -14,7 +14,7 @@ extension SQLiteStore {
         recording record: AuditRecord?,
         now: Date
     ) async throws -> PayloadLease {
-        try await self.write { db in
+        try await self.write(by: record, on: .granted) { db in
             let leased = try db.run(
                 """
                 update untaken set leased_until = \(end.milliseconds)
@@ -34,8 +34,6 @@ extension SQLiteStore {
                 """
             )
             return .granted
-        } recording: {
-            $0 == .granted ? record : nil
         }
     }
 
@@ -45,17 +43,15 @@ extension SQLiteStore {
         recording record: AuditRecord?,
         now: Date
     ) async throws -> TakeOutcome {
-        try await self.write { [writer, changes] db in
+        try await self.write(by: record, on: .taken) { db in
             let outcome = try Self.state(of: id, for: user, db, now: now)?.taking ?? .missing
-            if outcome == .taken, try Self.endLease(of: id, by: user, db, changes, now: now) { writer.recordErasure() }
+            if outcome == .taken { try self.endLease(of: id, by: user, db, now: now) }
             return outcome
-        } recording: {
-            $0 == .taken ? record : nil
         }
     }
 
     package func endLeases(now: Date, limit: Int) async throws -> Date? {
-        let (next, orders) = try await self.writer.write(.housekeeping) { [writer, changes] db in
+        let (next, orders) = try await self.writer.write(.housekeeping) { db in
             // The query requests one row more than `limit`: the end of the additional lease says
             // when this function must be called again.
             let leases = try db.all(prepared: Self.nextLeases, limit + 1) {
@@ -67,7 +63,7 @@ extension SQLiteStore {
             let ended = leases.prefix(limit).prefix { $0.end <= now.milliseconds }
             for lease in ended {
                 guard let id = NotificationID(rawValue: lease.notification) else { continue }
-                if try Self.endLease(of: id, by: lease.user, db, changes, now: now) { writer.recordErasure() }
+                try self.endLease(of: id, by: lease.user, db, now: now)
             }
             return (
                 leases.dropFirst(ended.count).first.map { Date(milliseconds: $0.end) },
@@ -84,50 +80,34 @@ extension SQLiteStore {
         order by leased_until limit ?
         """
 
-    /// Records that a recipient no longer waits for a payload. Returns whether this has erased the
-    /// payload.
-    static func recordTaken(_ db: Database, _ id: Int64, by user: Int64) throws -> Bool {
+    /// Records that a recipient no longer waits for a payload.
+    func recordTaken(_ id: Int64, by user: Int64, _ db: Database) throws {
         let noted = try db.run("delete from untaken where notification_id = \(id) and user_id = \(user)")
-        return try noted > 0 && Self.eraseIfTaken(db, id)
+        if noted > 0 { try self.eraseIfTaken(id, db) }
     }
 
-    /// Erases a read-once payload if no recipient waits for it and its fan-out has ended. Returns
-    /// whether the payload was erased.
-    @discardableResult
-    static func eraseIfTaken(_ db: Database, _ id: Int64) throws -> Bool {
-        try db.run(
+    /// Erases a read-once payload if no recipient waits for it and its fan-out has ended.
+    func eraseIfTaken(_ id: Int64, _ db: Database) throws {
+        let erased = try db.run(
             """
             update notification set payload = null, alert = null
             where id = \(id) and is_read_once and payload is not null
                 and not exists (select 1 from untaken where notification_id = \(id))
                 and not exists (select 1 from fanout where notification_id = \(id))
             """
-        ) > 0
+        )
+        if erased > 0 { self.writer.recordErasure() }
     }
 
-    /// The notifications whose read-once payloads a user has not collected. The caller is about to
-    /// delete this user.
-    static func untaken(by user: Int64, _ db: Database) throws -> [Int64] {
-        try db.all(prepared: Self.untakenByUser, user) { $0.integer(0) }
-    }
-
+    /// Selects the notifications whose read-once payloads a user has not collected.
     static let untakenByUser = """
         select r.notification_id from recipient r indexed by recipient_by_user
         cross join untaken u on u.notification_id = r.notification_id and u.user_id = r.user_id
         where r.user_id = ?
         """
 
-    // MARK: - Private
-
-    /// Ends a lease. Returns whether this has erased the payload.
-    private static func endLease(
-        of id: NotificationID,
-        by user: Int64,
-        _ db: Database,
-        _ changes: ChangeNumbers,
-        now: Date
-    ) throws -> Bool {
-        try Self.hide(id, from: user, reason: PushReason.taken, db, changes, now: now)
-        return try Self.recordTaken(db, id.rawValue, by: user)
+    private func endLease(of id: NotificationID, by user: Int64, _ db: Database, now: Date) throws {
+        try self.hide(id, from: user, reason: PushReason.taken, db, now: now)
+        try self.recordTaken(id.rawValue, by: user, db)
     }
 }

@@ -14,22 +14,22 @@ extension SQLiteStore {
         within bounds: StorageBounds?,
         page: Int?
     ) async throws -> [PostOutcome] {
-        let (pusher, page) = (self.pusher, page ?? AudienceWalk.page)
+        let page = page ?? AudienceWalk.page
         guard let now = posts.first?.createdAt else { return [] }
         // For a single post, which is the usual case, the text of the audit entry is made before
         // the transaction begins.
-        let draft = posts.count == 1 ? posts.first?.record.map(self.audit.draft) : nil
+        let draft = posts.count == 1 ? posts.first?.record.map(self.audit.chain.draft) : nil
         let bytes = posts.reduce(0) { $0 + $1.sealedPayload.count }
-        return try await self.writer.write(bytes: bytes) { [audit] db -> [PostOutcome] in
+        return try await self.writer.write(bytes: bytes) { db -> [PostOutcome] in
             var (posting, facts) = (Posting(posts, of: batch, within: bounds), PostSearch(db, now: now))
             while let plan = try posting.next(&facts) {
-                posting.end(plan, try Self.store(plan, db, by: pusher, page: page))
+                posting.end(plan, try self.store(plan, page: page, db))
             }
             let records = posting.records
             if let draft, !records.isEmpty {
-                try audit.append(draft, to: db)
+                try self.audit.append(draft, to: db)
             } else {
-                for record in records.merged { try audit.append(record, to: db) }
+                try self.audit.append(records.merged, to: db)
             }
             return posting.outcomes
         }
@@ -37,36 +37,26 @@ extension SQLiteStore {
 
     // MARK: - Private
 
-    private static func store(
-        _ plan: PostPlan,
-        _ db: Database,
-        by pusher: Pusher,
-        page: Int
-    ) throws -> PostOutcome {
+    private func store(_ plan: PostPlan, page: Int, _ db: Database) throws -> PostOutcome {
         let notification = plan.post
-        let target = PushTarget(notification, sequence: pusher.changes.next())
-        guard try Self.insert(db, notification, target, pusher.sealing) else { return .idTaken }
+        let target = PushTarget(notification, sequence: self.changes.next())
+        guard try self.insert(notification, target, db) else { return .idTaken }
         var made = (reach: Reach.none, hasWork: false)
         if let sendAt = notification.sendAt {
-            try Self.schedule(notification, at: sendAt, sequence: target.sequence, pusher.sealing, db)
+            try Self.schedule(notification, at: sendAt, sequence: target.sequence, self.sealing, db)
         } else {
             let now = notification.createdAt
             for user in plan.recipients {
-                _ = try Self.insertRecipient(user, of: target, change: target.sequence, pusher.sealing, db, now: now)
+                _ = try Self.insertRecipient(user, of: target, change: target.sequence, self.sealing, db, now: now)
             }
-            made = try Self.enqueue(db, target, besides: plan.recipients, by: pusher, page: page, now: now)
+            made = try Self.enqueue(db, target, besides: plan.recipients, by: self.pusher, page: page, now: now)
         }
-        for request in plan.requests { try Self.record(db, request, of: notification, made.reach) }
+        for request in plan.requests { try self.record(request, of: notification, made.reach, db) }
         return .stored(made.reach, hasWork: made.hasWork)
     }
 
-    private static func insert(
-        _ db: Database,
-        _ notification: NewNotification,
-        _ target: PushTarget,
-        _ sealing: Sealing
-    ) throws -> Bool {
-        let (payload, alert) = try notification.renewed(by: sealing.vault)
+    private func insert(_ notification: NewNotification, _ target: PushTarget, _ db: Database) throws -> Bool {
+        let (payload, alert) = try notification.renewed(by: self.vault)
         let inserted = try db.run(
             prepared: """
                 insert into notification (id, sender_id, app, is_stored_by_clients, is_read_once, priority, collapse_id,
@@ -89,6 +79,23 @@ extension SQLiteStore {
             notification.isEndToEnd
         )
         return inserted == 1
+    }
+
+    /// Stores an idempotency key in the same transaction as its notification. So neither is stored
+    /// without the other.
+    private func record(_ request: IdempotentRequest, of post: NewNotification, _ reach: Reach, _ db: Database) throws {
+        let stored = StoredRequest(request, of: post, reach)
+        try db.run(
+            prepared:
+                "insert or replace into idempotency (key, \(StoredRequest.columns)) values (?, ?, ?, ?, ?, ?, ?)",
+            request.key,
+            stored.request,
+            stored.notification,
+            stored.createdAt,
+            stored.expiresAt,
+            stored.recipients,
+            stored.pushes
+        )
     }
 
     /// Makes a user a recipient. Returns `false` if the user already was one, or must not get the

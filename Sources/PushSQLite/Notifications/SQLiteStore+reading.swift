@@ -11,10 +11,10 @@ extension SQLiteStore {
         ifStill expected: ReadMark?,
         now: Date
     ) async throws -> MarkOutcome {
-        try await self.writer.write { [changes] db in
+        try await self.writer.write { db in
             let old = try Self.state(of: id, for: user, db, now: now)?.mark
             if let outcome = mark.outcome(replacing: old, ifStill: expected) { return outcome }
-            try Self.set(mark, of: id, for: user, db, changes, now: now)
+            try self.set(mark, of: id, for: user, db, now: now)
             return .marked
         }
     }
@@ -24,7 +24,7 @@ extension SQLiteStore {
         by user: User,
         now: Date
     ) async throws -> (read: [NotificationID], changedApps: Set<AppName>) {
-        try await self.writer.write { [changes] db in
+        try await self.writer.write { db in
             var marks: [Int64: (mark: ReadMark, app: AppName)] = [:]
             // One statement for all ids, since other users' posts wait for this transaction.
             try db.each(prepared: Self.marks, values: [ids.map(\.rawValue).json, user.id, now.milliseconds]) { row in
@@ -36,7 +36,7 @@ extension SQLiteStore {
             let read = try ids.filter { id in
                 guard let old = marks.removeValue(forKey: id.rawValue) else { return false }
                 guard old.mark == .unread else { return true }
-                try Self.set(.read, of: id, for: user.id, db, changes, now: now)
+                try self.set(.read, of: id, for: user.id, db, now: now)
                 changedApps.insert(old.app)
                 return true
             }
@@ -52,18 +52,11 @@ extension SQLiteStore {
         where n.expires_at > ?3 and n.payload is not null and r.dismissed_at is null
         """
 
-    private static func set(
-        _ mark: ReadMark,
-        of id: NotificationID,
-        for user: Int64,
-        _ db: Database,
-        _ changes: ChangeNumbers,
-        now: Date
-    ) throws {
+    private func set(_ mark: ReadMark, of id: NotificationID, for user: Int64, _ db: Database, now: Date) throws {
         let readAt = mark == .read ? now.milliseconds : nil
         try db.run(
             """
-            update recipient set read_at = \(readAt), change = \(changes.next()), changed_at = \(now.milliseconds)
+            update recipient set read_at = \(readAt), change = \(self.changes.next()), changed_at = \(now.milliseconds)
             where notification_id = \(id.rawValue) and user_id = \(user)
             """
         )

@@ -1,3 +1,4 @@
+internal import Dispatch
 package import Foundation
 package import PushCore
 internal import PushStore
@@ -9,7 +10,12 @@ extension SQLiteStore {
     }
 
     package func writeReceipts() async throws {
-        try await self.writer.writeReceipts()
+        await withCheckedContinuation { continuation in
+            self.writer.queue.async {
+                self.writer.drainReceipts()
+                continuation.resume()
+            }
+        }
     }
 
     /// Writes the receipt of one fetch.

@@ -5,19 +5,19 @@ internal import SQLite
 
 extension SQLiteStore {
     package func deleteExpired(now: Date, page: Int) async throws -> Bool {
-        let (hasMore, shown) = try await self.writer.write(.housekeeping) { [writer, removals] db in
+        let (hasMore, shown) = try await self.writer.write(.housekeeping) { db in
             let expired = try db.all(prepared: Self.expired, now.milliseconds, page) {
                 (id: $0.integer(0), app: AppName(stored: $0.optionalText(1)))
             }
             if !expired.isEmpty {
-                writer.recordErasure()
-                removals.record(now)
+                self.writer.recordErasure()
+                self.removals.record(now)
             }
             var left = page
             var shown: Set<LookOrder> = []
             for (id, app) in expired {
                 var users: Set<Int64> = []
-                left -= try Self.delete(db, id, atMost: left, &users)
+                left -= try self.delete(id, atMost: left, &users, db)
                 shown.formUnion(users.map { LookOrder(user: $0, app: app) })
                 if left <= 0 { return (true, shown) }
             }
@@ -28,17 +28,24 @@ extension SQLiteStore {
         return hasMore
     }
 
+    package func deleteExpiredIdempotency(now: Date, limit: Int) async throws -> Int {
+        let end = (now - IdempotentRequest.lifetime).milliseconds
+        return try await self.writer.write(.housekeeping) { db in
+            try db.run(
+                """
+                delete from idempotency where key in (
+                    select key from idempotency where created_at <= \(end) order by created_at limit \(limit))
+                """
+            )
+        }
+    }
+
     static let expired = "select id, app from notification where expires_at <= ? order by expires_at limit ?"
 
     /// Deletes at most `limit` rows of a notification. If no more rows remain, also deletes the
     /// notification itself. Returns the number of deleted rows. Adds to `shown` the recipients who
     /// have neither read nor dismissed the notification.
-    private static func delete(
-        _ db: Database,
-        _ id: Int64,
-        atMost limit: Int,
-        _ shown: inout Set<Int64>
-    ) throws -> Int {
+    private func delete(_ id: Int64, atMost limit: Int, _ shown: inout Set<Int64>, _ db: Database) throws -> Int {
         // The fan-out is deleted first, so that no further device gets the notification.
         try db.run("delete from fanout where notification_id = \(id)")
         let rows = try db.all(
@@ -48,11 +55,9 @@ extension SQLiteStore {
             returning lane, settled_at, device
             """
         ) { (lane: $0.text(0), isSettled: !$0.isNull(1), device: $0.integer(2)) }
-        var tally = TallyCount()
         // This code tests whether a push is settled, since the query cannot: in SQLite 3.40, `is
         // null` is never true in the columns that a `delete` returns.
-        for row in rows where !row.isSettled { tally.add(.expired, lane: row.lane) }
-        try tally.write(db)
+        for row in rows where !row.isSettled { self.pusher.notes.count(.expired, lane: row.lane) }
         try Self.forgetCollapsing(db, id, devices: rows.map(\.device))
         if rows.count == limit { return limit }
         let recipients = try db.all(

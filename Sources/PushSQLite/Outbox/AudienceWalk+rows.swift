@@ -64,9 +64,7 @@ extension AudienceWalk {
         case .nothing: return AudiencePage()
         case .user(let key): return AudiencePage(users: try audience.users(where: "u.name_key = \(key)", db))
         case .devices:
-            return AudiencePage(
-                devices: try audience.devices(where: "d.number > \(start) and d.number <= \(end)", db)
-            )
+            return AudiencePage(devices: try audience.devices(where: "d.number > \(start) and d.number <= \(end)", db))
         case .devicesWith(let tag):
             let range: SQL = """
                 select device from device_tag where tag = \(tag) and device > \(start) and device <= \(end)
@@ -145,18 +143,14 @@ extension HashedAudience {
     func devices(where range: SQL, _ db: Database) throws -> [AudienceDevice] {
         let request: SQL = """
             select d.number, d.user_id, d.lane, d.id from device d
-            where \(range) and \(self.conditions.onDevice(self.audience))
+            where \(range) and \(self.onDevice)
             """
         return try db.all(composed: request, decode: AudienceDevice.init)
     }
 
     /// The users of the audience among those rows of `user` (alias `u`) that satisfy `range`.
     func users(where range: SQL, _ db: Database) throws -> [Int64] {
-        let request: SQL = """
-            select u.id from user u where \(range) and \(self.conditions.onUser(self.audience))
-            """
+        let request: SQL = "select u.id from user u where \(range) and \(self.onUser)"
         return try db.all(composed: request) { $0.integer(0) }
     }
-
-    private var conditions: TagConditions { TagConditions(index: self.index, policy: self.policy) }
 }

@@ -11,16 +11,12 @@ struct DuePushRow {
     let acceptedAt: Date?
     /// Whether the device has no other push that is not settled yet.
     private let isAlone: Bool
+}
 
+extension DuePushRow {
     /// Reads a push; `nil` if its device or its notification does not exist. With
     /// `needsAcceptance`, also reads the facts that `pace` needs.
-    init?(
-        _ db: Database,
-        _ key: DuePush,
-        needsAcceptance: Bool,
-        _ sealing: Sealing,
-        _ alerts: OpenedAlerts
-    ) throws {
+    init?(_ db: Database, _ key: DuePush, needsAcceptance: Bool, _ sealing: Sealing, _ alerts: OpenedAlerts) throws {
         let row = try db.first(prepared: DueDelivery.row, key.notification, key.device, needsAcceptance) { row in
             let (sender, sealed) = (row.integer(DueColumn.senderID), row.optionalData(DueColumn.alert))
             let notification = DueNotification(
@@ -46,10 +42,6 @@ struct DuePushRow {
         self = row
     }
 
-    private init(delivery: DueDelivery, acceptedAt: Date?, isAlone: Bool) {
-        (self.delivery, self.acceptedAt, self.isAlone) = (delivery, acceptedAt, isAlone)
-    }
-
     /// Decides whether the push is sent now, waits, or is replaced.
     func pace(_ interval: Duration?, _ db: Database, now: Date) throws -> Pace {
         guard let interval else { return .send }
@@ -64,15 +56,13 @@ struct DuePushRow {
 
     /// Whether the device has a newer push. If this is the device's only push, no query is needed.
     private func hasNewer(_ db: Database) throws -> Bool {
-        if self.isAlone { return false }
         let (key, sequence) = (self.delivery.key, self.delivery.sequence)
-        return try db.first(prepared: DueDelivery.newer, key.device, key.notification, sequence) { _ in true } ?? false
+        return try !self.isAlone && db.exists(prepared: DueDelivery.newer, key.device, key.notification, sequence)
     }
 
     private func isAnotherUnderWay(_ db: Database) throws -> Bool {
-        if self.isAlone { return false }
         let key = self.delivery.key
-        return try db.first(prepared: DueDelivery.underWay, key.device, key.notification) { _ in true } ?? false
+        return try !self.isAlone && db.exists(prepared: DueDelivery.underWay, key.device, key.notification)
     }
 }
 
@@ -146,10 +136,7 @@ private enum DueColumn: Int32, SelectedColumn {
 final class OpenedAlerts {
     private var last: (notification: Int64, alert: Result<PushAlert, VaultError>)?
 
-    func alert(
-        of notification: Int64,
-        _ open: () throws(VaultError) -> PushAlert
-    ) -> Result<PushAlert, VaultError> {
+    func alert(of notification: Int64, _ open: () throws(VaultError) -> PushAlert) -> Result<PushAlert, VaultError> {
         if let last, last.notification == notification { return last.alert }
         let alert = Result { () throws(VaultError) in try open() }
         self.last = (notification, alert)

@@ -63,43 +63,30 @@ struct PushInsertion {
     /// inserts no push if the user has dismissed the notification.
     private mutating func insert(_ device: AudienceDevice, _ db: Database) throws {
         guard try self.addRecipient(device.user, db), try self.isNewest(for: device, db) else { return }
-        let schedule = self.schedule(of: device)
-        guard try self.enqueue(device, schedule, db) else { return }
+        let isAway = self.pusher.isAway(device.lane, device.id)
+        let dueAt = isAway ? self.dueAway(device) : self.now
+        guard try self.enqueue(device, dueAt: dueAt, isAway: isAway, db) else { return }
         self.pusher.notes.count(.enqueued, lane: device.lane)
         self.count += 1
-        if case .now = schedule { self.dueCount += 1 }
+        if !isAway { self.dueCount += 1 }
     }
 
-    /// Whether and when the push becomes due.
-    private enum Schedule {
-        case now
-        /// The device cannot be reached. The push becomes due when the notification expires, or
-        /// earlier if the device connects.
-        case awayUntilExpiry
-        /// The device cannot be reached, and the push waits without a due time until it connects.
-        ///
-        /// When a device connects, the store finds such pushes through its user's rows in
-        /// `recipient` that are newer than the device's last connection. So a push may wait in
-        /// this way only if this transaction has inserted its recipient's row: an older row might
-        /// not be found.
-        case parked
-    }
-
-    private func schedule(of device: AudienceDevice) -> Schedule {
-        guard self.pusher.isAway(device.lane, device.id) else { return .now }
-        return self.newRecipients.contains(device.user) ? .parked : .awayUntilExpiry
+    /// When the push to a device becomes due that cannot be reached; `nil`: it waits without a due
+    /// time until the device connects.
+    ///
+    /// When a device connects, the store finds pushes without a due time through its user's rows
+    /// in `recipient` that are newer than the device's last connection. So a push may wait in this
+    /// way only if this transaction has inserted its recipient's row: an older row might not be
+    /// found. Other pushes become due when the notification expires, or earlier if the device
+    /// connects.
+    private func dueAway(_ device: AudienceDevice) -> Date? {
+        self.newRecipients.contains(device.user) ? nil : self.target.expiresAt
     }
 
     /// Inserts the push into the outbox; `false` if the device already has a push of this
     /// notification.
-    private func enqueue(_ device: AudienceDevice, _ schedule: Schedule, _ db: Database) throws -> Bool {
-        let (dueAt, reason): (Int64?, String?) =
-            switch schedule {
-            case .now: (self.now.milliseconds, nil)
-            case .awayUntilExpiry: (self.target.expiresAt.milliseconds, PushReason.away)
-            case .parked: (nil, PushReason.away)
-            }
-        return try db.run(
+    private func enqueue(_ device: AudienceDevice, dueAt: Date?, isAway: Bool, _ db: Database) throws -> Bool {
+        try db.run(
             prepared: """
                 insert into delivery (notification_id, device, user_id, lane, is_bulk, state, due_at, reason)
                 values (?, ?, ?, ?, ?, 'queued', ?, ?) on conflict (notification_id, device) do nothing
@@ -109,8 +96,8 @@ struct PushInsertion {
             device.user,
             device.lane,
             self.isBulk,
-            dueAt,
-            reason
+            dueAt?.milliseconds,
+            isAway ? PushReason.away : nil
         ) == 1
     }
 

@@ -15,15 +15,16 @@ extension SQLiteStore {
             where settled_at is null and state = 'sending' and \(condition)
             """
         )
-        try self.count(
-            .cancelled,
-            db,
+        let lanes = try db.all(
             """
             update delivery set state = 'cancelled', settled_at = \(now.milliseconds), reason = \(reason)
             where settled_at is null and state = 'queued' and \(condition)
             returning lane
             """
-        )
+        ) { $0.text(0) }
+        var tally = TallyCount()
+        for lane in lanes { tally.add(.cancelled, lane: lane) }
+        try tally.write(db)
     }
 
     /// Cancels one push in the same way as `cancel(_:where:reason:now:)`. If the push was still
@@ -50,16 +51,5 @@ extension SQLiteStore {
             """
         )
         return nil
-    }
-
-    /// Runs `statement`, which changes the state of pushes and returns their lanes. Adds these
-    /// pushes to the stored counts, and returns their number.
-    @discardableResult
-    static func count(_ state: TallyState, _ db: Database, _ statement: SQL) throws -> Int {
-        let lanes = try db.all(statement) { $0.text(0) }
-        var tally = TallyCount()
-        for lane in lanes { tally.add(state, lane: lane) }
-        try tally.write(db)
-        return lanes.count
     }
 }

@@ -29,15 +29,11 @@ extension SQLiteStore {
                 try Self.endFanout(db, id)
                 // A payload is not erased while its broadcast runs, even if all recipients so far
                 // have collected it.
-                if target.isReadOnce { try Self.eraseIfTaken(db, id) }
+                if target.isReadOnce { try self.eraseIfTaken(id, db) }
                 writer.recordErasure()
             } else {
-                try db.run(
-                    prepared: "update fanout set branch = ?, cursor = ? where notification_id = ?",
-                    broadcast.walk.branch,
-                    broadcast.walk.cursor,
-                    id
-                )
+                let (branch, cursor) = (broadcast.walk.branch, broadcast.walk.cursor)
+                try db.run("update fanout set branch = \(branch), cursor = \(cursor) where notification_id = \(id)")
             }
             return pushes.count
         }
@@ -91,15 +87,12 @@ extension SQLiteStore {
         _ sealing: Sealing
     ) throws {
         let audience = target.audience.audience
+        let expressions = try sealing.seal(audience.expressions.map(\.description), in: .expressions(target.id))
         try db.run(
-            prepared: """
-                insert into fanout (notification_id, expressions, platforms, branch, cursor) values (?, ?, ?, ?, ?)
-                """,
-            target.id,
-            try sealing.seal(audience.expressions.map(\.description), in: .expressions(target.id)),
-            try audience.platformNames,
-            walk.branch,
-            walk.cursor
+            """
+            insert into fanout (notification_id, expressions, platforms, branch, cursor)
+            values (\(target.id), \(expressions), \(audience.platformNames), \(walk.branch), \(walk.cursor))
+            """
         )
     }
 

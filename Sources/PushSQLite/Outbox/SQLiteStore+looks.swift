@@ -28,6 +28,35 @@ extension SQLiteStore {
         }
     }
 
+    package func enqueueRecallLooks(
+        page: Int,
+        makeID: @escaping @Sendable () -> NotificationID?,
+        now: Date
+    ) async throws -> Int? {
+        let pusher = self.pusher
+        if pusher.looks.isEmpty { return nil }
+        return try await self.writer.write(.delivery) { db in
+            let recall = try db.first(prepared: Self.recallWithoutLooks) {
+                (id: $0.integer(0), app: AppName(stored: $0.optionalText(1)), last: $0.integer(2))
+            }
+            guard let recall else { return nil }
+            let recipients = try db.all(
+                """
+                select user_id, dismissed_at from recipient
+                where notification_id = \(recall.id) and user_id > \(recall.last) order by user_id limit \(page)
+                """
+            ) { (user: $0.integer(0), hasDismissed: !$0.isNull(1)) }
+            var count = 0
+            for (user, hasDismissed) in recipients where !hasDismissed {
+                let order = LookOrder(user: user, app: recall.app, isUrgent: true)
+                count += try Self.enqueue(order, by: pusher, makeID: makeID, db, now: now)
+            }
+            let last = recipients.count < page ? nil : recipients.last?.user
+            try db.run("update notification set look_user_id = \(last) where id = \(recall.id)")
+            return count
+        }
+    }
+
     package func cancelLooks(of syncs: [LookSync], now: Date) async throws {
         if self.pusher.looks.isEmpty || syncs.isEmpty { return }
         try await self.writer.write(.housekeeping) { [pusher] db in
@@ -47,7 +76,27 @@ extension SQLiteStore {
         }
     }
 
+    package func deleteLooks(in lane: Lane, now: Date) async throws -> Bool {
+        try await self.writer.write(.housekeeping) { [pusher] db in
+            let pushes = try db.all(
+                """
+                select notification_id, device from delivery indexed by delivery_by_due
+                where lane = \(lane.description) and state = 'queued' and due_at is not null limit 100
+                """
+            ) { DuePush(notification: $0.integer(0), device: $0.integer(1)) }
+            for push in pushes { try Self.delete(push, by: pusher, db, now: now) }
+            return !pushes.isEmpty
+        }
+    }
+
     // MARK: - Private
+
+    /// Selects the recall whose looks (pushes that tell a device to sync) come next. A new recall
+    /// comes before one of a broadcast that has begun.
+    static let recallWithoutLooks = """
+        select id, app, look_user_id from notification indexed by notification_by_look
+        where look_user_id is not null order by look_user_id limit 1
+        """
 
     /// Enqueues the looks (pushes that tell a device to sync) of one order. Returns their number.
     private static func enqueue(
@@ -83,9 +132,7 @@ extension SQLiteStore {
             let number = try id ?? Self.insertLook(order, pusher, makeID: makeID, db, now: now)
             id = number
             if let last = device.last {
-                let push = DuePush(notification: last, device: device.number)
-                try Self.cancel(push, reason: PushReason.replacedLook, by: pusher, db, now: now)
-                try Self.deleteEnded(push, db, now: now)
+                try Self.delete(DuePush(notification: last, device: device.number), by: pusher, db, now: now)
             }
             try Self.insert(number, for: device, of: order.user, dueAt: due, by: pusher, db)
             count += 1
@@ -175,10 +222,11 @@ extension SQLiteStore {
         if let lane { pusher.notes.count(.cancelled, lane: lane) }
     }
 
-    /// Deletes a look (a push that tells a device to sync) that has ended. A look that is being
-    /// sent expires now, so that the next cleanup deletes it. Otherwise, if a client never read
-    /// its event stream, the looks in this stream would fill the database.
-    private static func deleteEnded(_ push: DuePush, _ db: Database, now: Date) throws {
+    /// Deletes a look (a push that tells a device to sync) that waits or has ended. A look that is
+    /// being sent expires now, so that the next cleanup deletes it. Otherwise, if a client never
+    /// read its event stream, the looks in this stream would fill the database.
+    private static func delete(_ push: DuePush, by pusher: Pusher, _ db: Database, now: Date) throws {
+        try Self.cancel(push, reason: PushReason.replacedLook, by: pusher, db, now: now)
         try db.run(
             """
             delete from delivery where notification_id = \(push.notification) and device = \(push.device)

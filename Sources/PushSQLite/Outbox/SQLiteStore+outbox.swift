@@ -8,22 +8,15 @@ extension SQLiteStore {
     package var maySend: Bool { true }
 
     package func lease(_ request: LeaseRequest, now: Date) async throws -> [LeasedDelivery] {
-        try await self.writer.write(.delivery) { [writer, sealing] db in
+        try await self.writer.write(.delivery) { [writer, pusher] db in
             var leased: [LeasedDelivery] = []
-            var tally = TallyCount()
-            let leasing = Leasing(
-                writer: writer,
-                sealing: sealing,
-                lane: request.lane,
-                interval: request.interval,
-                now: now
-            )
+            let (lane, interval) = (request.lane, request.interval)
+            let leasing = Leasing(writer: writer, pusher: pusher, lane: lane, interval: interval, now: now)
             for key in try DueDelivery.keys(db, request, now: now) {
-                guard var own = try leasing.lease(key, db, &tally) else { continue }
+                guard var own = try leasing.lease(key, db) else { continue }
                 if request.countsUnread { own.push.unread = try Self.countUnread(own, db, now: now) }
                 leased.append(own)
             }
-            try tally.write(db)
             return leased
         }
     }
@@ -34,22 +27,29 @@ extension SQLiteStore {
         interval: Duration?,
         now: Date
     ) async throws -> LeasedDelivery? {
-        try await self.writer.write(.delivery) { [writer, sealing] db in
+        try await self.writer.write(.delivery) { [writer, pusher] db in
             // The push may have been cancelled since a reader found it.
-            guard try ProbeSearch.isDue(push, in: lane, db, now: now) else { return nil }
-            var tally = TallyCount()
-            let leasing = Leasing(
+            guard try Self.isDue(push, in: lane, db, now: now) else { return nil }
+            return try Leasing(
                 writer: writer,
-                sealing: sealing,
+                pusher: pusher,
                 lane: lane,
                 interval: interval,
                 isProbe: true,
                 now: now
-            )
-            let leased = try leasing.lease(push, db, &tally)
-            try tally.write(db)
-            return leased
+            ).lease(push, db)
         }
+    }
+
+    /// Whether a push is still due in this lane.
+    private static func isDue(_ push: DuePush, in lane: Lane, _ db: Database, now: Date) throws -> Bool {
+        try db.exists(
+            """
+            select 1 from delivery
+            where notification_id = \(push.notification) and device = \(push.device) and lane = \(lane.description)
+                and state = 'queued' and due_at <= \(now.milliseconds)
+            """
+        )
     }
 
     package func reclaimLeases(now: Date) async throws {
@@ -89,7 +89,7 @@ extension SQLiteStore {
 /// them as being sent.
 private struct Leasing {
     let writer: Writer
-    let sealing: Sealing
+    let pusher: Pusher
     let lane: Lane
     let interval: Duration?
     var isProbe = false
@@ -97,20 +97,20 @@ private struct Leasing {
     let alerts = OpenedAlerts()
 
     /// Marks a push as being sent (leases it); `nil` if the push must not be sent, or not yet.
-    func lease(_ key: DuePush, _ db: Database, _ tally: inout TallyCount) throws -> LeasedDelivery? {
+    func lease(_ key: DuePush, _ db: Database) throws -> LeasedDelivery? {
         do {
             let needsAcceptance = self.interval != nil || self.isProbe
-            let due = try DuePushRow(db, key, needsAcceptance: needsAcceptance, self.sealing, self.alerts)
-            return try due.flatMap { try self.lease($0, db, &tally) }
+            let due = try DuePushRow(db, key, needsAcceptance: needsAcceptance, self.pusher.sealing, self.alerts)
+            return try due.flatMap { try self.lease($0, db) }
         } catch let error as DatabaseError where !error.concernsAll {
             // A damaged row must neither block the other rows nor make the next lease fail again.
-            try self.settle(key, as: .failed, reason: PushReason.damaged, db, &tally)
+            try self.settle(key, as: .failed, reason: PushReason.damaged, db)
             self.writer.condition.record(.push(notification: key.notification, device: key.device))
             return nil
         }
     }
 
-    private func lease(_ due: DuePushRow, _ db: Database, _ tally: inout TallyCount) throws -> LeasedDelivery? {
+    private func lease(_ due: DuePushRow, _ db: Database) throws -> LeasedDelivery? {
         let (delivery, key, lane) = (due.delivery, due.delivery.key, self.lane.description)
         switch delivery.decision(in: lane, othersHaveKeys: false, now: self.now) {
         case .send(let push):
@@ -130,20 +130,11 @@ private struct Leasing {
                 // pushes to its device. Once the device has fetched the notification, this push is
                 // cancelled.
                 try self.postpone(key, until: date, db)
-            case .replace: try self.settle(key, as: .cancelled, reason: PushReason.replaced, db, &tally)
+            case .replace: try self.settle(key, as: .cancelled, reason: PushReason.replaced, db)
             }
-        case .move(let other):
-            try SQLiteStore.move(
-                db,
-                notification: key.notification,
-                device: key.device,
-                from: lane,
-                to: other,
-                now: self.now,
-                &tally
-            )
+        case .move(let other): try self.pusher.move(key, from: lane, to: other, db, now: self.now)
         case .settle(let state, let reason):
-            try self.settle(key, as: state, reason: reason, db, &tally)
+            try self.settle(key, as: state, reason: reason, db)
             if state == .failed, delivery.isDamaged {
                 self.writer.condition.record(.push(notification: key.notification, device: key.device))
             }
@@ -164,13 +155,7 @@ private struct Leasing {
         )
     }
 
-    private func settle(
-        _ key: DuePush,
-        as state: TallyState,
-        reason: String?,
-        _ db: Database,
-        _ tally: inout TallyCount
-    ) throws {
+    private func settle(_ key: DuePush, as state: TallyState, reason: String?, _ db: Database) throws {
         try db.run(
             prepared: """
                 update delivery set state = ?, settled_at = ?, reason = ? where notification_id = ? and device = ?
@@ -181,6 +166,6 @@ private struct Leasing {
             key.notification,
             key.device
         )
-        tally.add(state, lane: self.lane.description)
+        self.pusher.notes.count(state, lane: self.lane.description)
     }
 }

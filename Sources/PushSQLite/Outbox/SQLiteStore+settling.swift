@@ -5,11 +5,11 @@ internal import SQLite
 
 extension SQLiteStore {
     package func settle(_ ended: [(LeasedDelivery, Settlement)], now: Date) async throws {
-        try await self.writer.write(.delivery) { [writer, sealing] db in
-            var batch = Batch(index: sealing.index, now: now)
+        try await self.writer.write(.delivery) { [writer, pusher] db in
+            let settling = Settling(db: db, pusher: pusher, now: now)
             for (delivery, settlement) in ended {
                 do {
-                    try batch.settle(db, delivery, as: settlement)
+                    try settling.settle(delivery, as: settlement)
                 } catch let error as DatabaseError where !error.concernsAll {
                     // The row is damaged. The push counts as being sent until the next start, and
                     // the outcomes of the other pushes are stored.
@@ -17,32 +17,27 @@ extension SQLiteStore {
                     writer.condition.record(.settlement(notification: id, device: delivery.device))
                 }
             }
-            try batch.tally.write(db)
         }
     }
 }
 
-private struct Batch {
-    let index: BlindIndex
+private struct Settling {
+    let db: Database
+    let pusher: Pusher
     let now: Date
-    var tally = TallyCount()
 
-    init(index: BlindIndex, now: Date) {
-        (self.index, self.now) = (index, now)
-    }
-
-    mutating func settle(_ db: Database, _ delivery: LeasedDelivery, as settlement: Settlement) throws {
+    func settle(_ delivery: LeasedDelivery, as settlement: Settlement) throws {
         switch settlement {
         case .accepted(let providerID):
             // The provider's id of the push is stored only if it differs from the `attemptID` that
             // this server has sent.
             let isOurs = providerID == delivery.push.attemptID.text
-            let lane = try self.end(db, delivery, .accepted, reason: nil, providerID: isOurs ? nil : providerID)
+            let lane = try self.end(delivery, .accepted, providerID: isOurs ? nil : providerID)
             // If the device was deleted, its push was settled at that moment, and the device must
             // not get a new row. The time of a look (a push that only tells the device to sync) is
             // not stored, because a look does not delay the next notification.
             guard let lane, !Lane(stored: lane).isOfLooks else { return }
-            try db.run(
+            try self.db.run(
                 prepared: """
                     insert into device_push (device, accepted_at) values (?, ?)
                     on conflict (device) do update set accepted_at = excluded.accepted_at
@@ -50,24 +45,21 @@ private struct Batch {
                 delivery.device,
                 self.now.milliseconds
             )
-        case .expired: try self.end(db, delivery, .expired, reason: nil, providerID: nil)
+        case .expired: try self.end(delivery, .expired)
         case .failed(let reason):
-            if try self.hasMoved(db, delivery) {
-                try self.requeue(db, delivery, dueAt: self.now, reason: reason, attempts: delivery.state.attempts)
+            if try self.hasMoved(delivery) {
+                try self.requeue(delivery, dueAt: self.now, reason: reason)
             } else {
-                try self.end(db, delivery, .failed, reason: reason, providerID: nil)
+                try self.end(delivery, .failed, reason: reason)
             }
-        case .retried(let due, let reason):
-            try self.requeue(db, delivery, dueAt: due, reason: reason, attempts: delivery.state.attempts)
+        case .retried(let due, let reason): try self.requeue(delivery, dueAt: due, reason: reason)
         case .away(let reason):
             // When the device connects, its waiting pushes become due. If it connects before this
             // push is stored as waiting, `isAnythingWaiting` finds the push afterwards.
-            let end = delivery.state.expiresAt
-            try self.requeue(db, delivery, dueAt: end, reason: reason, attempts: delivery.state.attempts)
-        case .moved(let reason):
-            try self.requeue(db, delivery, dueAt: self.now, reason: reason, attempts: delivery.state.attempts)
+            try self.requeue(delivery, dueAt: delivery.state.expiresAt, reason: reason)
+        case .moved(let reason): try self.requeue(delivery, dueAt: self.now, reason: reason)
         case .released:
-            try self.requeue(db, delivery, dueAt: self.now, reason: nil, attempts: delivery.state.attempts - 1)
+            try self.requeue(delivery, dueAt: self.now, reason: nil, attempts: delivery.state.attempts - 1)
         }
     }
 
@@ -75,15 +67,15 @@ private struct Batch {
 
     /// Whether the device now has another address than the push's address; `false` for the push of
     /// a confirmation code.
-    private func hasMoved(_ db: Database, _ delivery: LeasedDelivery) throws -> Bool {
+    private func hasMoved(_ delivery: LeasedDelivery) throws -> Bool {
         guard let handle = DeviceHandle(delivery.push.handle) else { return false }
-        let hasMoved = try db.first(
+        let hasMoved = try self.db.first(
             prepared: """
                 select v.handle_key <> ? or v.lane <> replace(d.lane, '\(Lane.lookSuffix)', '')
                 from device v join delivery d on d.notification_id = ? and d.device = v.number
                 where v.number = ? and v.retired_at is null and v.claims_for is null
                 """,
-            self.index.hash(handle),
+            self.pusher.sealing.index.hash(handle),
             delivery.push.notification.rawValue,
             delivery.device
         ) { $0.integer(0) != 0 }
@@ -92,14 +84,13 @@ private struct Batch {
 
     /// Settles a push. Returns its lane, or `nil` if it was already settled.
     @discardableResult
-    private mutating func end(
-        _ db: Database,
+    private func end(
         _ delivery: LeasedDelivery,
         _ state: TallyState,
-        reason: String?,
-        providerID: String?
+        reason: String? = nil,
+        providerID: String? = nil
     ) throws -> String? {
-        let lane = try db.first(
+        let lane = try self.db.first(
             prepared: """
                 update delivery set state = ?, settled_at = ?, reason = ?, provider_id = ?
                 where notification_id = ? and device = ? and settled_at is null
@@ -112,18 +103,13 @@ private struct Batch {
             delivery.push.notification.rawValue,
             delivery.device
         ) { $0.text(0) }
-        if let lane { self.tally.add(state, lane: lane) }
+        if let lane { self.pusher.notes.count(state, lane: lane) }
         return lane
     }
 
-    private mutating func requeue(
-        _ db: Database,
-        _ delivery: LeasedDelivery,
-        dueAt: Date,
-        reason: String?,
-        attempts: Int
-    ) throws {
-        let row = try db.first(
+    private func requeue(_ delivery: LeasedDelivery, dueAt: Date, reason: String?, attempts: Int? = nil) throws {
+        let (notification, device) = (delivery.push.notification.rawValue, delivery.device)
+        let row = try self.db.first(
             prepared: """
                 update delivery set
                     state = case is_withdrawn when 1 then 'cancelled' else 'queued' end,
@@ -136,27 +122,20 @@ private struct Batch {
             self.now.milliseconds,
             reason,
             dueAt.milliseconds,
-            attempts,
-            delivery.push.notification.rawValue,
-            delivery.device,
+            attempts ?? delivery.state.attempts,
+            notification,
+            device,
             delivery.state.attempts
         ) { (lane: $0.text(0), state: $0.text(1)) }
         guard let row else { return }
-        if row.state == TallyState.cancelled.rawValue { return self.tally.add(.cancelled, lane: row.lane) }
-        let new = try db.first(
+        if row.state == TallyState.cancelled.rawValue { return self.pusher.notes.count(.cancelled, lane: row.lane) }
+        let new = try self.db.first(
             prepared: "select lane from device where number = ? and lane <> ?",
-            delivery.device,
+            device,
             Lane(stored: row.lane).ofDevices.description
         ) { $0.text(0) }
         guard let new else { return }
-        try SQLiteStore.move(
-            db,
-            notification: delivery.push.notification.rawValue,
-            device: delivery.device,
-            from: row.lane,
-            to: new,
-            now: self.now,
-            &self.tally
-        )
+        let push = DuePush(notification: notification, device: device)
+        try self.pusher.move(push, from: row.lane, to: new, self.db, now: self.now)
     }
 }

@@ -10,7 +10,7 @@ extension SQLiteStore {
         by record: AuditRecord?,
         now: Date
     ) async throws -> PushChangeOutcome {
-        try await self.write { db in
+        try await self.write(by: record, on: .done) { db in
             let found = try db.first(
                 """
                 select d.device, d.state, d.is_withdrawn, d.due_at
@@ -26,12 +26,8 @@ extension SQLiteStore {
             let (id, device) = (push.notification.rawValue, found.device)
             switch change {
             case .cancel:
-                try Self.cancel(
-                    db,
-                    where: "notification_id = \(id) and device = \(device)",
-                    reason: PushReason.cancelled,
-                    now: now
-                )
+                let push: SQL = "notification_id = \(id) and device = \(device)"
+                try Self.cancel(db, where: push, reason: PushReason.cancelled, now: now)
             case .hasten:
                 try db.run(
                     """
@@ -41,8 +37,6 @@ extension SQLiteStore {
                 )
             }
             return .done
-        } recording: {
-            $0 == .done ? record : nil
         }
     }
 

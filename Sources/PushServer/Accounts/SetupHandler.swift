@@ -91,6 +91,7 @@ struct SetupHandler: Handler {
             name,
             role: .admin,
             apps: [.usual],
+            requiresEncryption: false,
             password: hash,
             by: AuditRecord(.addUser, of: name.description, detail: "admin, by the link", by: actor, at: context.now),
             now: context.now

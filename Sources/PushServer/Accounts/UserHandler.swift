@@ -131,17 +131,12 @@ struct UserHandler: Handler {
             isDisabled.map { $0 ? "disabled" : "enabled" }, requiresEncryption.map(UserEntry.encryption),
         ]
         let detail = changes.compactMap(\.self).joined(separator: ", ")
-        let change = try await self.store.changeUser(
-            name,
-            role: role,
-            apps: apps,
-            password: password,
-            isDisabled: isDisabled,
-            requiresEncryption: requiresEncryption,
-            by: context.record(.changeUser, of: name.description, detail: detail),
-            now: context.now
-        )
-        return try self.answer(to: change, of: name)
+        var change = AccountChange.nothing
+        (change.role, change.apps, change.password) = (role, apps, password)
+        (change.isDisabled, change.requiresEncryption) = (isDisabled, requiresEncryption)
+        let record = try context.record(.changeUser, of: name.description, detail: detail)
+        let outcome = try await self.store.changeUser(name, change, by: record, now: context.now)
+        return try self.answer(to: outcome, of: name)
     }
 
     private func deleteUser(_ context: RequestContext) async throws -> Response {

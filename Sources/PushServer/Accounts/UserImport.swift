@@ -67,6 +67,7 @@ package struct UserImport: Sendable {
             line.name,
             role: role,
             apps: line.apps ?? [.usual],
+            requiresEncryption: false,
             // The user gets no password yet. If the line says `Disabled`, the user is disabled
             // only after this call, and must not be able to sign in before that.
             password: .none(self.parameters),
@@ -100,17 +101,11 @@ package struct UserImport: Sendable {
         if all.isEmpty { return .unchanged }
         if self.isDry { return .changed(all) }
         if !changes.isEmpty {
-            let change = try await self.store.changeUser(
-                user.name,
-                role: role,
-                apps: apps,
-                password: hash,
-                isDisabled: isDisabled,
-                requiresEncryption: requiresEncryption,
-                by: self.record(.changeUser, line, changes.joined(separator: ", ")),
-                now: self.now()
-            )
-            switch change {
+            var change = AccountChange.nothing
+            (change.role, change.apps, change.password) = (role, apps, hash)
+            (change.isDisabled, change.requiresEncryption) = (isDisabled, requiresEncryption)
+            let record = self.record(.changeUser, line, changes.joined(separator: ", "))
+            switch try await self.store.changeUser(user.name, change, by: record, now: self.now()) {
             case .done: break
             case .missing: return .refused("\(user.name) was deleted meanwhile; import again")
             case .lastAdministrator:
@@ -118,7 +113,8 @@ package struct UserImport: Sendable {
             }
         }
         if let tags {
-            guard try await self.store.setTags(tags, ofUser: user.name, by: self.record(.setTags, line, "")) else {
+            let record = self.record(.setTags, line, "")
+            guard try await self.store.setTags(tags, ofUser: user.name, ifStill: nil, by: record) else {
                 return .refused("\(user.name) was deleted meanwhile; import again")
             }
         }

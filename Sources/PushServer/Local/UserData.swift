@@ -128,11 +128,6 @@ struct UserData: Sendable {
     }
 }
 
-extension AuditEntry {
-    /// The part of the action before the dot.
-    fileprivate var kind: Substring { self.action.prefix { $0 != "." } }
-}
-
 extension JSONValue {
     fileprivate static func time(_ date: Date?) -> JSONValue { date.map { .string($0.rfc3339) } ?? .null }
 }

@@ -51,7 +51,7 @@ struct DeletionHandler: Handler {
     }
 
     private func deleteNotification(_ context: RequestContext) async throws -> Response {
-        let id = try await self.visible.actionable(context)
+        let (id, app) = try await self.visible.actionable(context)
         let user = try context.user
         let maySend = try context.scopes?.isSuperset(of: .send) ?? true
         let expected = try context.request.head.isConditional ? await self.expectation(id, of: user, context) : nil
@@ -60,7 +60,7 @@ struct DeletionHandler: Handler {
                 switch deletion {
                 case .recallAsSender: try await self.recall(id, by: .sender(user.id), context)
                 case .cancelAsSender: try await self.recall(id, by: .scheduler(user.id), context)
-                case .dismiss: try await self.dismiss(id, by: user, ifStill: expected, context)
+                case .dismiss: try await self.dismiss(id, of: app, by: user, ifStill: expected, context)
                 case .recallAsAdministrator: try await self.recall(id, by: .administrator, context)
                 }
             if isDone { return .noContent }
@@ -102,13 +102,14 @@ struct DeletionHandler: Handler {
     /// `mark`.
     private func dismiss(
         _ id: NotificationID,
+        of app: AppName?,
         by user: User,
         ifStill mark: ReadMark?,
         _ context: RequestContext
     ) async throws -> Bool {
         let record = try context.record(.dismiss, of: "\(id)")
         if try await self.store.dismiss(id, by: user.id, ifStill: mark, recording: record, now: context.now) {
-            if let order = try await LookOrder(context, changing: id) { self.looks.record(order) }
+            if let app { self.looks.record(try LookOrder(context, of: app)) }
             return true
         }
         // Either the read mark changed after `expectation` read it, or the notification is gone.
@@ -126,7 +127,7 @@ struct DeletionHandler: Handler {
         let record = try context.record(.recall, of: "\(id)")
         guard try await self.store.recall(id, by: recaller, recording: record, now: context.now) else { return false }
         self.bodies.evict(id)
-        self.looks.record(recallOf: id)
+        self.looks.signal.set()
         var last: Int64? = 0
         for _ in 0..<Self.pagesAtOnce {
             guard let device = last else { break }

@@ -5,7 +5,8 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Shows administrators the failed pushes of all notifications.
+/// Shows administrators the failed pushes of all notifications. The list has no looks (pushes that
+/// tell a device to sync), as they belong to no notification.
 struct FailureHandler: Handler {
     let reports: ReportReader
     private let scope: AppScope
@@ -45,7 +46,8 @@ struct FailureHandler: Handler {
         var scan = ListScan<FailedPush, FailurePlace>(
             after: start,
             limit: limit,
-            // Without a filter every push that is read is in the list, so one step suffices.
+            // Without a filter, every push that is read is in the list, except looks. So one step
+            // usually suffices.
             step: filter.passesAll ? limit : ListScanLimits.step,
             maximumSearched: self.maximumExamined,
             place: \.place,
@@ -79,6 +81,7 @@ private struct FailureFilter: Sendable {
     var passesAll: Bool { self.app == nil && self.user == nil && self.apps == nil }
 
     func passes(_ push: FailedPush) -> Bool {
+        if push.delivery.lane.isOfLooks { return false }
         if let apps, !apps.contains(push.delivery.platform.app) { return false }
         if let app, push.delivery.platform.app != app { return false }
         if let user, push.delivery.username != user { return false }

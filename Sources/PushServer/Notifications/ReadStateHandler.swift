@@ -78,14 +78,6 @@ extension LookOrder {
     init(_ context: RequestContext, of app: AppName) throws {
         self.init(user: try context.user.id, app: app, session: try context.token?.prefix.description)
     }
-
-    /// Orders silent pushes (looks) that make the user's other devices fetch the caller's change
-    /// to this notification. `nil` if the notification has expired; then the devices of all
-    /// recipients get looks anyway.
-    init?(_ context: RequestContext, changing id: NotificationID) async throws {
-        guard let app = try await context.reader.apps(of: [id], now: context.now)[id] else { return nil }
-        try self.init(context, of: app)
-    }
 }
 
 extension StoredNotification {

@@ -22,7 +22,7 @@ struct SinglePushHandler: Handler {
 
     private func change(_ change: PushChange, _ context: RequestContext) async throws -> Response {
         let user = try context.user
-        let id = try await self.visible.actionable(context)
+        let id = try await self.visible.actionable(context).id
         guard let device = RegistrationID(Route.lastSegment(of: context.request.head.path)) else {
             throw Problem(.notFound)
         }

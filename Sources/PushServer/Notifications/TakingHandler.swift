@@ -21,11 +21,11 @@ struct TakingHandler: Handler {
     /// Confirms that a payload has arrived. A repeated request gets the same answer as the first
     /// one, whose answer may have been lost.
     private func takeNotification(_ context: RequestContext) async throws -> Response {
-        let id = try await self.visible.actionable(context)
+        let (id, app) = try await self.visible.actionable(context)
         let record = try context.record(.confirm, of: "\(id)")
         switch try await self.store.take(id, by: context.user.id, recording: record, now: context.now) {
         case .taken:
-            if let order = try await LookOrder(context, changing: id) { self.looks.record(order) }
+            if let app { self.looks.record(try LookOrder(context, of: app)) }
             return .noContent
         case .takenBefore: return .noContent
         case .notFetched:

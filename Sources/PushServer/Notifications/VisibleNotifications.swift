@@ -31,21 +31,21 @@ struct VisibleNotifications: Sendable {
         return id
     }
 
-    /// The id in the path, for an action on the notification. Throws a `not-found` problem if the
-    /// caller does not belong to the notification's app.
-    func actionable(_ context: RequestContext) async throws -> NotificationID {
+    /// The id in the path and the notification's app, for an action on the notification. Throws a
+    /// `not-found` problem if the caller does not belong to this app. The app is `nil` if an
+    /// administrator asks and the notification does not exist.
+    func actionable(_ context: RequestContext) async throws -> (id: NotificationID, app: AppName?) {
         let (id, user) = (try self.id(in: context), try context.user)
-        if user.role == .admin { return id }
         let app = try await context.reader.apps(of: [id], now: context.now)[id]
-        guard let app, user.mayUse(app) else { throw Problem(.notFound) }
-        return id
+        guard user.role == .admin || app.map(user.mayUse) == true else { throw Problem(.notFound) }
+        return (id, app)
     }
 
     /// The id in the path, for a report on the notification. Throws a `not-found` problem unless
     /// the caller has sent the notification, or may see all notifications of its app.
     func reportable(_ context: RequestContext) async throws -> NotificationID {
         let user = try context.user
-        let id = try await self.actionable(context)
+        let id = try await self.actionable(context).id
         let sender = user.role.seesAll ? nil : user.id
         guard try await context.reader.isThere(id, from: sender, now: context.now) else { throw Problem(.notFound) }
         return id

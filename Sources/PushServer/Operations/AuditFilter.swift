@@ -1,21 +1,30 @@
+internal import Foundation
 internal import PushAPI
 internal import PushCore
 internal import PushStore
 
-/// The filter of an audit search: an action, and words that an entry must contain.
+/// The filter of an audit search: a period, a user, an action, and words that an entry must
+/// contain.
 struct AuditFilter: Sendable {
     /// The action of the entries, such as `user.add`. The part before the dot, such as `user`,
     /// stands for all actions that begin with it.
     private let action: String?
     /// Words in lower case; the entry must contain each of them.
     private let words: [[UInt8]]
+    /// The actor or the subject of the entries.
+    private let user: Username?
+    /// The time of the oldest entry.
+    private let since: Date?
 
-    /// Reads the filter from the parameters `action` and `words`. Returns `nil` if the query has
-    /// neither.
-    init?(_ query: Query) throws(Problem) {
+    /// Reads the filter from the parameters `action`, `words`, `user` and `since`. Returns `nil`
+    /// if the query lacks all of them.
+    init?(_ query: Query, now: Date) throws(Problem) {
         self.action = try query["action"]
-        let text = try query["words"]
-        if self.action == nil, text == nil { return nil }
+        self.since = try query.beginning("since", now: now)
+        let (text, name) = (try query["words"], try query["user"])
+        self.user = name.flatMap { Username($0) }
+        if self.action == nil, self.since == nil, text == nil, name == nil { return nil }
+        if name != nil, self.user == nil { throw Problem(.invalidParameter, "user must be a user name") }
         self.words = (text ?? "").split(whereSeparator: \.isWhitespace).map { Array($0.lowercased().utf8) }
         if let text, self.words.isEmpty || text.unicodeScalars.count > Self.longest {
             throw Problem(
@@ -38,12 +47,17 @@ struct AuditFilter: Sendable {
             limit: limit,
             place: \.number,
             size: \.subject.utf8.count,
+            // An entry gets its number at the commit, and its time before. So an entry may be a
+            // little older than an entry with a lower number.
+            until: { [since] entry in since.map { entry.at < $0 - Self.longestCommit } ?? false },
             where: self.admits
         )
     }
 
     func admits(_ entry: AuditEntry) -> Bool {
-        if let action, entry.action != action, entry.action.prefix(while: { $0 != "." }) != action { return false }
+        if let since, entry.at < since { return false }
+        if let action, entry.action != action, entry.kind != action { return false }
+        if let user, !entry.concerns(user) { return false }
         if self.words.isEmpty { return true }
         let fields = [
             entry.action, entry.subject, entry.detail, entry.actor, entry.token, entry.client, entry.request,
@@ -57,6 +71,8 @@ struct AuditFilter: Sendable {
     // MARK: - Private
 
     private static let longest = 200
+    /// More than the seconds between the time of an entry and its commit.
+    private static let longestCommit = 60.0
 
     /// The names of all actions, and the parts of the names before the dot.
     private static let actions: Set<String> = {
@@ -73,5 +89,24 @@ struct AuditFilter: Sendable {
             rest = rest.dropFirst()
         }
         return false
+    }
+}
+
+extension AuditEntry {
+    /// The part of the action before the dot.
+    var kind: Substring { self.action.prefix { $0 != "." } }
+
+    /// Whether the user is the actor, the subject, or the owner of the device that is the subject.
+    fileprivate func concerns(_ user: Username) -> Bool {
+        if Username(self.actor) == user { return true }
+        switch self.kind {
+        case "user", "session", "token": return Username(self.subject) == user
+        case "device":
+            // The detail ends with the owner if the owner is not the actor: `of alice`, `from
+            // alice`.
+            let words = self.detail.split(separator: " ").suffix(2).map(String.init)
+            return words.count == 2 && ["of", "from"].contains(words[0]) && Username(words[1]) == user
+        default: return false
+        }
     }
 }

@@ -16,7 +16,7 @@ struct AuditHandler: Handler {
                 .get,
                 Paths.audit,
                 .atLeast(.admin, .manage, seeing: .view),
-                query: ["cursor", "before", "limit", "words", "action"]
+                query: ["cursor", "before", "limit", "words", "action", "user", "since"]
             ) {
                 try await self.listAudit($0)
             }
@@ -34,7 +34,7 @@ struct AuditHandler: Handler {
             older: "before",
             AppScope.rule(ofCursor: "the number of an audit entry", within: apps)
         )
-        if let filter = try AuditFilter(query) {
+        if let filter = try AuditFilter(query, now: context.now) {
             return try await self.searchAudit(filter.scan(before: before, limit: limit), within: apps)
         }
         if apps != nil {

@@ -12,6 +12,8 @@ struct ListScan<Entry: Sendable, Place: Sendable>: Sendable {
     private let admits: @Sendable (Entry) -> Bool
     private let place: @Sendable (Entry) -> Place
     private let size: @Sendable (Entry) -> Int
+    /// Whether the search ends before an entry.
+    private let isEnd: @Sendable (Entry) -> Bool
     private(set) var found: [Entry] = []
     /// The number of entries that were read and compared so far.
     private(set) var searched = 0
@@ -21,8 +23,9 @@ struct ListScan<Entry: Sendable, Place: Sendable>: Sendable {
     private(set) var hasMore = true
     private var bytes = 0
 
-    /// Searches for at most `limit` entries after `last`. `size` returns the number of bytes of an
-    /// entry, for lists whose entries may be long.
+    /// Searches for at most `limit` entries after `last`, and ends before the first entry for
+    /// which `until` returns `true`. `size` returns the number of bytes of an entry, for lists
+    /// whose entries may be long.
     init(
         after last: Place?,
         limit: Int,
@@ -30,6 +33,7 @@ struct ListScan<Entry: Sendable, Place: Sendable>: Sendable {
         maximumSearched: Int = ListScanLimits.maximumSearched,
         place: @escaping @Sendable (Entry) -> Place,
         size: @escaping @Sendable (Entry) -> Int = { _ in 0 },
+        until isEnd: @escaping @Sendable (Entry) -> Bool = { _ in false },
         where admits: @escaping @Sendable (Entry) -> Bool
     ) {
         self.last = last
@@ -38,6 +42,7 @@ struct ListScan<Entry: Sendable, Place: Sendable>: Sendable {
         self.maximumSearched = maximumSearched
         self.place = place
         self.size = size
+        self.isEnd = isEnd
         self.admits = admits
     }
 
@@ -62,6 +67,10 @@ struct ListScan<Entry: Sendable, Place: Sendable>: Sendable {
     private mutating func search(_ entries: [Entry]) {
         guard let next = self.next else { return }
         for (index, entry) in entries.prefix(next - 1).enumerated() {
+            if self.isEnd(entry) {
+                self.hasMore = false
+                return
+            }
             self.searched += 1
             self.last = self.place(entry)
             self.bytes += self.size(entry)

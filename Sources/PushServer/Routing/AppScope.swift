@@ -41,10 +41,12 @@ struct AppScope: Sendable {
         within limit: Set<AppName>?,
         _ reader: any StoreReader
     ) async throws {
-        if let app, !(limit ?? self.apps).contains(app) { throw Problem(.notFound, "you see no app \(app)") }
+        // Only a caller with a limit may not see what exists.
+        let start = limit == nil ? "there is no" : "you see no"
+        if let app, !(limit ?? self.apps).contains(app) { throw Problem(.notFound, "\(start) app \(app)") }
         guard let user else { return }
         guard let found = try await reader.user(named: user), Self.sees(found.apps, within: limit) else {
-            throw Problem(.notFound, "you see no user \(user)")
+            throw Problem(.notFound, "\(start) user \(user)")
         }
     }
 }

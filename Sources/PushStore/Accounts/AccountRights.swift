@@ -4,14 +4,6 @@ package import PushCore
 package struct AccountRights: Sendable, Hashable {
     package let role: Role
     package let apps: Set<AppName>
-}
-
-extension AccountRights {
-    /// Reads the columns of an account; `nil` if only a later version knows the stored role.
-    package init?(storedRole: String, storedApps: String?) {
-        guard let role = Role(rawValue: storedRole) else { return nil }
-        self.init(role: role, apps: Set(storedApps: storedApps))
-    }
 
     /// Whether a change gives the account rights that it lacks: those of a higher role, or another
     /// app. `nil` means that the role, or the apps, do not change.

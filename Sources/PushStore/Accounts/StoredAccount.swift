@@ -23,10 +23,8 @@ package struct StoredAccount: Sendable, Hashable {
 extension StoredAccount {
     package init<Row: StoredRow & ~Copyable>(_ row: borrowing Row) throws {
         self.id = try row.integer(Column.id)
-        self.rights = AccountRights(
-            storedRole: try row.text(Column.role),
-            storedApps: try row.optionalText(Column.apps)
-        )
+        let apps = Set(storedApps: try row.optionalText(Column.apps))
+        self.rights = Role(rawValue: try row.text(Column.role)).map { AccountRights(role: $0, apps: apps) }
         self.passwordNumber = try row.integer(Column.passwordNumber)
         self.isDisabled = try row.flag(Column.isDisabled)
         self.tags = try row.optionalData(Column.tags)

@@ -36,10 +36,7 @@ package struct AuditChain: Sendable {
         return SealedAuditEntry(
             at: draft.at,
             entry: try self.vault.seal(draft.text, in: .audit(number)),
-            link: AuditLink(
-                number: number,
-                code: self.code(last.code, number: number, at: draft.at, text: draft.text)
-            )
+            link: AuditLink(number: number, code: self.code(last.code, number: number, at: draft.at, text: draft.text))
         )
     }
 

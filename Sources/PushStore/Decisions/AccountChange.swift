@@ -15,6 +15,9 @@ package struct AccountChange: Sendable, Hashable {
     /// `nil`: the change needs no password.
     var presenter: User?
 
+    /// A change without any new property.
+    package static let nothing = AccountChange()
+
     /// Whether the user will not be an enabled administrator after this change. If so, the store
     /// must read whether the user is the last enabled administrator.
     package var isLosing: Bool { self.role.map { $0 != .admin } ?? false || self.isDisabled == true }

@@ -126,10 +126,7 @@ extension DueDelivery {
         of notification: DueNotification?,
         _ sealing: Sealing
     ) throws {
-        let key = DuePush(
-            notification: try row.integer(Column.notificationID),
-            device: try row.integer(Column.device)
-        )
+        let key = DuePush(notification: try row.integer(Column.notificationID), device: try row.integer(Column.device))
         self.key = key
         self.notification = notification
         self.user = try row.integer(Column.userID)

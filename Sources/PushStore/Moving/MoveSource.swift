@@ -67,22 +67,11 @@ package protocol MoveTarget {
 }
 
 /// A column whose numbers the database assigns, each of them once.
-package enum NumberedColumn: Sendable, Hashable, CaseIterable {
+package enum NumberedColumn: String, Sendable, Hashable, CaseIterable {
     case account, device
 
-    package var table: String {
-        switch self {
-        case .account: "account"
-        case .device: "device"
-        }
-    }
-
-    package var column: String {
-        switch self {
-        case .account: "id"
-        case .device: "number"
-        }
-    }
+    package var table: String { self.rawValue }
+    package var column: String { self == .account ? "id" : "number" }
 }
 
 /// The reason why a database was not moved, worded for the operator. The source is unchanged.

@@ -9,11 +9,7 @@ extension MovedTable {
     private typealias C = Column
 
     private static let keys = [
-        MovedTable(
-            "data_key",
-            key: C.integers("number"),
-            C.bytes("check_value") + C.integers("used_at", "seals")
-        ),
+        MovedTable("data_key", key: C.integers("number"), C.bytes("check_value") + C.integers("used_at", "seals")),
         MovedTable("index_secret", key: C.integers("id"), C.bytes("secret")),
     ]
 
@@ -39,18 +35,8 @@ extension MovedTable {
             key: C.integers("number"),
             C.texts("id", "platform", "lane", "retired_reason", "moved_platform", "session", "encryption_key")
                 + C.bytes("handle", "handle_key", "tags")
-                + C.integers(
-                    "user_id",
-                    "created_at",
-                    "registered_at",
-                    "retired_at",
-                    "claims_for",
-                    "environment_moves",
-                    "session_at",
-                    "look_id",
-                    "look_at"
-                )
-                + C.booleans("is_shared")
+                + C.integers("user_id", "created_at", "registered_at", "retired_at", "claims_for", "environment_moves")
+                + C.integers("session_at", "look_id", "look_at") + C.booleans("is_shared")
         ),
         MovedTable("device_tag", key: C.integers("device") + C.bytes("tag")),
         MovedTable("device_push", key: C.integers("device"), C.integers("accepted_at")),
@@ -65,7 +51,7 @@ extension MovedTable {
         MovedTable(
             "notification",
             key: C.integers("id"),
-            C.integers("sender_id", "sequence", "seed", "created_at", "expires_at", "recalled_at")
+            C.integers("sender_id", "sequence", "seed", "created_at", "expires_at", "recalled_at", "look_user_id")
                 + C.texts("app", "priority", "collapse_id")
                 + C.booleans("is_stored_by_clients", "is_read_once", "is_end_to_end")
                 + C.bytes("alert", "payload"),

@@ -23,8 +23,7 @@ package enum ChangeColumn: Int32, SelectedColumn {
 }
 
 extension NotificationPage.Entry {
-    /// Reads a recipient's row. Throws `StoreError.damaged` if the row's MAC shows that the store
-    /// has not written this row.
+    /// Reads a recipient's row, and checks its MAC.
     fileprivate init<Row: StoredRow & ~Copyable>(
         _ row: borrowing Row,
         for user: Int64,

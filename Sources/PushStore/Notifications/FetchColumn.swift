@@ -25,8 +25,7 @@ package enum FetchColumn: Int32, SelectedColumn {
 }
 
 extension StoredNotification {
-    /// Reads a fetched notification. Throws `StoreError.damaged` if the MAC of the recipient's row
-    /// shows that the store has not written this row.
+    /// Reads a fetched notification, and checks the MAC of the recipient's row.
     package init<Row: StoredRow & ~Copyable>(
         _ row: borrowing Row,
         _ id: NotificationID,

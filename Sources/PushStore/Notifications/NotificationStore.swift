@@ -144,8 +144,10 @@ package protocol NotificationStore: PostStore {
     ///
     /// Returns `false` if there is no such notification, or if `recaller` may not recall it.
     /// `cancelRecalled` cancels the pushes later; if a push becomes due earlier, it is cancelled
-    /// at that time. If there are more than `page` recipients, one stored row records the recall
-    /// for all of them; if `page` is `nil`, the store has a default.
+    /// at that time. If the app's devices get looks (pushes that tell a device to sync), the
+    /// recall also records that its looks are missing. If there are more than `page` recipients,
+    /// one stored row records the recall for all of them; if `page` is `nil`, the store has a
+    /// default.
     func recall(
         _ id: NotificationID,
         by recaller: Recaller,

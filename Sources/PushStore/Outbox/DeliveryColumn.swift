@@ -26,8 +26,6 @@ extension DeliveryStage {
 }
 
 extension DeliveryEntry: StoredEntity {
-    /// Reads a push for a list. `nil` if a value of the row is one that this version never writes.
-    /// Throws if the user's name cannot be decrypted.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         guard let state = DeliveryStage(rawValue: try row.text(DeliveryColumn.stage)) else { return nil }
         let isReceived = state == .fetched || state == .read
@@ -66,8 +64,6 @@ package enum FailedColumn: Int32, SelectedColumn {
 }
 
 extension FailedPush: StoredEntity {
-    /// Reads a failed push for a list. `nil` if a value of the row is one that this version never
-    /// writes. Throws if the user's name cannot be decrypted.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         guard
             let id = NotificationID(rawValue: try row.integer(FailedColumn.notification)),
@@ -87,7 +83,6 @@ package enum RecipientColumn: Int32, SelectedColumn {
 }
 
 extension RecipientEntry: StoredEntity {
-    /// Reads a recipient for a list. Throws if the user's name cannot be decrypted.
     package init<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         let user = try row.integer(RecipientColumn.userID)
         self.init(
@@ -108,8 +103,6 @@ extension NotificationSummary: StoredEntity {
         package var sql: String { "n.\(self.columnName)" }
     }
 
-    /// Reads a notification's row; `nil` if a value of the row is one that this version never
-    /// writes.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         guard let id = NotificationID(rawValue: try row.integer(Column.id)) else { return nil }
         self.init(

@@ -37,11 +37,8 @@ package struct HashedAudience: Sendable {
         } else {
             self.branches = [.devices]
         }
-        if audience.platforms == nil, audience.expressions.count == 1, case .tag = audience.expressions[0] {
-            self.isOneTag = true
-        } else {
-            self.isOneTag = false
-        }
+        let isOneExpression = audience.platforms == nil && audience.expressions.count == 1
+        self.isOneTag = if isOneExpression, case .tag = audience.expressions[0] { true } else { false }
     }
 
     /// Whether the audience is a single device.

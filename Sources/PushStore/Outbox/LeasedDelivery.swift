@@ -42,13 +42,7 @@ package struct LeaseRequest: Sendable, Hashable {
     /// Whether each push gets the number of its user's unread notifications.
     package let countsUnread: Bool
 
-    package init(
-        _ limit: Int,
-        from lane: Lane,
-        _ queue: Queue,
-        interval: Duration? = nil,
-        countsUnread: Bool = false
-    ) {
+    package init(_ limit: Int, from lane: Lane, _ queue: Queue, interval: Duration? = nil, countsUnread: Bool = false) {
         (self.lane, self.queue, self.limit) = (lane, queue, limit)
         (self.interval, self.countsUnread) = (interval, countsUnread)
     }

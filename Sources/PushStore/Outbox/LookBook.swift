@@ -7,18 +7,15 @@ internal import Synchronization
 ///
 /// A change costs an entry in memory, which is merged with other changes of the same user and app.
 /// So a user who marks hundreds of notifications causes one write. A crash loses the latest
-/// entries, but not the changes: the devices find them at their next sync.
+/// entries, but not the changes: the devices find them at their next sync. Recalls are not here,
+/// since the store records which looks for them are missing.
 package final class LookBook: Sendable {
     /// The entries that one write handles.
     package struct Entries: Sendable {
         package var orders: [LookOrder] = []
         package var syncs: [LookSync] = []
-        /// Recalled notifications; the devices of all their recipients must sync.
-        package var recalls: [NotificationID] = []
 
         package init() {}
-
-        package var isEmpty: Bool { self.orders.isEmpty && self.syncs.isEmpty && self.recalls.isEmpty }
     }
 
     private struct Session: Hashable {
@@ -29,15 +26,14 @@ package final class LookBook: Sendable {
     private struct State {
         var orders: [LookOrder.Subject: LookOrder] = [:]
         var syncs: [Session: Int64] = [:]
-        var recalls: [NotificationID] = []
     }
 
-    /// Set as long as the book has entries.
+    /// Set as long as the book has entries, and after a recall.
     package let signal = Signal()
     private let limit: Int
     private let state = Mutex(State())
 
-    /// If there are already `limit` orders, sessions or recalls, a further entry is dropped.
+    /// If there are already `limit` orders or sessions, a further entry is dropped.
     package init(limit: Int = 50_000) {
         self.limit = limit
     }
@@ -63,11 +59,6 @@ package final class LookBook: Sendable {
         }
     }
 
-    /// Records the recall of a notification: the devices of all its recipients must sync.
-    package func record(recallOf id: NotificationID) {
-        self.add { if $0.recalls.count < self.limit { $0.recalls.append(id) } }
-    }
-
     /// Removes and returns all entries.
     package func take() -> Entries {
         let state = self.state.withLock { state in
@@ -79,7 +70,6 @@ package final class LookBook: Sendable {
         entries.syncs = state.syncs.map { key, change in
             LookSync(user: key.subject.user, app: key.subject.app, session: key.session, change: change)
         }
-        entries.recalls = state.recalls
         return entries
     }
 

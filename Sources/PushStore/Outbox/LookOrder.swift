@@ -10,7 +10,7 @@ package struct LookOrder: Sendable, Hashable {
 
         /// Whether a device of this lane shows the notifications of the app.
         package func concerns(_ lane: String) -> Bool {
-            Platform(stored: Lane(stored: lane).platform).app == self.app
+            Lane(stored: lane).app == self.app
         }
     }
 
@@ -21,7 +21,7 @@ package struct LookOrder: Sendable, Hashable {
     /// Whether the pushes are sent immediately and with high priority, for example after a recall.
     package let isUrgent: Bool
 
-    package init(user: Int64, app: AppName = .usual, session: String? = nil, isUrgent: Bool = false) {
+    package init(user: Int64, app: AppName, session: String? = nil, isUrgent: Bool = false) {
         (self.subject, self.session, self.isUrgent) = (Subject(user: user, app: app), session, isUrgent)
     }
 
@@ -45,7 +45,7 @@ package struct LookSync: Sendable, Hashable {
     package let session: String
     package let change: Int64
 
-    package init(user: Int64, app: AppName = .usual, session: String, change: Int64) {
+    package init(user: Int64, app: AppName, session: String, change: Int64) {
         (self.subject, self.session, self.change) = (LookOrder.Subject(user: user, app: app), session, change)
     }
 }

@@ -27,34 +27,18 @@ package protocol OutboxReader: Sendable {
     func isThere(_ id: NotificationID, from sender: Int64?, now: Date) async throws(StoreError) -> Bool
 
     /// The pushes of a notification to devices with numbers above `device`, at most `limit`.
-    func deliveries(
-        of id: NotificationID,
-        after device: Int64,
-        limit: Int
-    ) async throws(StoreError) -> [DeliveryEntry]
+    func deliveries(of id: NotificationID, after device: Int64, limit: Int) async throws(StoreError) -> [DeliveryEntry]
 
     /// The pushes of a notification to the devices of one user, at most `limit`.
-    func deliveries(
-        of id: NotificationID,
-        toUser user: Int64,
-        limit: Int
-    ) async throws(StoreError) -> [DeliveryEntry]
+    func deliveries(of id: NotificationID, toUser user: Int64, limit: Int) async throws(StoreError) -> [DeliveryEntry]
 
     /// The failed pushes of all notifications, the newest first: at most `limit` that have failed
     /// since `since` and come after `last` in this list. A failed push is stored as long as its
     /// notification.
-    func failedPushes(
-        since: Date,
-        before last: FailurePlace?,
-        limit: Int
-    ) async throws(StoreError) -> [FailedPush]
+    func failedPushes(since: Date, before last: FailurePlace?, limit: Int) async throws(StoreError) -> [FailedPush]
 
     /// A notification's recipients with user numbers above `user`, at most `limit`.
-    func recipients(
-        of id: NotificationID,
-        after user: Int64,
-        limit: Int
-    ) async throws(StoreError) -> [RecipientEntry]
+    func recipients(of id: NotificationID, after user: Int64, limit: Int) async throws(StoreError) -> [RecipientEntry]
 
     /// The summary of a notification, even if it has expired or was recalled; `nil` if it is not
     /// stored any more.
@@ -145,9 +129,25 @@ package protocol OutboxStore: Sendable {
         now: Date
     ) async throws -> Bool
 
+    /// Enqueues urgent looks (pushes that tell a device to sync) to the devices of the next `page`
+    /// recipients of a recall, except those who have dismissed the notification. Returns the
+    /// number of looks; `nil` if no recall needs further looks.
+    ///
+    /// The transaction also stores the position in the list of recipients. So after a crash, the
+    /// next call continues, and no device gets two looks for a recall.
+    func enqueueRecallLooks(
+        page: Int,
+        makeID: @escaping @Sendable () -> NotificationID?,
+        now: Date
+    ) async throws -> Int?
+
     /// Cancels the looks that wait for these sessions' devices, unless their users have newer
     /// changes. A look is a push that tells a device to sync.
     func cancelLooks(of syncs: [LookSync], now: Date) async throws
+
+    /// Deletes waiting looks (pushes that tell a device to sync) of a lane without a sender;
+    /// returns whether it has found any.
+    func deleteLooks(in lane: Lane, now: Date) async throws -> Bool
 
     /// Expands the oldest running broadcast by one page. Returns the number of pushes that it has
     /// enqueued, or `nil` if no broadcast is running.

@@ -1,11 +1,7 @@
 /// The states of pushes that are counted for each lane (a provider's queue). The database contains
 /// these names.
 package enum TallyState: String, Sendable {
-    case enqueued
-    case accepted
-    case expired
-    case failed
-    case cancelled
+    case enqueued, accepted, expired, failed, cancelled
 
     package var member: WritableKeyPath<Tally, Int> {
         switch self {

@@ -56,10 +56,7 @@ extension SharedReader {
         return !rows.isEmpty
     }
 
-    private func first<Entity: StoredEntity>(
-        _ sql: String,
-        _ value: StoredValue
-    ) async throws(StoreError) -> Entity? {
+    private func first<Entity: StoredEntity>(_ sql: String, _ value: StoredValue) async throws(StoreError) -> Entity? {
         let rows: [Entity] = try await self.all(sql, [value])
         return rows.first
     }

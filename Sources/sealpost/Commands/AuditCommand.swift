@@ -18,7 +18,7 @@ struct AuditCommand: AsyncParsableCommand {
             discussion: """
                 number, time, action, subject, detail, actor, token (a keyed hash), client, request
 
-                With --words or --action it looks through the audit from the newest entry on, until it has found as many as --limit.
+                With a filter it looks through the audit from the newest entry on, until it has found as many as --limit.
                 """
         )
 
@@ -34,13 +34,21 @@ struct AuditCommand: AsyncParsableCommand {
         @Option(help: "Only entries of this action, such as user.add, or of this kind of actions, such as user.")
         var action: String?
 
+        @Option(help: "Only entries of which this user is the actor or the subject, also if the user was deleted.")
+        var user: String?
+
+        @Option(help: "Only entries since then: a time as in RFC 3339, or a period such as 90m, 1h or 7d.")
+        var since: String?
+
         func run() async throws {
             try await reportingErrors(json: self.output.json, using: self.options.file) {
                 guard self.limit > 0 else { throw ValidationError("--limit must be at least 1") }
                 try await withAdministration(try self.options.load(), admitsMoved: true) { administration in
                     var left = self.limit
                     var list = self.output.list(["NUMBER", "TIME", "ACTION", "SUBJECT", "ACTOR", "CLIENT", "DETAIL"])
-                    let filter = [("words", self.words), ("action", self.action)]
+                    let filter = [
+                        ("words", self.words), ("action", self.action), ("user", self.user), ("since", self.since),
+                    ]
                     let query = filter.compactMap { name, value in value.map { (name, $0) } }
                     try await administration.list(Paths.audit, "Entries", query: query) { entry in
                         list.add(entry, cells: Self.cells(entry), line: Self.line(entry))

@@ -46,7 +46,7 @@ extension KeysCommand {
                 )
             }
             if let count = result["Unreadable"]?.integer, count > 0 {
-                throw CommandFailure("\(count) values cannot be decrypted; keep their key in the keyring")
+                throw CommandFailure("\(count.counted("value")) cannot be decrypted; keep their key in the keyring")
             }
             if let key = result["Waits"]?["Key"]?.integer {
                 let servers = result["Waits"]?.texts("Servers") ?? []
@@ -61,7 +61,7 @@ extension KeysCommand {
             }
             let unused = result.numbers("Unused").map { "key \($0)" }.joined(separator: " and ")
             let end = unused.isEmpty ? "" : "; \(unused) no longer in use"
-            self.output.show(result, "key \(seals) encrypts; \(renewed) values re-encrypted\(end)")
+            self.output.show(result, "key \(seals) encrypts; \(renewed.counted("value")) re-encrypted\(end)")
         }
     }
 }

@@ -51,7 +51,7 @@ struct KeysCommand: AsyncParsableCommand {
                 }
                 return "not in use while \(servers.compactMap(\.text).joined(separator: ", ")) lack it"
             }
-            return "in use since \(since), \(key["Seals"]?.integer ?? 0) values encrypted"
+            return "in use since \(since), \((key["Seals"]?.integer ?? 0).counted("value")) encrypted"
         }
 
         /// Prints whether payloads are encrypted with day keys. For each server's file of day

@@ -52,7 +52,7 @@ struct MoveCommand: AsyncParsableCommand {
                         .init("From", .string("\(file)")), .init("To", .string("\(place)")),
                         .init("Rows", .number(count)),
                     ]),
-                    "\(file) moved to \(place), \(count) rows: set `database` to that address, and start the server"
+                    "\(file) moved to \(place), \(count.counted("row")): set `database` to that address, and start the server"
                 )
             } catch let failure as MoveFailure {
                 throw CommandFailure(failure.description)
@@ -92,10 +92,10 @@ private final class MoveReport {
             self.shown = 0
             // Counting reads the whole table, so the rows are counted only for the bar.
             if ProgressBar.isPossible { self.bar.begin(table, total: try self.count(table), unit: .rows) }
-        case .moved(let table, let rows): self.record(rows, "\(table): \(rows) rows so far")
+        case .moved(let table, let rows): self.record(rows, "\(table): \(rows.counted("row")) so far")
         case .ended(let table, let rows):
             self.bar.end()
-            if rows > 0 { self.say("\(table): \(rows) rows moved") }
+            if rows > 0 { self.say("\(table): \(rows.counted("row")) moved") }
             self.counts[table] = rows
             self.shown = 0
         case .compared(let table, let rows):
@@ -103,7 +103,7 @@ private final class MoveReport {
                 (self.compared, self.shown) = (table, 0)
                 self.bar.begin("comparing \(table)", total: self.counts[table, default: 0], unit: .rows)
             }
-            self.record(rows, "\(table): \(rows) rows compared")
+            self.record(rows, "\(table): \(rows.counted("row")) compared")
         case .verified: self.say("all rows are there, and the audit is unchanged")
         case .marked: self.say("the file is marked as moved")
         }

@@ -116,7 +116,6 @@ struct SendCommand: AsyncParsableCommand {
         guard let recipients = sent["Recipients"]?.integer, let pushes = sent["Pushes"]?.integer else {
             return "\(start) is accepted; its devices are being looked up\(end)"
         }
-        let users = recipients == 1 ? "1 recipient" : "\(recipients) recipients"
-        return "\(start) has \(users) and \(pushes == 1 ? "1 push" : "\(pushes) pushes")\(end)"
+        return "\(start) has \(recipients.counted("recipient")) and \(pushes.counted("push", "pushes"))\(end)"
     }
 }

@@ -62,7 +62,7 @@ struct StatusReport {
         let next = scheduled["FirstDue"]?.text.map { ", the next for \($0)" } ?? ""
         let count = Self.number(scheduled, "Count")
         return
-            "queue: \(pending) \(pending == 1 ? "push" : "pushes") pending, \(count) \(count == 1 ? "notification" : "notifications") scheduled\(next)"
+            "queue: \(pending.counted("push", "pushes")) pending, \(count.counted("notification")) scheduled\(next)"
     }
 
     /// The server's counts of the last hour in which it ran, and the time that they cover. The
@@ -79,7 +79,7 @@ struct StatusReport {
         let start = max(step, Self.time(self.status, "StartedAt") ?? step)
         func sum(_ name: String) -> Int { history.elements(name).reduce(0) { $0 + ($1.integer ?? 0) } }
         return
-            "from \(start.rfc3339) to \(end.rfc3339): \(sum("Posted")) notifications posted and \(sum("Fetched")) fetched here, \(sum("Accepted")) pushes accepted, \(sum("Failed")) failed"
+            "from \(start.rfc3339) to \(end.rfc3339): \(sum("Posted").counted("notification")) posted and \(sum("Fetched")) fetched here, \(sum("Accepted").counted("push", "pushes")) accepted, \(sum("Failed")) failed"
     }
 
     /// The text that says when a paused lane (queue of pushes to one provider) sends again. If its

@@ -35,6 +35,11 @@ extension UserCommand {
         @OptionGroup var password: PasswordInput
 
         func run() async throws {
+            // Nobody should type a password for a user who does not exist.
+            try await reportingErrors(json: self.output.json, using: self.options.file) {
+                let path = Paths.user(try self.user.segment)
+                try await self.user.asking(try self.options.load()) { try await $0.ask("GET", path) }
+            }
             try await self.user.change(self.options, self.output, "has a new password") {
                 .init("Password", .string(try self.password.read()))
             }

@@ -28,13 +28,14 @@ extension UserCommand {
                 let (file, target) = (self.file, "\(LocalPaths.users)?hashes=\(self.withHashes)")
                 try await withAdministration(try self.options.load(), admitsMoved: true) { administration in
                     let output = try LineOutput(file)
+                    defer { output.removePartial() }
                     let count = try await administration.lines("GET", target, into: 0) { count, line in
                         try output.write(line)
                         count += 1
                     }
-                    try output.close()
+                    try output.appear()
                     let result = JSONValue.object([.init("File", .string(file)), .init("Users", .number(count))])
-                    if file != "-" { self.output.show(result, "\(count) users written to \(file)") }
+                    if file != "-" { self.output.show(result, "\(count.counted("user")) written to \(file)") }
                 }
             }
         }
@@ -113,7 +114,7 @@ extension UserCommand {
                 output.show(counts.json, "\(start)\(words.joined(separator: ", "))")
                 if counts["refused"] > 0 {
                     throw CommandFailure(
-                        "\(counts["refused"]) lines were refused; correct them and import the file again",
+                        "\(counts["refused"].counted("line was", "lines were")) refused; correct the file and import it again",
                         .linesRefused
                     )
                 }
@@ -190,11 +191,13 @@ extension Data {
     }
 }
 
-/// Writes lines to standard output, or to a new file that only its owner may read.
+/// Writes lines to standard output, or to a new file that only its owner may read. The file
+/// appears complete or not at all; a killed process may leave a file with the ending `.partial`.
 private struct LineOutput: Sendable {
     /// `nil` for standard output.
     private let handle: FileHandle?
     private let file: String
+    private var partial: String { self.file + ".partial" }
 
     /// Throws `CommandFailure` if the file exists, or cannot be created.
     init(_ file: String) throws {
@@ -204,7 +207,10 @@ private struct LineOutput: Sendable {
             return
         }
         if let fault = RootFolder(of: file, isForNewFile: true).fault { throw CommandFailure("\(file): \(fault)") }
-        let descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard access(file, F_OK) != 0 else { throw CommandFailure("\(file) cannot be created: the file exists") }
+        let partial = file + ".partial"
+        unlink(partial)
+        let descriptor = open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             throw CommandFailure("\(file) cannot be created: \(String(cString: strerror(errno)))")
         }
@@ -217,12 +223,20 @@ private struct LineOutput: Sendable {
         try self.reporting { try handle.write(contentsOf: Data(line + [UInt8(ascii: "\n")])) }
     }
 
-    func close() throws {
+    /// Gives the file its name. Throws `CommandFailure` if that fails.
+    func appear() throws {
         guard let handle else { return }
         try self.reporting {
             try handle.synchronize()
             try handle.close()
         }
+        guard rename(self.partial, self.file) == 0 else {
+            throw CommandFailure("\(self.file) cannot be created: \(String(cString: strerror(errno)))")
+        }
+    }
+
+    func removePartial() {
+        if self.handle != nil { unlink(self.partial) }
     }
 
     private func reporting(_ body: () throws -> Void) throws {

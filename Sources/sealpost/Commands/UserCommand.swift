@@ -158,9 +158,7 @@ struct PasswordInput: ParsableArguments {
     /// Reads the password. The server decides whether it is acceptable.
     func read() throws -> String {
         guard !self.passwordStdin else { return Swift.readLine() ?? "" }
-        // readpassphrase(3) is not in glibc; getpass(3) turns the terminal's echo off, and can
-        // read the 256 bytes of the longest password.
-        guard let typed = getpass("Password: ") else { throw ValidationError("\(PasswordError.length)") }
-        return String(cString: typed)
+        guard let typed = PasswordPrompt.ask("Password: ") else { throw ValidationError("\(PasswordError.length)") }
+        return typed
     }
 }

@@ -67,7 +67,7 @@ struct InitDialogue {
     }
 
     private func hidden(_ prompt: String) throws -> String {
-        guard let typed = getpass(prompt) else { throw CommandFailure("no password; nothing was written") }
-        return String(cString: typed)
+        guard let typed = PasswordPrompt.ask(prompt) else { throw CommandFailure("no password; nothing was written") }
+        return typed
     }
 }

@@ -41,6 +41,7 @@ struct Initialization {
                 name,
                 role: .admin,
                 apps: [.usual],
+                requiresEncryption: false,
                 password: password,
                 by: AuditRecord(.addUser, of: name.description, detail: Role.admin.rawValue, at: now),
                 now: now

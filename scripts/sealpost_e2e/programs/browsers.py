@@ -14,7 +14,6 @@ import pathlib
 import re
 import socket
 import tempfile
-import threading
 import urllib.parse
 
 from sealpost_e2e import api, chromium, listening, processes, require, rig, tls
@@ -148,8 +147,7 @@ class Relay(listening.Listener):
                 kept = [line for line in lines if not re.match(rb"(?i)(origin|sec-fetch-[a-z]+|connection):", line)]
                 with tls.trusting().wrap_socket(socket.create_connection(("127.0.0.1", self.upstream))) as daemon:
                     daemon.sendall(b"\r\n".join([first, *kept, b"Connection: close", b"", body]))
-                    threading.Thread(target=listening.pump, args=(client, daemon), daemon=True).start()
-                    listening.pump(daemon, client)
+                    listening.forward(client, daemon)
 
 
 class Site(rig.Rig):

@@ -413,7 +413,7 @@ def follow_users(operator, site, number):
         f"titled {name}", "enter Another tag: role:nurse", "told The tag role:nurse is added.", "click Remove the tag role:nurse",
         "told The tag role:nurse is removed.",
     )
-    operator.ask(f"(() => {{ const role = {operator.find('Role')}; role.value = 'publisher'; }})()")
+    operator.ask(f"(() => {{ const role = {operator.find('Role')}; role.value = 'publisher'; {operator.find('Apps')}.value = ''; }})()")
     operator.do(
         "click Save", f"told Role and apps of {name} are saved.", "has Publisher", "click Make one", "click Set the password",
         f"told The password of {name} is set", "click Disable this user", "click Disable", f"told {name} is disabled.",

@@ -95,8 +95,7 @@ def from_source(options, folder):
 
 def from_package(options, folder):
     program = pathlib.Path(options.sealpost).resolve()
-    version = processes.run(program, "--version").split()[0]
-    package = debian.build_package(program, folder / "packages", version)
+    package = debian.build_package(program, folder / "packages", processes.run(program, "--version").split()[0])
     place = machine.Machine(folder)
     try:
         shutil.copytree(package.parent, place.root / "root/.build-deb")
@@ -111,6 +110,7 @@ def from_package(options, folder):
         clock.time("a notification that is sent and collected", paste, terminal, script[script.index("call() {") :], expected[1:])
         clock.reached("the first payload was fetched with curl", PACKAGE_LIMIT)
         clock.time("a backend's notification", paste, terminal, *steps("user add clinic"))
+        clock.time("a new data key, which the unit lets the server write", terminal.run, "sealpost keys rotate && sealpost keys reload")
         look_at_console(place, clock)
     finally:
         place.close()

@@ -704,7 +704,7 @@ def sign_out(visitor, site):
     require(SECRET not in visitor.ask("document.body.textContent"), "a message is still on the page")
     require(not (left := visitor.shown()), f"after signing out, these notifications are shown: {left}")
     rows = visitor.ask(ROWS)
-    if left := [name for name in rows if name.startswith(("entry/", "cursor", "session", "registration", "outbox/"))]:
+    if left := [name for name in rows if name.startswith(("entries/", "payload/", "cursor", "session", "registration", "outbox/"))]:
         raise SystemExit(f"after signing out, these are left: {left}")
     require(any(name.startswith("ending/") for name in rows), f"the sign-out is forgotten: {rows}")
     require(is_registered(), "the device has ended without a network")

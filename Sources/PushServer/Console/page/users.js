@@ -60,7 +60,8 @@ async function showAll(page) {
 
 const apps = user => user.Role === 'admin' ? 'all' : user.Apps.join(', ') || 'none';
 const state = user => [user.Disabled ? badge('Disabled', 'warn') : badge('Active', 'good'), user.RequiresEncryption && badge('Encryption required', 'good')];
-const split = text => text.split(/[\s,]+/).filter(Boolean);
+/** The apps in a field; `undefined` if it is empty, as a request then leaves them as they are. */
+const split = text => text.match(/[^\s,]+/g) ?? undefined;
 
 const roleSelect = role => h('select', {}, ROLES.map(([value, name, meaning]) => h('option', {value, selected: value === role}, `${name} – ${meaning}`)));
 
@@ -85,7 +86,7 @@ function add() {
   const appList = h('input', {...VERBATIM, value: 'default'});
   askFirst({
     title: 'Add a user', submit: 'Add', kind: 'primary',
-    fields: [field('Name', name), passwordPart, h('label.check', {}, without, h('span', {}, 'Without a password: devices sign in with one-time codes, or an issuer signs the user in')), field('Role', role), field('Apps', appList, {hint: 'Separate apps by commas. Administrators belong to all.'})],
+    fields: [field('Name', name), passwordPart, h('label.check', {}, without, h('span', {}, 'Without a password: devices sign in with one-time codes, or an issuer signs the user in')), field('Role', role), field('Apps', appList, {hint: 'Separate apps by commas. Empty: default. Administrators belong to all.'})],
     perform: async () => {
       const made = await ask('POST', '/api/users', {body: {Name: name.value.trim(), ...(without.checked ? {WithoutPassword: true} : {Password: password.value}), Role: role.value, Apps: split(appList.value)}});
       location.hash = link(made.Name);
@@ -147,7 +148,7 @@ function roleForm(user, change) {
   const role = roleSelect(user.Role);
   const appList = h('input', {...VERBATIM, value: user.Apps.join(', ')});
   return form({
-    fields: [field('Role', role), field('Apps', appList, {hint: 'Devices of apps that the user leaves are retired.'})], submit: 'Save',
+    fields: [field('Role', role), field('Apps', appList, {hint: 'Empty: unchanged. Devices of apps that the user leaves are retired.'})], submit: 'Save',
     perform: async () => tell(await change({Role: role.value, Apps: split(appList.value)}, `Role and apps of ${user.Name} are saved.`)),
   });
 }

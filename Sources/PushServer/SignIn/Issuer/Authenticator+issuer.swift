@@ -98,6 +98,7 @@ extension Authenticator {
                 identity.name,
                 role: role,
                 apps: identity.rights.apps ?? [.usual],
+                requiresEncryption: false,
                 password: .none(self.parameters),
                 by: entry.record(.addUser, role.rawValue),
                 now: now
@@ -168,16 +169,11 @@ extension Authenticator {
             isNews
             ? entry.record(.changeUser, "role \(role.rawValue), apps \(names), scopes \(scopes)") : nil
         func change(to role: Role) async throws -> UserChange {
-            try await self.store.changeUser(
-                user.name,
-                role: role == user.role ? nil : role,
-                apps: apps == user.apps ? nil : apps,
-                password: nil,
-                isDisabled: nil,
-                issued: token,
-                by: record,
-                now: entry.now
-            )
+            var change = AccountChange.nothing
+            change.role = role == user.role ? nil : role
+            change.apps = apps == user.apps ? nil : apps
+            change.issued = token
+            return try await self.store.changeUser(user.name, change, by: record, now: entry.now)
         }
         let isLast = try await change(to: role) == .lastAdministrator
         if isLast {

@@ -28,10 +28,11 @@ final class Notifications {
         long now = client.options.now();
         try {
             Answer answer = client.api.call(request, client.options.deadline());
-            if (answer.status == 304 && cached != null) return Fetched.fresh(cached.item);
-            NotificationItem item = answer.item(id);
-            take(answer, item, answer.tag, before.commit, null, now);
-            return Fetched.fresh(item);
+            boolean isCached = answer.status == 304 && cached != null;
+            NotificationItem item = isCached ? cached.item : answer.item(id);
+            if (!isCached) take(answer, item, answer.tag, before.commit, null, now);
+            NotificationItem shown = afterTasks(item);
+            return Fetched.fresh(shown == null ? item : shown);
         } catch (PushClientException error) {
             if (error.isGone()) {
                 remove(id, null);
@@ -74,9 +75,22 @@ final class Notifications {
                 throw answer.interference(Interference.Kind.WRONG_ID, Long.toString(id), Long.toString(found.id()));
             }
         }
-        if (found == null) remove(id, null);
-        else take(answer, found, null, before, null, now);
-        return found;
+        if (found == null) {
+            remove(id, null);
+            return null;
+        }
+        take(answer, found, null, before, null, now);
+        return afterTasks(found);
+    }
+
+    /** A notification with the changes of the outbox; null if it was dismissed. */
+    private @Nullable NotificationItem afterTasks(NotificationItem item) throws PushClientException {
+        for (Index.Task task : client.account.read().index.outbox) {
+            if (task.id != item.id() || task.kind == Index.Task.Kind.SEND) continue;
+            if (task.kind == Index.Task.Kind.DISMISS) return null;
+            item = item.read(task.kind == Index.Task.Kind.READ);
+        }
+        return item;
     }
 
     void confirmTaken(long id) throws PushClientException {

@@ -1,5 +1,7 @@
 package android.app;
 
+import android.service.notification.StatusBarNotification;
+
 /** A stub for snippets. */
 public class NotificationManager {
     public static final int IMPORTANCE_HIGH = 4;
@@ -10,4 +12,8 @@ public class NotificationManager {
     public void notify(String tag, int id, Notification notification) {}
 
     public void cancel(String tag, int id) {}
+
+    public StatusBarNotification[] getActiveNotifications() {
+        return new StatusBarNotification[0];
+    }
 }

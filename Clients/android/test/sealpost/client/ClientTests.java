@@ -199,6 +199,18 @@ public final class ClientTests {
         });
     }
 
+    public static void aFetchedNotificationHasTheChangesOfTheOutbox() throws Exception {
+        with((server, folder) -> {
+            PushClient client = server.client(folder.store());
+            long id = server.add("text");
+            client.outbox().markRead(id, true);
+            Check.that(client.preview(id).isRead() && client.notification(id).value().isRead(), "read");
+            Check.that(client.notification(id).value().isRead(), "read if unchanged, too");
+            client.outbox().dismiss(id);
+            Check.equal(client.preview(id), null, "dismissed");
+        });
+    }
+
     public static void anAnswerOnItsWayBringsBackNothingThatWasDismissed() throws Exception {
         with((server, folder) -> {
             long id = server.add("text");

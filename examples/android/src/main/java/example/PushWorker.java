@@ -4,6 +4,7 @@ import android.app.NotificationManager;
 import android.app.PendingIntent;
 import android.content.Context;
 import android.content.Intent;
+import android.service.notification.StatusBarNotification;
 import androidx.annotation.Nullable;
 import androidx.core.app.NotificationCompat;
 import androidx.work.ForegroundInfo;
@@ -31,8 +32,7 @@ public final class PushWorker extends Worker {
         try {
             PushClient.finishSignOuts(Push.options(), store);
             if (id == EVERYTHING) {
-                boolean isFresh = client.sync().isFresh();
-                follow(client);
+                boolean isFresh = follow(client);
                 String token = store.secret(TOKEN);
                 // Registers again if something has changed, or the server has retired the device.
                 if (token != null) client.registerIfNeeded("fcm", token, Collections.<String>emptyList());
@@ -44,10 +44,10 @@ public final class PushWorker extends Worker {
             if (item == null) {
                 // Another device may have read or dismissed a notification, or the publisher may
                 // have recalled it.
-                cancel(id);
-                client.sync();
-                follow(client);
-            } else if (item.text() != null) show(getApplicationContext(), id, item.text());
+                cancel(Long.toString(id));
+                return follow(client) ? Result.success() : Result.retry();
+            }
+            if (item.text() != null) show(getApplicationContext(), id, item.text());
             return Result.success();
         } catch (PushClientException error) {
             return isFinal(error) || getRunAttemptCount() >= TRIES ? Result.failure() : Result.retry();
@@ -82,21 +82,27 @@ public final class PushWorker extends Worker {
     }
 
     /**
-     * Removes notifications that were read or dismissed on other devices. The client reports
-     * changes again until the app confirms them.
+     * Syncs, then removes notifications that are no longer unread, and placeholders for which the
+     * server has no notification. Returns whether the sync reached the server.
      */
-    private void follow(PushClient client) throws PushClientException {
-        InboxChanges changes = client.changes("notifications");
-        for (long id : changes.deleted()) cancel(id);
-        for (long id : changes.arrived()) {
+    private boolean follow(PushClient client) throws PushClientException {
+        if (!client.sync().isFresh()) return false;
+        NotificationManager manager = getApplicationContext().getSystemService(NotificationManager.class);
+        for (StatusBarNotification shown : manager.getActiveNotifications()) {
+            // The tag of a notification for a push is the id.
+            String tag = shown.getTag();
+            if (tag == null || !tag.matches("[0-9]{1,18}")) continue;
+            long id = Long.parseLong(tag);
             NotificationItem item = client.cachedNotification(id);
-            if (item != null && item.isRead()) cancel(id);
+            // The client caches no read-once payload.
+            if (item == null) item = client.preview(id);
+            if (item == null || item.isRead()) cancel(tag);
         }
-        client.confirm(changes);
+        return true;
     }
 
-    private void cancel(long id) {
-        getApplicationContext().getSystemService(NotificationManager.class).cancel(Long.toString(id), 0);
+    private void cancel(String tag) {
+        getApplicationContext().getSystemService(NotificationManager.class).cancel(tag, 0);
     }
 
     /** Shows a notification. It replaces an earlier notification with the same id. */

@@ -4,10 +4,10 @@ internal import PushStore
 internal import SQLite
 
 /// Moves pushes to the present lanes (providers' queues) of their devices, for `DeviceStore.move`.
-extension SQLiteStore {
+extension Pusher {
     /// Moves at most `page` queued pushes of a device to the device's present lane (a provider's
     /// queue). Returns the number of moved pushes.
-    static func moveQueued(_ db: Database, ofDevice device: Int64, page: Int, now: Date) throws -> Int {
+    func moveQueued(ofDevice device: Int64, page: Int, _ db: Database, now: Date) throws -> Int {
         let lane = try db.first(prepared: "select lane from device where number = ?", device) { $0.optionalText(0) }
         guard let lane = lane ?? nil else { return 0 }
         let rows = try db.all(
@@ -19,35 +19,15 @@ extension SQLiteStore {
             device,
             lane,
             page
-        ) { (notification: $0.integer(0), lane: $0.text(1)) }
-        var tally = TallyCount()
-        for row in rows {
-            try Self.move(
-                db,
-                notification: row.notification,
-                device: device,
-                from: row.lane,
-                to: lane,
-                now: now,
-                &tally
-            )
-        }
-        try tally.write(db)
+        ) { (push: DuePush(notification: $0.integer(0), device: device), lane: $0.text(1)) }
+        for row in rows { try self.move(row.push, from: row.lane, to: lane, db, now: now) }
         return rows.count
     }
 
     /// Moves a queued push to the lane (a provider's queue) `new`, and makes it due at once. Each
     /// lane has a second lane for looks (pushes that only tell a device to sync): a look moves to
     /// the second lane of `new`.
-    static func move(
-        _ db: Database,
-        notification: Int64,
-        device: Int64,
-        from old: String,
-        to new: String,
-        now: Date,
-        _ tally: inout TallyCount
-    ) throws {
+    func move(_ push: DuePush, from old: String, to new: String, _ db: Database, now: Date) throws {
         let new = Lane(stored: old).isOfLooks ? Lane(stored: new).ofLooks.description : new
         // The old provider's retry times do not apply to the new provider.
         try db.run(
@@ -58,10 +38,10 @@ extension SQLiteStore {
                 """,
             new,
             now.milliseconds,
-            notification,
-            device
+            push.notification,
+            push.device
         )
-        tally.add(.cancelled, lane: old)
-        tally.add(.enqueued, lane: new)
+        self.notes.count(.cancelled, lane: old)
+        self.notes.count(.enqueued, lane: new)
     }
 }

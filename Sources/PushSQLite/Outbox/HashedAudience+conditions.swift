@@ -2,34 +2,32 @@ internal import PushCore
 internal import PushStore
 internal import SQLite
 
-/// Makes SQL conditions from the tag expressions of an audience.
-struct TagConditions {
-    let index: BlindIndex
-    let policy: TagPolicy
-
+/// SQL conditions that are made from the tag expressions of the audience.
+extension HashedAudience {
     /// The SQL condition on a row of `device` (alias `d`): the device is not retired, and belongs
     /// to the audience.
-    func onDevice(_ audience: Audience) -> SQL {
+    var onDevice: SQL {
         let meant: SQL
-        switch audience.aim {
+        switch self.audience.aim {
         case .expressions(let expressions):
-            meant = Self.any(expressions.map { self.condition($0, onTag: self.onDevice) })
+            meant = Self.any(expressions.map { self.condition($0, onTag: self.ofDevice) })
         case .device(let id, let user): meant = "d.id = \(id.description) and d.user_id = \(user)"
         }
         let living: SQL = "d.retired_at is null and d.handle is not null and d.claims_for is null and \(meant)"
-        guard let platforms = audience.platforms else { return living }
+        guard let platforms = self.audience.platforms else { return living }
         return "\(living) and d.platform in \(platforms.map(\.description))"
     }
 
     /// The SQL condition on a row of `user` (alias `u`): one of the audience's expressions matches
     /// the user's name and assigned tags. The tags of the user's devices do not matter.
-    func onUser(_ audience: Audience) -> SQL {
-        "\(Self.any(audience.expressions.map { self.condition($0, onTag: self.onUser) })) and \(audience.app.hasUser)"
+    var onUser: SQL {
+        let conditions = self.audience.expressions.map { self.condition($0, onTag: self.ofUser) }
+        return "\(Self.any(conditions)) and \(self.audience.app.hasUser)"
     }
 
     // MARK: - Private
 
-    private func onDevice(_ tag: Tag) -> SQL {
+    private func ofDevice(_ tag: Tag) -> SQL {
         let hash = self.index.hash(tag)
         let own: SQL = "exists (select 1 from device_tag t where t.tag = \(hash) and t.device = d.number)"
         let given: SQL = "exists (select 1 from user_tag g where g.tag = \(hash) and g.user_id = d.user_id)"
@@ -37,7 +35,7 @@ struct TagConditions {
         return self.policy.isOpen(tag) ? "(\(own) or \(given))" : given
     }
 
-    private func onUser(_ tag: Tag) -> SQL {
+    private func ofUser(_ tag: Tag) -> SQL {
         if let name = tag.username { return "u.name_key = \(self.index.hash(name))" }
         return "exists (select 1 from user_tag g where g.tag = \(self.index.hash(tag)) and g.user_id = u.id)"
     }
