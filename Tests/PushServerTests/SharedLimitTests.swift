@@ -103,4 +103,16 @@ import Testing
         #expect(self.guess(limiter, now: Self.start + jump).map { $0 <= 3 } ?? true)
         #expect(self.guess(limiter, now: Self.start + jump + 3.1) == nil)
     }
+
+    /// A request that waits, for example for the hash of another password, has an earlier time
+    /// than the requests that come meanwhile.
+    @Test func requestsThatHaveWaitedDoNotShortenAWait() {
+        let limiter = SignInLimiter(servers: self.servers)
+        for _ in 0..<6 { #expect(self.guess(limiter, now: Self.start) == nil) }
+        for _ in 0..<10 {
+            #expect(self.guess(limiter, now: Self.start + 0.5) == 1)
+            #expect(self.guess(limiter, now: Self.start) == 1)
+        }
+        #expect(self.guess(limiter, now: Self.start + 1) == nil)
+    }
 }

@@ -56,6 +56,7 @@ import Testing
     private func makeFixture(_ kind: StoreKind) async throws -> (ServerFixture, notifications: [String: String]) {
         let rules = [
             Platform("apns"): ServerSettings.PlatformRule(SampleHandleRule()),
+            Platform("hook"): ServerSettings.PlatformRule(SampleHandleRule(isGuessable: true)),
             Platform("apns", of: Self.bank): ServerSettings.PlatformRule(SampleHandleRule()),
         ]
         let settings = ServerSettings.forTests(\.platforms, rules)
@@ -138,6 +139,22 @@ import Testing
         #expect(about.contains("No device of cara is visible to you") && !about.contains("was sent"), "\(about)")
     }
 
+    /// The viewer sees the user's device, but not the other app's handle that the device claims.
+    @Test(arguments: StoreKind.all) func aViewerDoesNotSeeAHandleThatIsClaimedInAnotherApp(kind: StoreKind) async throws
+    {
+        let (fixture, _) = try await self.makeFixture(kind)
+        try await self.set(["default", "bank"], of: "bea", in: fixture)
+        let id = try await fixture.requestRegistration(user: "bea")
+        let body = #"{"App":"default","Platform":"hook","Handle":"guessed"}"#
+        let answer = try await fixture.send(.put, Paths.registration(id), user: "bea", body: body)
+        #expect(answer.status == .ok)
+        for subject in ["bea", id] {
+            let seen = try await fixture.send(.get, Paths.why(subject), user: "vic").text
+            #expect(seen.contains("not-registered") && !seen.contains("hook"), "\(seen)")
+            #expect(try await fixture.send(.get, Paths.why(subject), user: "ada").text.contains("hook"))
+        }
+    }
+
     /// About the notifications of its apps, a viewer reads the same as an administrator.
     @Test(arguments: StoreKind.all, ["expired at", "was recalled at"])
     func aViewerReadsTheTrueStateOfANotification(kind: StoreKind, state: String) async throws {
@@ -151,6 +168,22 @@ import Testing
         let seen = try await fixture.send(.get, Paths.why("bea"), user: "vic").text
         let whole = try await fixture.send(.get, Paths.why("bea"), user: "ada").text
         #expect(seen.contains(state) && seen == whole, "\(seen), \(whole)")
+    }
+
+    /// A user may have the name of another app's former user.
+    @Test(arguments: StoreKind.all) func aViewerSeesNoEntriesAboutAFormerUserOfAnotherApp(kind: StoreKind) async throws
+    {
+        let (fixture, _) = try await self.makeFixture(kind)
+        let sent = "\(Paths.audit)?words=alice&action=notification.send"
+        _ = try await fixture.post(#"{"Payload":"x"}"#, user: "alice")
+        #expect(try await fixture.send(.delete, Paths.user("alice"), user: "ada").status == .noContent)
+        fixture.clock.advance(by: 1)
+        let body = #"{"Name":"alice","WithoutPassword":true,"Apps":["bank"]}"#
+        #expect(try await fixture.send(.post, Paths.users, user: "ada", body: body).status == .created)
+        #expect(try await fixture.send(.get, sent, user: "ada").text.contains(#""Actor":"alice""#))
+        #expect(try await !fixture.send(.get, sent, user: "vic").text.contains(#""Actor":"alice""#))
+        let added = try await fixture.send(.get, "\(Paths.audit)?action=user.add", user: "vic")
+        #expect(added.text.contains(#""Subject":"alice""#))
     }
 
     /// A page may end at an entry of an app that the viewer does not see.

@@ -62,6 +62,7 @@ package struct UserImport: Sendable {
     private func add(_ line: UserLine) async throws -> Outcome {
         if self.isDry { return .added }
         let role = line.role ?? .device
+        let record = self.record(.addUser, line, role.rawValue)
         let isAdded = try await self.store.addUser(
             line.name,
             role: role,
@@ -70,8 +71,9 @@ package struct UserImport: Sendable {
             // The user gets no password yet. If the line says `Disabled`, the user is disabled
             // only after this call, and must not be able to sign in before that.
             password: .none(self.parameters),
-            by: self.record(.addUser, line, role.rawValue),
-            now: self.now()
+            by: record,
+            // A record from before this time would seem to be about an earlier user of the name.
+            now: record.at
         )
         guard isAdded else { return .refused("\(line.name) was made by another meanwhile; import again") }
         // If the server crashes here, a repeated import makes the remaining changes.

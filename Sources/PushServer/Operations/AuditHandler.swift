@@ -1,3 +1,4 @@
+internal import Foundation
 internal import HTTPTypes
 internal import PushAPI
 internal import PushCore
@@ -85,20 +86,22 @@ struct AuditHandler: Handler {
     }
 
     /// The entries about users whose apps are all in `apps`. All other entries may concern another
-    /// app: actions of a user who also belongs to another app, and an administrator's actions that
-    /// name no user.
+    /// app: actions of a user who also belongs to another app, an administrator's actions that
+    /// name no user, and entries from before the user was made, which concern an earlier user of
+    /// the name.
     private static func entries(
         _ entries: [AuditEntry],
         of apps: Set<AppName>,
         _ reader: any StoreReader
     ) async throws -> [AuditEntry] {
-        var seen: [String: Bool] = [:]
-        for entry in entries where seen[entry.person] == nil {
-            var user: User?
-            if let name = Username(entry.person) { user = try await reader.user(named: name) }
-            seen[entry.person] = user.map { $0.role != .admin && $0.apps.isSubset(of: apps) } ?? false
+        var beginnings: [String: Date] = [:]
+        for entry in entries where beginnings[entry.person] == nil {
+            var user: UserEntry?
+            if let name = Username(entry.person) { user = try await reader.userEntry(named: name) }
+            let isSeen = user.map { $0.role != .admin && $0.apps.isSubset(of: apps) } ?? false
+            beginnings[entry.person] = isSeen ? user?.createdAt : .distantFuture
         }
-        return entries.filter { seen[$0.person] ?? false }
+        return entries.filter { entry in beginnings[entry.person].map { entry.at >= $0 } ?? false }
     }
 }
 

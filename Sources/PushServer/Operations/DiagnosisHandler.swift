@@ -78,14 +78,14 @@ struct DiagnosisHandler: Handler {
             let all = try await reader.deviceEntries(of: name, after: nil, limit: Self.maximumDevices)
             let devices = all.filter { $0.isSeen(within: seen.apps, seesUser: true) }
             let sent = try await Self.sent(notification, to: user, seen)
-            return ("user", try await Self.complete(diagnosis, for: user, reader).explain(user, devices, sent))
+            return ("user", try await Self.complete(diagnosis, for: user, seen).explain(user, devices, sent))
         }
         if let id = RegistrationID(subject), let device = try await reader.deviceEntry(id),
             let user = try await reader.user(named: device.username),
             device.isSeen(within: seen.apps, seesUser: seen.admits(user))
         {
             let sent = try await Self.sent(notification, to: user, seen)
-            return ("device", try await Self.complete(diagnosis, for: user, reader).explain(user, [device], sent))
+            return ("device", try await Self.complete(diagnosis, for: user, seen).explain(user, [device], sent))
         }
         if let id = NotificationID(subject), notification == nil {
             var sent = try await Self.sent(id, seen)
@@ -102,12 +102,12 @@ struct DiagnosisHandler: Handler {
     private static func complete(
         _ diagnosis: Diagnosis,
         for user: User,
-        _ reader: any StoreReader
+        _ seen: Seen
     ) async throws -> Diagnosis {
         var diagnosis = diagnosis
-        let codes = try await reader.claims(ofUser: user.id).map { ($0.device, $0.push) }
-        diagnosis.codes = Dictionary(codes) { first, _ in first }
-        diagnosis.requiresEncryption = try await reader.userEntry(named: user.name)?.requiresEncryption ?? false
+        let claims = try await seen.reader.claims(ofUser: user.id).filter { seen.admits($0.push.platform.app) }
+        diagnosis.codes = Dictionary(claims.map { ($0.device, $0.push) }) { first, _ in first }
+        diagnosis.requiresEncryption = try await seen.reader.userEntry(named: user.name)?.requiresEncryption ?? false
         return diagnosis
     }
 
@@ -157,7 +157,9 @@ private struct Seen {
 
     /// Whether the caller may see the notification: the caller sees all apps, or the
     /// notification's app is in `apps`.
-    func admits(_ notification: NotificationSummary) -> Bool { self.apps?.contains(notification.app) ?? true }
+    func admits(_ notification: NotificationSummary) -> Bool { self.admits(notification.app) }
+
+    func admits(_ app: AppName) -> Bool { self.apps?.contains(app) ?? true }
 }
 
 extension Diagnosis.Sentence {

@@ -112,7 +112,7 @@ final class SignInGuard: Sendable {
         do {
             matches = try await self.pool.run(for: requester) { subject.hash.matches(password.exposed) }
         } catch {
-            self.limiter.cancel(attempt, now: now)
+            self.limiter.cancel(attempt)
             self.counts.record(.busy, from: origin, now: now)
             return .failure(error)
         }
@@ -120,7 +120,7 @@ final class SignInGuard: Sendable {
             self.counts.record(.wrong, from: origin, now: now)
             return .success(false)
         }
-        self.limiter.succeed(attempt, now: now)
+        self.limiter.succeed(attempt)
         self.counts.record(.right, from: origin, now: now)
         return .success(true)
     }

@@ -49,7 +49,8 @@ final class SignInLimiter: Sendable {
             networks: self.networks(around: origin, of: account)
         )
         let verdict = self.state.withLock { state in
-            state.failures.begin(attempt, now: state.clock.time(now, self.servers))
+            state.clock.advance(to: now, self.servers)
+            return state.failures.begin(attempt, now: state.clock.now)
         }
         switch verdict {
         case .mayTry(let attempt): return attempt
@@ -69,17 +70,13 @@ final class SignInLimiter: Sendable {
         )
     }
 
-    func succeed(_ attempt: SignInAttempt, now: Date) {
-        self.state.withLock { state in
-            state.failures.succeed(attempt, now: state.clock.time(now, self.servers))
-        }
+    func succeed(_ attempt: SignInAttempt) {
+        self.state.withLock { $0.failures.succeed(attempt, now: $0.clock.now) }
     }
 
     /// Ends an attempt whose password the server had no time to check.
-    func cancel(_ attempt: SignInAttempt, now: Date) {
-        self.state.withLock { state in
-            state.failures.cancel(attempt, now: state.clock.time(now, self.servers))
-        }
+    func cancel(_ attempt: SignInAttempt) {
+        self.state.withLock { $0.failures.cancel(attempt, now: $0.clock.now) }
     }
 
     /// Counts invalid credentials that name no account. Throws `TryLater` instead if the address
@@ -88,7 +85,8 @@ final class SignInLimiter: Sendable {
         guard let origin else { return }
         let key = self.key(origin.description)
         let seconds = self.state.withLock { state in
-            state.failures.countInvalidCredentials(of: key, now: state.clock.time(now, self.servers))
+            state.clock.advance(to: now, self.servers)
+            return state.failures.countInvalidCredentials(of: key, now: state.clock.now)
         }
         if let seconds { throw TryLater(.tooManyAttempts, seconds: seconds * Double(self.servers.current)) }
     }
@@ -122,13 +120,23 @@ final class SignInLimiter: Sendable {
 /// together admit as many as one server would. If the system's clock is set back, this clock
 /// continues from its last time.
 private struct DividedClock {
+    /// The number of seconds by which the time of a request may precede the time of another
+    /// request, because the request has waited. A larger difference means that the system's clock
+    /// was set back.
+    private static let slack: TimeInterval = 60
+
     private var last: Date?
     private var elapsed: TimeInterval = 0
 
-    mutating func time(_ now: Date, _ servers: ServerCount) -> Date {
-        self.elapsed += max(0, now.timeIntervalSince(self.last ?? now)) / Double(servers.current)
+    var now: Date { Date(timeIntervalSinceReferenceDate: self.elapsed) }
+
+    /// Advances the clock to the time of a request. The earlier time of a request that has waited
+    /// must not become `last`: the same seconds would elapse twice.
+    mutating func advance(to now: Date, _ servers: ServerCount) {
+        let step = now.timeIntervalSince(self.last ?? now)
+        guard step >= 0 || step < -Self.slack else { return }
+        self.elapsed += max(0, step) / Double(servers.current)
         self.last = now
-        return Date(timeIntervalSinceReferenceDate: self.elapsed)
     }
 }
 
