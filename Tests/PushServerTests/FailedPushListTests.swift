@@ -64,6 +64,7 @@ import Testing
         var options = StoreOptions.withEvents
         options.looks = ["apns": .seconds(10)]
         let fixture = try await ServerFixture(storage: self.fixture.storage.reopened(options: options))
+        fixture.clock.advance(by: 60)
         let (storage, alice) = (fixture.storage, try await fixture.storage.user("alice"))
         _ = try await storage.store.enqueueLooks(
             [LookOrder(user: alice.id, app: .usual, isUrgent: true)],
