@@ -172,6 +172,12 @@ import Testing
         let (posts, watch) = (try BlockingConnection(self.store.address), try BlockingConnection(self.store.address))
         try posts.execute("begin; select id from account for key share")
         async let outcome = self.store.changeUser(self.bob.name, isDisabled: true, now: self.fixture.now)
+        // Ends the first run, whose wait for the row has a long timeout in tests.
+        let cancellation = """
+            select pg_cancel_backend(pid) from pg_stat_activity
+            where datname = current_database() and wait_event_type = 'Lock'
+            """
+        try await eventually { try watch.query(cancellation).count > 0 }
         let waiting = """
             select 1 from pg_locks l join pg_database d on d.oid = l.database and d.datname = current_database()
             where l.locktype = 'relation' and l.mode = 'ExclusiveLock' and not l.granted
