@@ -122,15 +122,6 @@ import Testing
         #expect(ended.errors == "sealpost: standard output cannot be written: No space left on device\n")
     }
 
-    /// Without the program's own precaution, the next opened descriptor would get the output.
-    @Test(arguments: [">&-", "<&- >&-"]) func aClosedStandardOutputStaysClosed(closed: String) async throws {
-        try await Daemon.makeDatabase(in: self.folder)
-        let words = ["-c", "exec \"$0\" keys list \(closed)", Daemon.executable]
-        let ended = try await ChildProcess("/bin/sh", words, in: self.folder.path).end()
-        #expect(ended.code == 1)
-        #expect(ended.errors == "sealpost: standard output cannot be written: Bad file descriptor\n")
-    }
-
     @Test func aCommandThatCannotComplainKeepsItsExitCode() async throws {
         let ended = try await ChildProcess(
             "/bin/sh",

@@ -5,7 +5,6 @@ extension AsyncParsableCommand {
     /// Runs the command as ArgumentParser's `main()` does. For an unknown command, suggests a
     /// known one. Escapes the output.
     package static func runProgram() async {
-        self.openStandardDescriptors()
         do {
             var command = try await self.asyncParseAsRoot()
             if var command = command as? any AsyncParsableCommand {
@@ -15,16 +14,6 @@ extension AsyncParsableCommand {
             }
         } catch {
             self.end(with: error)
-        }
-    }
-
-    /// Opens the standard descriptors that the caller has closed. Otherwise the next opened
-    /// descriptor, of an event loop or even of a file, would get the program's output.
-    private static func openStandardDescriptors() {
-        for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) == -1 {
-            // Reads and writes of a folder fail, as those of a closed descriptor do. The new
-            // descriptor is the lowest free one, so it is this one.
-            _ = open("/", O_RDONLY | O_DIRECTORY)
         }
     }
 
