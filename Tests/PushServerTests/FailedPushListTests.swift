@@ -59,14 +59,23 @@ import Testing
     }
 
     @Test func aFailedLookIsNotListed() async throws {
-        let (storage, alice) = (self.fixture.storage, try await self.fixture.storage.user("alice"))
-        try await storage.addDevice(of: alice, platform: "apns/look", handle: "a2")
         let id = try await self.fail("alice")
-        let request = LeaseRequest(10, from: Lane(stored: "apns/look"), .direct)
+        await self.fixture.storage.store.close()
+        var options = StoreOptions.withEvents
+        options.looks = ["apns": .seconds(10)]
+        let fixture = try await ServerFixture(storage: self.fixture.storage.reopened(options: options))
+        fixture.clock.advance(by: 60)
+        let (storage, alice) = (fixture.storage, try await fixture.storage.user("alice"))
+        _ = try await storage.store.enqueueLooks(
+            [LookOrder(user: alice.id, app: .usual, isUrgent: true)],
+            makeID: { NotificationID(rawValue: 77) },
+            now: storage.now
+        )
+        let request = LeaseRequest(10, from: Lane(Platform("apns")).ofLooks, .direct)
         let looks = try await storage.store.lease(request, now: storage.now)
         #expect(looks.count == 1)
         for look in looks { try await storage.settle(look, as: .failed(reason: "BadDeviceToken")) }
-        #expect(try self.notifications(await self.list()) == [id])
+        #expect(try self.notifications(await fixture.send(.get, Paths.deliveries, user: "ada")) == [id])
     }
 
     @Test(arguments: [

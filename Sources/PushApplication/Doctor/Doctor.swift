@@ -3,7 +3,6 @@ import Glibc
 import HTTPSignatures
 import Logging
 import PushCore
-import PushSQLite
 import PushSenders
 import PushServer
 import PushStore
@@ -122,8 +121,8 @@ package struct Doctor: Sendable {
     private var disk: Finding {
         // A file system becomes read-only after an error of the disk, and the server then cannot
         // start.
-        if let file = self.configuration.databaseFile, file.exists,
-            let fault = RootFolder(ofExisting: file.path).writeFault
+        if self.configuration.databaseFile != nil, self.configuration.storePlace.exists,
+            let fault = RootFolder(ofExisting: self.configuration.database).writeFault
         {
             return Finding(.fail, "disk", fault)
         }

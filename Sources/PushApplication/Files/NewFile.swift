@@ -1,4 +1,4 @@
-package import Foundation
+import Foundation
 
 /// A new file that appears under its name either complete or not at all, even after a power
 /// failure. It never replaces an existing file.
@@ -17,7 +17,7 @@ package struct NewFile: ~Copyable {
     /// owner only.
     ///
     /// `what` begins each error. Throws `ConfigurationError`.
-    package init(_ path: String, what: String, mode: mode_t, text: String) throws {
+    package init(_ path: String, what: String, mode: UInt32, text: String) throws {
         let temporary = path + ".init"
         do {
             try FileManager.default.createDirectory(

@@ -49,7 +49,7 @@ extension Configuration {
             let text = "These keys have a database. Without this file, a missing database counts as new.\n"
             // The server also works without the file. A folder of mounted secrets, for example, is
             // read-only.
-            try? NewFile(self.databaseMark, what: "the mark", mode: 0o600, text: text).appear()
+            _ = try? PrivateFile.load(self.databaseMark, what: "the mark") { text }
         }
         return store
     }
