@@ -87,7 +87,7 @@ struct AuditHandler: Handler {
 
     /// The entries about users whose apps are all in `apps`. All other entries may concern another
     /// app: actions of a user who also belongs to another app, an administrator's actions that
-    /// name no user, and entries from before the user was made, which concern an earlier user of
+    /// name no user, and entries that are older than the user. These concern an earlier user of
     /// the name.
     private static func entries(
         _ entries: [AuditEntry],
