@@ -182,6 +182,10 @@ extension PostgreSQLStore {
         let devices = try await tx.query(Self.devicesOfUser, user).map { try $0.integer(0) }
         try await Self.delete(tx, devices: devices)
         let untaken = try await tx.query(Self.untakenByUser, user).map { try $0.integer(0) }
+        var deleted = Self.receivedAtOnce
+        while deleted == Self.receivedAtOnce {
+            deleted = try await tx.query(Self.receivedByUser, user, Self.receivedAtOnce).count
+        }
         _ = try await tx.query(Self.rowsOfUser, user)
         try await Self.eraseIfTaken(tx, untaken)
     }
@@ -196,15 +200,22 @@ extension PostgreSQLStore {
         where r.user_id = $1
         """
 
-    static let rowsOfUser = """
+    /// The number of received notifications that one statement deletes. A statement has a time
+    /// limit, which the rows of a user who has received 350,000 notifications exceeded.
+    static let receivedAtOnce = 10_000
+
+    private static let receivedByUser = """
+        with part as (select notification_id, change from recipient where user_id = $1 order by change limit $2),
+        missed as (
+            delete from untaken u using part p where u.notification_id = p.notification_id and u.user_id = $1)
+        delete from recipient where user_id = $1 and change <= (select max(change) from part) returning 1
+        """
+
+    private static let rowsOfUser = """
         with tokens as (delete from token where user_id = $1),
         tags as (delete from user_tag where user_id = $1),
         confirmations as (delete from confirmation where user_id = $1),
         bounds as (delete from usage where user_id = $1),
-        missed as (
-            delete from untaken u using recipient r
-            where r.user_id = $1 and u.notification_id = r.notification_id and u.user_id = $1),
-        received as (delete from recipient where user_id = $1),
         counter as (delete from user_change where user_id = $1)
         delete from account where id = $1
         """
