@@ -59,14 +59,25 @@ import Testing
     }
 
     @Test func aFailedLookIsNotListed() async throws {
-        let (storage, alice) = (self.fixture.storage, try await self.fixture.storage.user("alice"))
-        try await storage.addDevice(of: alice, platform: "apns/look", handle: "a2")
-        let id = try await self.fail("alice")
+        var options = StoreOptions()
+        options.looks = ["apns": .seconds(10)]
+        let storage = try StoreFixture(options: options)
+        try await storage.addUser("ada", role: .admin, ServerFixture.passwordHash)
+        let ada = try await storage.user("ada")
+        try await storage.addDevice(of: ada, handle: "a1")
+        _ = try await storage.store.enqueueLooks(
+            [LookOrder(user: ada.id, app: .usual, isUrgent: true)],
+            makeID: { NotificationID(rawValue: 1) },
+            now: storage.now
+        )
         let request = LeaseRequest(10, from: Lane(stored: "apns/look"), .direct)
-        let looks = try await storage.store.lease(request, now: storage.now)
-        #expect(looks.count == 1)
-        for look in looks { try await storage.settle(look, as: .failed(reason: "BadDeviceToken")) }
-        #expect(try self.notifications(await self.list()) == [id])
+        for look in try await storage.store.lease(request, now: storage.now) {
+            try await storage.settle(look, as: .failed(reason: "BadDeviceToken"))
+        }
+        #expect(try await storage.reader.failedPushes(since: .distantPast, before: nil, limit: 9).count == 1)
+        let list = try await ServerFixture(storage: storage).send(.get, Paths.deliveries, user: "ada")
+        #expect(list.status == .ok)
+        #expect(try self.notifications(list).isEmpty)
     }
 
     @Test(arguments: [
