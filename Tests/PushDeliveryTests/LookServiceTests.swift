@@ -41,7 +41,8 @@ import Testing
     }
 
     /// Posts a notification to alice's device, and recalls it; this server then crashes before its
-    /// service writes the look. Returns another server on the same store.
+    /// `LookService` stores the push that makes the device remove the notification. Returns
+    /// another server on the same store.
     private func recallBeforeACrash() async throws -> StoreFixture {
         let alice = try await self.fixture.addUser("alice", role: .publisher)
         try await self.fixture.addDevice(of: alice, handle: "one")

@@ -27,8 +27,8 @@ import Testing
         #expect(store.report.setAside == 1)
     }
 
-    /// A server of an older version has encrypted a device's handle with a new key, which this
-    /// server does not have yet.
+    /// A server of an older version does not wait until all servers have a new key. So it has
+    /// encrypted a device's handle with a key that this server lacks.
     @Test func aPushWaitsForAKeyThatThisServerLacks() async throws {
         let events = Mutex([StoreEvent]())
         var options = StoreOptions()

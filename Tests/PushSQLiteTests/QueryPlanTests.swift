@@ -97,7 +97,8 @@ import Testing
         for index in query.indexes { #expect(plan.contains { $0.contains(index) }, "\(query.name): \(plan)") }
     }
 
-    /// A user may be a recipient of broadcasts with very many pushes.
+    /// A broadcast to the user may have very many pushes, of which few are the user's. The
+    /// deletion must not read all of them.
     @Test func theDeletionOfAUserLooksUpEachOfItsPushes() async throws {
         let plan = try await StoreFixture().sqlite.writer.write { db in
             let query = "select sql from sqlite_schema where name = 'parking_ends_with_user'"

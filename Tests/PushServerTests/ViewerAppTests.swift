@@ -218,8 +218,8 @@ import Testing
         try await fixture.send(.get, path + "1\(query)", user: "ada").expectProblem(.invalidCursor)
     }
 
-    /// A viewer of only some apps may send nothing but the `Cursor` of another page. The server
-    /// refuses every number from such a viewer, so its error must not ask for a number.
+    /// A viewer of only some apps may continue a list only with the `Cursor` of its last page. The
+    /// server refuses numbers and names from such a viewer, so its error must not ask for them.
     @Test(arguments: [
         ("/api/events?since=1", "since", "the number of an event"),
         ("/api/audit?before=1", "before", "the number of an audit entry"),

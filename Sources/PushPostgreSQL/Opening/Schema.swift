@@ -18,8 +18,8 @@ enum Schema {
     /// lock timeout of a server's statements: while the migration waits, all new users of the
     /// table wait behind it.
     private static let lockLimit = "500ms"
-    /// The pause in seconds before the next attempt. Sessions that wait for the table continue
-    /// meanwhile.
+    /// The pause in seconds before a migration again tries to lock its table. Meanwhile, the
+    /// sessions that have waited behind its first attempt continue.
     private static let pause: TimeInterval = 2
 
     /// Runs the missing migrations, each in its own transaction. If several servers start at the

@@ -78,8 +78,9 @@ struct DevicePace {
         select number from device where number = any($1::int8[]) order by number for no key update skip locked
         """
 
-    /// Reads the `Facts`. Scalar subqueries read the notifications and the last fact: with a join
-    /// and `exists`, PostgreSQL may read all notifications and all waiting pushes.
+    /// Reads the `Facts`. Two parts are scalar subqueries: the notifications of waiting pushes,
+    /// and whether another push to the device is being sent. If these were a join and an `exists`,
+    /// PostgreSQL might read all notifications and all waiting pushes.
     static let selectPaces = """
         with k as materialized (
             select * from unnest($1::int8[], $2::int8[], $3::int8[]) as k (notification_id, device, sequence))

@@ -1,6 +1,7 @@
 internal import Synchronization
 
-/// The receipts of fetched notifications that are not written yet. Any thread may use this object.
+/// The receipts that wait to be written: the records of who has fetched a notification. Any thread
+/// may use this object.
 ///
 /// Receipts are merged, and written later in the order of their rows. A broadcast may cause
 /// 100,000 receipts within seconds, and posts must not wait for their writes. A crash loses the
