@@ -110,6 +110,10 @@ package struct DeliveryService {
             for (lane, tally) in try await self.store.makeReader().tallies().sorted(by: { $0.key < $1.key }) {
                 guard tally.pending > 0, !known.contains(lane) else { continue }
                 if Lane(stored: lane).isOfLooks {
+                    // Another server may have the sender.
+                    if try await self.store.servers(limit: 10).contains(where: { !$0.isThis && $0.state != .gone }) {
+                        continue
+                    }
                     while try await self.store.deleteLooks(in: Lane(stored: lane), now: self.now()) {}
                     continue
                 }

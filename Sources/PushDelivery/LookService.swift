@@ -83,6 +83,11 @@ package struct LookService: Sendable {
     // MARK: - Private
 
     private func write(_ entries: LookBook.Entries) async throws {
+        try await self.enqueue(entries.orders)
+        for syncs in Self.batches(of: entries.syncs) {
+            try await self.store.cancelLooks(of: syncs, now: self.now())
+        }
+        // The entries come first: a recall that fails again and again must not stop them.
         while let count = try await self.store.enqueueRecallLooks(
             page: Self.batch,
             makeID: self.makeID,
@@ -91,10 +96,6 @@ package struct LookService: Sendable {
             if count > 0 { self.workIsWaiting() }
             // The next start continues.
             if Task.isShuttingDownGracefully || Task.isCancelled { break }
-        }
-        try await self.enqueue(entries.orders)
-        for syncs in Self.batches(of: entries.syncs) {
-            try await self.store.cancelLooks(of: syncs, now: self.now())
         }
     }
 

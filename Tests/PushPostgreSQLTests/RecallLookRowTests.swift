@@ -30,4 +30,27 @@ import Testing
         }
         #expect(try fixture.connect().query("select count(*) from recall")[0].integer(0) == 0)
     }
+
+    /// A server without the recall's app finds no devices for the looks.
+    @Test func aServerOfAnotherAppLeavesTheLooksOfARecallToItsApp() async throws {
+        var options = StoreOptions()
+        options.looks = ["apns": .seconds(10)]
+        let fixture = try StoreFixture(.postgreSQL, options: options)
+        let alice = try await fixture.addUser("alice", role: .publisher)
+        try await fixture.addDevice(of: alice, handle: "one")
+        try await fixture.post(1, from: alice, to: "username:alice")
+        let id = try #require(NotificationID(rawValue: 1))
+        #expect(try await fixture.store.recall(id, by: .sender(alice.id), now: fixture.now))
+        options.looks = ["bank:apns": .seconds(10)]
+        let other = try fixture.reopened(options: options)
+        for (store, expected) in [(other.store, nil), (fixture.store, 1)] as [(any Store, Int?)] {
+            let count = try await store.enqueueRecallLooks(
+                page: 9,
+                makeID: { NotificationID(rawValue: 77) },
+                now: fixture.now
+            )
+            #expect(count == expected)
+        }
+        await other.store.close()
+    }
 }

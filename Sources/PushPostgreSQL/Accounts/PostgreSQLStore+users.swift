@@ -163,7 +163,8 @@ extension PostgreSQLStore {
         """
 
     package func deleteUser(_ name: Username, by record: AuditRecord?) async throws -> UserChange {
-        try await self.write { tx in
+        while try await self.deleteSomeReceived(by: name) {}
+        return try await self.write { tx in
             let (account, isLast) = try await Self.lockAccount(name, isLosing: true, tx)
             let outcome = AccountChange.deletion(of: account, isLastAdministrator: isLast)
             guard outcome == .done, let id = account?.id else { return outcome }
@@ -174,6 +175,31 @@ extension PostgreSQLStore {
         }
     }
 
+    /// Deletes a part of the user's received notifications, if the user may be deleted, and has
+    /// more of them than one statement can delete within its time limit. Returns whether it has
+    /// deleted any.
+    ///
+    /// Each part is a transaction: `lockAccount` may hold a lock for which all posts wait.
+    private func deleteSomeReceived(by name: Username) async throws -> Bool {
+        try await self.write { tx in
+            let (account, isLast) = try await Self.lockAccount(name, isLosing: true, tx)
+            guard AccountChange.deletion(of: account, isLastAdministrator: isLast) == .done, let id = account?.id,
+                try await !tx.query(Self.hasManyReceived, id, Self.receivedAtOnce).isEmpty
+            else { return false }
+            _ = try await Self.deleteReceived(tx, by: id)
+            return true
+        }
+    }
+
+    /// Deletes at most `receivedAtOnce` of the user's received notifications. Returns their
+    /// number.
+    private static func deleteReceived(_ tx: WriteTransaction, by user: Int64) async throws -> Int {
+        let untaken = try await tx.query(Self.untakenByUser, user, Self.receivedAtOnce).map { try $0.integer(0) }
+        let count = try await tx.query(Self.receivedByUser, user, Self.receivedAtOnce).count
+        try await Self.eraseIfTaken(tx, untaken)
+        return count
+    }
+
     /// Deletes a user and all the user's rows. The caller has already locked the user's row.
     private static func deleteUser(_ tx: WriteTransaction, _ user: Int64) async throws {
         // A post that makes the user a recipient locks the user's counter of changes. This
@@ -181,23 +207,26 @@ extension PostgreSQLStore {
         _ = try await tx.query(Self.lockCounter, user)
         let devices = try await tx.query(Self.devicesOfUser, user).map { try $0.integer(0) }
         try await Self.delete(tx, devices: devices)
-        let untaken = try await tx.query(Self.untakenByUser, user).map { try $0.integer(0) }
-        var deleted = Self.receivedAtOnce
-        while deleted == Self.receivedAtOnce {
-            deleted = try await tx.query(Self.receivedByUser, user, Self.receivedAtOnce).count
-        }
+        while try await Self.deleteReceived(tx, by: user) == Self.receivedAtOnce {}
         _ = try await tx.query(Self.rowsOfUser, user)
-        try await Self.eraseIfTaken(tx, untaken)
     }
 
     private static let lockCounter = "select change from user_change where user_id = $1 for update"
     private static let devicesOfUser = "select number from device where user_id = $1 order by number for update"
 
-    /// Selects the read-once notifications whose payload this user has not yet collected.
-    static let untakenByUser = """
-        select u.notification_id from recipient r
-        join untaken u on u.notification_id = r.notification_id and u.user_id = r.user_id
-        where r.user_id = $1
+    /// The oldest of the user's received notifications.
+    private static let oldestReceived = """
+        with part as materialized (
+            select notification_id, change from recipient where user_id = $1 order by change limit $2)
+        """
+
+    private static let hasManyReceived = "select 1 from recipient where user_id = $1 order by change offset $2 limit 1"
+
+    /// Selects the read-once notifications among them whose payload this user has not yet
+    /// collected.
+    private static let untakenByUser = """
+        \(oldestReceived)
+        select u.notification_id from part p join untaken u on u.notification_id = p.notification_id and u.user_id = $1
         """
 
     /// The number of received notifications that one statement deletes. A statement has a time
@@ -205,8 +234,7 @@ extension PostgreSQLStore {
     static let receivedAtOnce = 10_000
 
     private static let receivedByUser = """
-        with part as (select notification_id, change from recipient where user_id = $1 order by change limit $2),
-        missed as (
+        \(oldestReceived), missed as (
             delete from untaken u using part p where u.notification_id = p.notification_id and u.user_id = $1)
         delete from recipient where user_id = $1 and change <= (select max(change) from part) returning 1
         """

@@ -25,8 +25,10 @@ extension PostgreSQLStore {
         now: Date
     ) async throws -> Int? {
         if self.options.looks.isEmpty { return nil }
+        // Another server may have apps that this server lacks.
+        let apps = Set(self.options.looks.keys.map { Lane(stored: $0).app.description }).sorted()
         let found = try await self.write { tx -> (count: Int, isAhead: Bool)? in
-            guard let recall = try await tx.query(Self.recallWithoutLooks).first else { return nil }
+            guard let recall = try await tx.query(Self.recallWithoutLooks, apps).first else { return nil }
             let (id, app) = (try recall.integer(0), AppName(stored: try recall.optionalText(1)))
             let marked = try recall.optionalInteger(3)
             let rows = try await tx.query(Self.recallRecipients, id, try recall.integer(2), marked ?? .max, page)
@@ -206,14 +208,14 @@ extension PostgreSQLStore {
         for lane in lanes { tx.count(.enqueued, lane: lane) }
     }
 
-    /// Selects and locks the recall whose looks (pushes that tell a device to sync) come next,
-    /// except one that another server has locked. A new recall comes before one of a broadcast
-    /// that has begun. The last column is the last recipient with a change number for the recall;
-    /// `null` if all have one. A device that syncs before its user has this number does not find
-    /// the recall.
+    /// Selects and locks the recall of these apps whose looks (pushes that tell a device to sync)
+    /// come next, except one that another server has locked. A new recall comes before one of a
+    /// broadcast that has begun. The last column is the last recipient with a change number for
+    /// the recall; `null` if all have one. A device that syncs before its user has this number
+    /// does not find the recall.
     static let recallWithoutLooks = """
         select n.id, n.app, n.look_user_id, (select l.user_id from recall l where l.notification_id = n.id)
-        from notification n where n.look_user_id is not null
+        from notification n where n.look_user_id is not null and coalesce(n.app, '\(AppName.usual)') = any($1::text[])
         order by n.look_user_id limit 1 for no key update of n skip locked
         """
 

@@ -23,7 +23,9 @@ final class LockFile: Sendable {
         let descriptor = try openStateFile(lock)
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             defer { close(descriptor) }
-            throw .inUse(place: path, process: Self.holder(of: descriptor))
+            // While other locks come and go, /proc/locks may omit a lock.
+            let holder = (1...3).lazy.compactMap { _ in Self.holder(of: descriptor) }.first
+            throw .inUse(place: path, process: holder)
         }
         var bytes = [UInt8](repeating: 0, count: Self.longestStamp)
         let count = pread(descriptor, &bytes, bytes.count, 0)
