@@ -584,7 +584,7 @@ page may have fewer entries than `limit`, or none, while `More` is true: its `Cu
         older("before", ENTRY),
         parameter("words", "query", {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "\\S"}, "Only entries whose texts have each of these words, separated by spaces, in any case: a part of a name, a number, an address or a request's id."),
         parameter("action", "query", {"type": "string", "enum": ACTIONS}, "Only entries of this action, or of all actions of this kind, such as `user`."),
-        parameter("user", "query", schema("Username"), "Only entries of which this user is the actor or the subject, or the owner of the device. The user may have been deleted."),
+        parameter("user", "query", schema("Username"), "Only entries of which this user is the actor or the subject, or the owner of the device; the end of a device with its session has no owner. The user may have been deleted."),
         parameter("since", "query", PERIOD, "Only entries since this time (RFC 3339), or within this period, as `90m`. Default: all.", example="7d"),
     ),
     answers=ok("A page of entries.", schema("Audit")),

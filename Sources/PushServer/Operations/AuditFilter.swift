@@ -103,9 +103,10 @@ extension AuditEntry {
         case "user", "session", "token": return Username(self.subject) == user
         case "device":
             // The detail ends with the owner if the owner is not the actor: `of alice`, `from
-            // alice`.
+            // alice`, or `alice` alone.
             let words = self.detail.split(separator: " ").suffix(2).map(String.init)
-            return words.count == 2 && ["of", "from"].contains(words[0]) && Username(words[1]) == user
+            guard let last = words.last, Username(last) == user else { return false }
+            return words.count == 1 || ["of", "from"].contains(words[0])
         default: return false
         }
     }
