@@ -78,7 +78,8 @@ import Testing
     @Test(arguments: [
         ("user.add", "alice", "device", true), ("session.begin", "Alice", "", true), ("token.add", "alice", "", true),
         ("device.unregister", "7", "of alice", true), ("device.move", "7", "apns, from alice", true),
-        ("device.register", "7", "alice", false), ("notification.send", "alice", "", false),
+        ("device.test", "7", "alice", true), ("device.register", "7", "alice", false),
+        ("notification.send", "alice", "", false),
     ])
     func aUsersEntriesAreThoseAboutTheUser(action: String, subject: String, detail: String, fits: Bool) throws {
         let entry = AuditEntry(

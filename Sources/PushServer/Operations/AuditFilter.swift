@@ -103,10 +103,11 @@ extension AuditEntry {
         case "user", "session", "token": return Username(self.subject) == user
         case "device":
             // The detail ends with the owner if the owner is not the actor: `of alice`, `from
-            // alice`, or `alice` alone.
+            // alice`, or only `alice` for a test.
             let words = self.detail.split(separator: " ").suffix(2).map(String.init)
             guard let last = words.last, Username(last) == user else { return false }
-            return words.count == 1 || ["of", "from"].contains(words[0])
+            return words.count == 1
+                ? self.action == AuditRecord.Action.testDevice.rawValue : ["of", "from"].contains(words[0])
         default: return false
         }
     }
