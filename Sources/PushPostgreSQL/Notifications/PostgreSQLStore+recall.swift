@@ -24,7 +24,7 @@ extension PostgreSQLStore {
         now: Date
     ) async throws -> Bool {
         let page = page ?? Self.recallPage
-        let apps = Set(self.options.looks.keys.map { Lane(stored: $0).app })
+        let apps = self.appsWithLooks
         let step = try await self.write { tx in
             let step = try await Self.recall(tx, id.rawValue, by: recaller, page: page, lookingIn: apps, now: now)
             if step != .refused, let record { tx.append(record) }

@@ -19,6 +19,9 @@ extension PostgreSQLStore {
         return try await self.write { tx in try await self.enqueueLooks(orders, makeID: makeID, tx, now: now) > 0 }
     }
 
+    /// The apps whose devices get looks (pushes that tell a device to sync).
+    var appsWithLooks: Set<AppName> { Set(self.options.looks.keys.map { Lane(stored: $0).app }) }
+
     package func enqueueRecallLooks(
         page: Int,
         makeID: @escaping @Sendable () -> NotificationID?,
@@ -26,7 +29,7 @@ extension PostgreSQLStore {
     ) async throws -> Int? {
         if self.options.looks.isEmpty { return nil }
         // Another server may have apps that this server lacks.
-        let apps = Set(self.options.looks.keys.map { Lane(stored: $0).app.description }).sorted()
+        let apps = self.appsWithLooks.map(\.description)
         let found = try await self.write { tx -> (count: Int, isAhead: Bool)? in
             guard let recall = try await tx.query(Self.recallWithoutLooks, apps).first else { return nil }
             let (id, app) = (try recall.integer(0), AppName(stored: try recall.optionalText(1)))

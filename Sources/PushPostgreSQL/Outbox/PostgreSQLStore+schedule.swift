@@ -130,7 +130,7 @@ extension PostgreSQLStore {
     private static func recallUnsent(_ tx: WriteTransaction, _ ids: [Int64], now: Date) async throws {
         if ids.isEmpty { return }
         var erased: [Int64: Usage] = [:]
-        for row in try await tx.query(Self.eraseUnsent, ids, now.milliseconds).map({ $0 }) {
+        for row in try await tx.query(Self.eraseUnsent, ids, now.milliseconds) {
             erased[try row.integer(0), default: Usage()].bytes += try row.integer(1)
         }
         try await Self.subtract(tx, erased)
@@ -173,7 +173,7 @@ struct ReleaseRights {
 
     /// Reads the accounts of senders and named users, and locks them against deletion.
     init(_ tx: WriteTransaction, senders: [Int64], named keys: [Data]) async throws {
-        for row in try await tx.query(Self.accounts, senders, keys).map({ $0 }) {
+        for row in try await tx.query(Self.accounts, senders, keys) {
             let (id, key) = (try row.integer(0), try row.data(1))
             let apps = Set(storedApps: try row.optionalText(3))
             self.named[key] = NamedUser(id: id, apps: apps, requiresEncryption: try row.boolean(5))
