@@ -41,7 +41,7 @@ import Testing
         ("leases that end", SQLiteStore.nextLeases, ["untaken_by_lease (leased_until>?)"]),
         (
             "what waits for a user who is deleted", SQLiteStore.untakenByUser,
-            ["recipient_by_user (user_id=?)", "PRIMARY KEY (notification_id=? AND user_id=?)"]
+            ["recipient_by_user (user_id=? AND change<?)", "PRIMARY KEY (notification_id=? AND user_id=?)"]
         ),
         ("claims that expire", SQLiteStore.expiredClaims, ["device_by_claim_time (registered_at<?)"]),
         ("codes that expire", SQLiteStore.expiredConfirmations, ["confirmation_by_push (pushed_at<?)"]),
