@@ -107,10 +107,11 @@ extension SQLiteStore {
 
     private static func isLastAdministrator(_ account: StoredAccount?, _ db: Database) throws -> Bool {
         guard let account, account.isAdministrator else { return false }
-        return try !db.exists(
-            "select 1 from user where role = 'admin' and disabled_at is null and id <> \(account.id) limit 1"
-        )
+        return try !db.exists(prepared: Self.otherAdministrator, account.id)
     }
+
+    static let otherAdministrator =
+        "select 1 from user where role = 'admin' and disabled_at is null and id <> ? limit 1"
 
     private func write(_ plan: AccountPlan, by record: AuditRecord?, _ db: Database, now: Date) throws {
         let (user, change) = (plan.user, plan.change)
