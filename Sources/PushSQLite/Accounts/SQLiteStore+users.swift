@@ -54,6 +54,9 @@ extension SQLiteStore {
         }
     }
 
+    /// Small enough that a waiting post is not noticeably delayed.
+    package static let deletionPage = 1000
+
     package func deleteUser(
         _ name: Username,
         page: Int,

@@ -94,6 +94,9 @@ package protocol AccountStore: Sendable {
         by record: AuditRecord?
     ) async throws -> Bool
 
+    /// The maximum number of received notifications in one transaction of a user's deletion.
+    static var deletionPage: Int { get }
+
     /// Deletes the oldest notifications that a user has received, at most `page` of them, and ends
     /// their pushes to the user's devices. Deletes the user as well if fewer than `page` remained;
     /// otherwise returns `nil`, and the caller must call again.
@@ -113,7 +116,7 @@ extension AccountStore {
     /// notifications.
     package func deleteUser(_ name: Username, by record: AuditRecord?, now: Date) async throws -> UserChange {
         while true {
-            let outcome = try await self.deleteUser(name, page: AccountChange.deletionPage, by: record, now: now)
+            let outcome = try await self.deleteUser(name, page: Self.deletionPage, by: record, now: now)
             if let outcome { return outcome }
         }
     }
