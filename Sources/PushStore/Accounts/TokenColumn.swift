@@ -28,8 +28,8 @@ extension TokenGrant {
         let grant = TokenGrant(
             prefix: prefix,
             scopes: Scopes(try row.text(TokenColumn.scopes)),
-            expiresAt: Date(milliseconds: try row.integer(TokenColumn.expiresAt)),
-            usedAt: try row.optionalInteger(TokenColumn.usedAt).map(Date.init(milliseconds:)),
+            expiresAt: try row.date(TokenColumn.expiresAt),
+            usedAt: try row.optionalDate(TokenColumn.usedAt),
             isVouched: try row.flag(TokenColumn.isVouched)
         )
         return (user, grant)
@@ -44,9 +44,9 @@ extension TokenEntry: StoredEntity {
             username: try sealing.username(row.data(UserColumn.name), ofUser: row.integer(UserColumn.id)),
             isSession: try row.flag(TokenColumn.isSession),
             scopes: Scopes(try row.text(TokenColumn.scopes)),
-            createdAt: Date(milliseconds: try row.integer(TokenColumn.createdAt)),
-            expiresAt: Date(milliseconds: try row.integer(TokenColumn.expiresAt)),
-            usedAt: try row.optionalInteger(TokenColumn.usedAt).map(Date.init(milliseconds:))
+            createdAt: try row.date(TokenColumn.createdAt),
+            expiresAt: try row.date(TokenColumn.expiresAt),
+            usedAt: try row.optionalDate(TokenColumn.usedAt)
         )
     }
 }

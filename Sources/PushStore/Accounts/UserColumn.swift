@@ -59,13 +59,13 @@ extension UserEntry: StoredEntity {
             name: user.name,
             role: user.role,
             apps: user.apps,
-            createdAt: Date(milliseconds: try row.integer(ListedUserColumn.createdAt)),
+            createdAt: try row.date(ListedUserColumn.createdAt),
             isDisabled: user.isDisabled,
             hasPassword: !PasswordHash(phc: try row.text(ListedUserColumn.password)).isNone,
             requiresEncryption: try row.flag(ListedUserColumn.requiresEncryption),
             tags: try sealing.tags(try row.optionalData(ListedUserColumn.tags), ofUser: user.id),
-            pushedAt: try row.optionalInteger(ListedUserColumn.pushedAt).map(Date.init(milliseconds:)),
-            fetchedAt: try row.optionalInteger(ListedUserColumn.fetchedAt).map(Date.init(milliseconds:))
+            pushedAt: try row.optionalDate(ListedUserColumn.pushedAt),
+            fetchedAt: try row.optionalDate(ListedUserColumn.fetchedAt)
         )
     }
 }

@@ -122,8 +122,8 @@ extension MovedDevice: StoredEntity {
         self.init(
             id: id,
             platform: Platform(stored: try row.text(Column.movedPlatform)),
-            createdAt: Date(milliseconds: try row.integer(Column.createdAt)),
-            movedAt: Date(milliseconds: try row.integer(Column.retiredAt))
+            createdAt: try row.date(Column.createdAt),
+            movedAt: try row.date(Column.retiredAt)
         )
     }
 }

@@ -30,7 +30,7 @@ extension RegisteredDevice: StoredEntity {
             tags: try device.openTags(sealing),
             isShared: device.isShared,
             createdAt: device.createdAt,
-            pushedAt: try row.optionalInteger(ListedColumn.pushedAt).map(Date.init(milliseconds:)),
+            pushedAt: try row.optionalDate(ListedColumn.pushedAt),
             key: device.key
         )
     }
@@ -71,8 +71,8 @@ extension DeviceEntry: StoredEntity {
             username: try DeviceOwner(row, sealing).name,
             state: state,
             registeredAt: state == .requested ? nil : device.registeredAt,
-            pushedAt: try row.optionalInteger(ListedColumn.pushedAt).map(Date.init(milliseconds:)),
-            fetchedAt: try row.optionalInteger(ListedColumn.fetchedAt).map(Date.init(milliseconds:)),
+            pushedAt: try row.optionalDate(ListedColumn.pushedAt),
+            fetchedAt: try row.optionalDate(ListedColumn.fetchedAt),
             key: device.key,
             place: DevicePlace(createdAt: device.createdAt, number: device.number)
         )

@@ -47,7 +47,7 @@ extension StoredEvent {
         let user = try row.optionalInteger(Column.userID) ?? 0
         self.event = PushEvent(
             number: self.number,
-            at: Date(milliseconds: try row.integer(Column.at)),
+            at: try row.date(Column.at),
             kind: kind,
             notification: try row.optionalInteger(Column.notificationID).flatMap { NotificationID(rawValue: $0) },
             device: try row.optionalText(Column.device).flatMap { RegistrationID($0) },

@@ -29,7 +29,7 @@ extension DataKeyEntry {
         guard let number = UInt32(exactly: try row.integer(Column.number)) else { return nil }
         self.init(
             number: number,
-            usedSince: Date(milliseconds: try row.integer(Column.usedAt)),
+            usedSince: try row.date(Column.usedAt),
             seals: Int(clamping: try row.integer(Column.seals)),
             checkValue: try row.data(Column.checkValue)
         )

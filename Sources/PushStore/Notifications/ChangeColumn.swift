@@ -49,8 +49,8 @@ extension NotificationPage.Entry {
             isReadOnce: isReadOnce,
             isRead: isRead,
             isFetched: try row.flag(ChangeColumn.isFetched),
-            createdAt: Date(milliseconds: try row.integer(ChangeColumn.createdAt)),
-            expiresAt: Date(milliseconds: try row.integer(ChangeColumn.expiresAt)),
+            createdAt: try row.date(ChangeColumn.createdAt),
+            expiresAt: try row.date(ChangeColumn.expiresAt),
             payloadLength: isGone || isReadOnce ? 0 : max(0, Int(clamping: sealedLength ?? 0) - Vault.overhead)
         )
     }
@@ -70,7 +70,7 @@ extension PageBuilder {
             return true
         }
         let entry = try NotificationPage.Entry(row, for: user, macs, isUnreadOnly: self.range.isUnreadOnly)
-        return self.add(entry, changedAt: Date(milliseconds: try row.integer(ChangeColumn.changedAt)))
+        return self.add(entry, changedAt: try row.date(ChangeColumn.changedAt))
     }
 }
 
@@ -87,7 +87,7 @@ extension NotificationPage {
         guard AppName(stored: try row.optionalText(ChangeColumn.app)) == app else { return }
         let entry = try Entry(row, for: user, macs, isUnreadOnly: false)
         let isExpired = entry.expiresAt <= now
-        let changedAt = isExpired ? entry.expiresAt : Date(milliseconds: try row.integer(ChangeColumn.changedAt))
+        let changedAt = try isExpired ? entry.expiresAt : row.date(ChangeColumn.changedAt)
         self.changedAt = max(self.changedAt, changedAt)
         if !isExpired, !entry.isGone { self.entries.append(entry) }
     }

@@ -43,12 +43,12 @@ extension StoredNotification {
             isStoredByClients: try row.flag(FetchColumn.isStoredByClients),
             isReadOnce: try row.flag(FetchColumn.isReadOnce),
             isRecipient: isRecipient,
-            readAt: try row.optionalInteger(FetchColumn.readAt).map(Date.init(milliseconds:)),
-            fetchedAt: try row.optionalInteger(FetchColumn.fetchedAt).map(Date.init(milliseconds:)),
-            leasedUntil: try row.optionalInteger(FetchColumn.leasedUntil).map(Date.init(milliseconds:)),
-            createdAt: Date(milliseconds: try row.integer(FetchColumn.createdAt)),
-            expiresAt: Date(milliseconds: try row.integer(FetchColumn.expiresAt)),
-            changedAt: Date(milliseconds: try row.integer(FetchColumn.changedAt))
+            readAt: try row.optionalDate(FetchColumn.readAt),
+            fetchedAt: try row.optionalDate(FetchColumn.fetchedAt),
+            leasedUntil: try row.optionalDate(FetchColumn.leasedUntil),
+            createdAt: try row.date(FetchColumn.createdAt),
+            expiresAt: try row.date(FetchColumn.expiresAt),
+            changedAt: try row.date(FetchColumn.changedAt)
         )
     }
 }

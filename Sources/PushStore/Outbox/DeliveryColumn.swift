@@ -29,7 +29,7 @@ extension DeliveryEntry: StoredEntity {
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         guard let state = DeliveryStage(rawValue: try row.text(DeliveryColumn.stage)) else { return nil }
         let isReceived = state == .fetched || state == .read
-        let receiptAt = isReceived ? try row.optionalInteger(DeliveryColumn.receiptAt) : nil
+        let receiptAt = isReceived ? try row.optionalDate(DeliveryColumn.receiptAt) : nil
         let user = try row.integer(DeliveryColumn.userID)
         self.init(
             number: try row.integer(DeliveryColumn.number),
@@ -38,9 +38,8 @@ extension DeliveryEntry: StoredEntity {
             lane: Lane(stored: try row.text(DeliveryColumn.lane)),
             state: state,
             attempts: Int(clamping: try row.integer(DeliveryColumn.attempts)),
-            updatedAt: try (receiptAt ?? row.optionalInteger(DeliveryColumn.settledAt)).map(Date.init(milliseconds:)),
-            nextAttempt: try state == .queued
-                ? row.optionalInteger(DeliveryColumn.dueAt).map(Date.init(milliseconds:)) : nil,
+            updatedAt: try receiptAt ?? row.optionalDate(DeliveryColumn.settledAt),
+            nextAttempt: try state == .queued ? row.optionalDate(DeliveryColumn.dueAt) : nil,
             reason: try row.optionalText(DeliveryColumn.reason)
         )
     }
@@ -69,7 +68,7 @@ extension FailedPush: StoredEntity {
             let id = NotificationID(rawValue: try row.integer(FailedColumn.notification)),
             let delivery = try DeliveryEntry(row, sealing)
         else { return nil }
-        let at = Date(milliseconds: try row.integer(DeliveryColumn.settledAt))
+        let at = try row.date(DeliveryColumn.settledAt)
         let place = FailurePlace(at: at, notification: id.rawValue, device: delivery.number)
         self.init(notification: id, delivery: delivery, place: place)
     }
@@ -88,9 +87,9 @@ extension RecipientEntry: StoredEntity {
         self.init(
             user: user,
             username: try row.optionalData(RecipientColumn.name).map { try sealing.username($0, ofUser: user) },
-            fetchedAt: try row.optionalInteger(RecipientColumn.fetchedAt).map(Date.init(milliseconds:)),
-            readAt: try row.optionalInteger(RecipientColumn.readAt).map(Date.init(milliseconds:)),
-            dismissedAt: try row.optionalInteger(RecipientColumn.dismissedAt).map(Date.init(milliseconds:))
+            fetchedAt: try row.optionalDate(RecipientColumn.fetchedAt),
+            readAt: try row.optionalDate(RecipientColumn.readAt),
+            dismissedAt: try row.optionalDate(RecipientColumn.dismissedAt)
         )
     }
 }
@@ -109,9 +108,9 @@ extension NotificationSummary: StoredEntity {
             id: id,
             app: AppName(stored: try row.optionalText(Column.app)),
             isEndToEnd: try row.flag(Column.isEndToEnd),
-            createdAt: Date(milliseconds: try row.integer(Column.createdAt)),
-            expiresAt: Date(milliseconds: try row.integer(Column.expiresAt)),
-            recalledAt: try row.optionalInteger(Column.recalledAt).map(Date.init(milliseconds:))
+            createdAt: try row.date(Column.createdAt),
+            expiresAt: try row.date(Column.expiresAt),
+            recalledAt: try row.optionalDate(Column.recalledAt)
         )
     }
 }

@@ -64,7 +64,7 @@ extension StoredTarget {
         self.sequence = try row.integer(Column.sequence)
         self.app = AppName(stored: try row.optionalText(Column.app))
         self.collapseID = try row.optionalText(Column.collapseID)
-        self.expiresAt = Date(milliseconds: try row.integer(Column.expiresAt))
+        self.expiresAt = try row.date(Column.expiresAt)
         self.isRecalled = try row.flag(Column.isRecalled)
         self.expressions = try row.data(Column.expressions)
         self.platforms = try row.optionalText(Column.platforms)
