@@ -88,7 +88,7 @@ package final class SQLiteStore: Store {
     func makeSQLiteReader() throws(StoreError) -> SQLiteReader {
         do {
             let connection = try Self.connect(self.path, isReadOnly: true)
-            let reader = SQLiteReader(connection, of: self)
+            let reader = try SQLiteReader(connection, of: self)
             self.writer.willHold(reader)
             // SQLite opens its files at the first read. So the reader reads now, while descriptors
             // are free: later, clients may use up all descriptors.
