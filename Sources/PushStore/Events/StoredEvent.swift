@@ -23,9 +23,7 @@ package struct StoredEvent: Sendable {
             }
         }
     }
-}
 
-extension StoredEvent {
     /// Reads an event's row. `sender` is the reader, if the reader may read only events of
     /// notifications that it has sent; otherwise `nil`.
     package init<Row: StoredRow & ~Copyable>(

@@ -21,18 +21,14 @@ package struct DataKeyEntry: Sendable, Hashable {
     package enum Column: Int32, SelectedColumn {
         case number, usedAt, seals, checkValue
     }
-}
 
-extension DataKeyEntry {
     /// Reads a key's row; `nil` if the number is out of range, so that no key can have it.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row) throws {
         guard let number = UInt32(exactly: try row.integer(Column.number)) else { return nil }
-        self.init(
-            number: number,
-            usedSince: try row.date(Column.usedAt),
-            seals: Int(clamping: try row.integer(Column.seals)),
-            checkValue: try row.data(Column.checkValue)
-        )
+        self.number = number
+        self.usedSince = try row.date(Column.usedAt)
+        self.seals = Int(clamping: try row.integer(Column.seals))
+        self.checkValue = try row.data(Column.checkValue)
     }
 }
 

@@ -46,6 +46,19 @@ package struct NotificationPage: Sendable, Hashable {
     package init(end: Int64) {
         self.end = end
     }
+
+    /// Keeps the first entries: as many as the maximum number of payload bytes of a page permits,
+    /// but at least one.
+    package mutating func keepWhatFits() {
+        var bytes = 0
+        let fitting = self.entries.prefix { entry in
+            bytes += entry.payloadLength
+            return bytes <= Self.maximumBytes
+        }
+        let count = max(fitting.count, min(self.entries.count, 1))
+        self.hasMore = count < self.entries.count
+        self.entries.removeSubrange(count...)
+    }
 }
 
 /// The amount of data that may be read for one page while other requests wait.
@@ -76,20 +89,5 @@ package struct ChangeRange: Sendable, Hashable {
 
     package init(after start: Int64?, limit: Int, isUnreadOnly: Bool, app: AppName = .usual) {
         (self.app, self.start, self.limit, self.isUnreadOnly) = (app, start, limit, isUnreadOnly)
-    }
-}
-
-extension NotificationPage {
-    /// Keeps the first entries: as many as the maximum number of payload bytes of a page permits,
-    /// but at least one.
-    package mutating func keepWhatFits() {
-        var bytes = 0
-        let fitting = self.entries.prefix { entry in
-            bytes += entry.payloadLength
-            return bytes <= Self.maximumBytes
-        }
-        let count = max(fitting.count, min(self.entries.count, 1))
-        self.hasMore = count < self.entries.count
-        self.entries.removeSubrange(count...)
     }
 }
