@@ -4,15 +4,13 @@ package import PushStore
 
 /// A reader of the store. It reads from the primary, through pipelined connections that all
 /// readers share.
-package final class PostgreSQLReader: SharedReader {
+package final class PostgreSQLReader: StoreReader {
     let store: PostgreSQLStore
 
     init(_ store: PostgreSQLStore) { self.store = store }
 
     /// Always `nil`: each read waits for the network.
     package var immediate: (any ImmediateReader)? { nil }
-
-    package var gathering: (any GatheringReader)? { self }
 
     package var sealing: Sealing { self.store.sealing }
 

@@ -3,14 +3,15 @@ internal import PostgreSQL
 package import PushCore
 package import PushStore
 
-extension PostgreSQLReader: GatheringReader {
+extension PostgreSQLReader {
     package func notification(
         _ id: NotificationID,
         for user: Int64,
         alsoAsSender: Bool,
         now: Date
     ) async throws(StoreError) -> StoredNotification? {
-        let pending = self.pendingNotification(id, for: user, alsoAsSender: alsoAsSender, now: now)
+        let fetch = NotificationFetch(id: id, user: user, alsoAsSender: alsoAsSender, now: now.milliseconds)
+        let pending = PendingFetch(fetch, of: self)
         await withUnsafeContinuation { pending.begin(resume: $0) }
         if !pending.isFinished { await pending.finish() }
         return try pending.result()
@@ -21,7 +22,7 @@ extension PostgreSQLReader: GatheringReader {
         for user: Int64,
         alsoAsSender: Bool,
         now: Date
-    ) -> any PendingNotification {
+    ) -> (any PendingNotification)? {
         PendingFetch(NotificationFetch(id: id, user: user, alsoAsSender: alsoAsSender, now: now.milliseconds), of: self)
     }
 

@@ -4,8 +4,8 @@ internal import PushCore
 internal import PushStore
 internal import SQLite
 
-/// A query that many phones may run at the same time. Each reader compiles these queries when it is
-/// made, so it need not look up a text. A raw value is an index in the reader's array of
+/// A query that many phones may run at the same time. Each reader compiles these queries when it
+/// is made, so it need not look up a text. A raw value is an index in the reader's array of
 /// statements.
 enum DirectQuery: Int, CaseIterable {
     case notification, token, changes, change, payload

@@ -9,7 +9,7 @@ internal import SQLite
 /// committed. The begin of a transaction takes locks that all connections of the process share,
 /// and costs more than reading a row. Only `Writer` commits, and it counts its commits. So each
 /// read can check that it sees the newest commit.
-package final class SQLiteReader: SharedReader, ImmediateReader {
+package final class SQLiteReader: StoreReader, ImmediateReader {
     private let connection: Connection
     private let log: LogLength
     package let sealing: Sealing
@@ -21,8 +21,8 @@ package final class SQLiteReader: SharedReader, ImmediateReader {
     private let lock = NSLock()
     /// The number of commits at the moment when the open transaction began; `nil` if none is open.
     nonisolated(unsafe) private var seen: Int?
-    /// The compiled direct queries, by their raw values. They run without `exclusively`: the lock is
-    /// held, and only this reader uses the connection.
+    /// The compiled direct queries, by their raw values. They run without `exclusively`: the lock
+    /// is held, and only this reader uses the connection.
     nonisolated(unsafe) private let direct: [Statement]
 
     init(_ connection: Connection, of store: SQLiteStore) throws {

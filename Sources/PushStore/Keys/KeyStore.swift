@@ -115,13 +115,6 @@ package struct RewrapResult: Sendable, Hashable {
     }
 }
 
-/// Reads the number of encrypted values.
-package protocol KeyReader: Sendable {
-    /// The approximate number of values that a pass of `KeyStore.rewrap` examines. This function
-    /// counts all rows of the tables that have encrypted values.
-    func countSealed() async throws(StoreError) -> Int
-}
-
 /// Gives access to the data keys, and replaces the keyring.
 package protocol KeyStore: Sendable {
     /// Encrypts and decrypts stored values.

@@ -1,19 +1,6 @@
 package import Foundation
 package import PushCore
 
-/// Reads that share one statement with the reads of other callers. Such a read avoids the ten
-/// nested async calls that a fetch would otherwise need.
-package protocol GatheringReader: Sendable {
-    /// Prepares a read that returns the same as the function `notification` of
-    /// `NotificationReader`.
-    func pendingNotification(
-        _ id: NotificationID,
-        for user: Int64,
-        alsoAsSender: Bool,
-        now: Date
-    ) -> any PendingNotification
-}
-
 /// The read of a notification for one caller.
 ///
 /// ```swift
@@ -38,5 +25,10 @@ package protocol PendingNotification: AnyObject {
 }
 
 extension StoreReader {
-    package var gathering: (any GatheringReader)? { nil }
+    package func pendingNotification(
+        _ id: NotificationID,
+        for user: Int64,
+        alsoAsSender: Bool,
+        now: Date
+    ) -> (any PendingNotification)? { nil }
 }
