@@ -1,18 +1,16 @@
-package import Foundation
+internal import Foundation
 internal import Synchronization
 
 /// The time when expired notifications were last deleted. After a deletion, no row shows any more
 /// when these notifications expired.
-package final class RemovalClock: Sendable {
+final class RemovalClock: Sendable {
     private let time = Mutex<Date?>(nil)
 
-    package init() {}
-
-    package var latest: Date? { self.time.withLock { $0 } }
+    var latest: Date? { self.time.withLock { $0 } }
 
     /// Records a deletion. This must be called before the deletion is committed, so that no reader
     /// sees the deletion without its time.
-    package func record(_ now: Date) {
+    func record(_ now: Date) {
         self.time.withLock { $0 = max($0 ?? now, now) }
     }
 }
