@@ -147,10 +147,11 @@ package struct MovedDevice: StoredEntity, Sendable, Hashable {
     }
 }
 
-/// The outcome of a registration.
+/// The outcome of a registration, or of a request with which a user returns a code.
 package enum RegisterOutcome: Sendable, Hashable {
-    /// The device is registered. `moved` is the number of waiting pushes that have moved to the
-    /// queue for the device's new address.
+    /// The device is registered, by this request or by an earlier request with the same code.
+    /// `moved` is the number of waiting pushes that have moved to the queue for the device's new
+    /// address.
     case registered(moved: Int)
     /// Other users could guess the handle, so a code was pushed to it. The device is registered
     /// once the user returns the code. `hasWork`: this request has enqueued a push; otherwise an
@@ -160,9 +161,13 @@ package enum RegisterOutcome: Sendable, Hashable {
     case idTaken
     /// The user has claimed too many handles. A further claim is possible at the time `until`.
     case tooManyClaims(until: Date)
+    /// The code is wrong or no longer valid, or the device has claimed no handle.
+    case refused
+    /// The id for which the user has returned a code was not issued to this user.
+    case missing
     /// The id can no longer be used; the device must request a new one.
     case gone(reason: String)
-    /// The user already has the maximum number of devices.
+    /// The user already has the maximum number of devices. A claim to a handle remains.
     case tooMany
     /// The token has ended since the server admitted the request, so the device is not registered.
     case signedOut

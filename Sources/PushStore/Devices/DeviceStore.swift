@@ -18,11 +18,11 @@ package protocol DeviceStore: Sendable {
     static var movingPage: Int { get }
 
     /// In one transaction, reads the facts that the decision asks for, and writes its plan.
-    func follow<Outcome>(
+    func follow(
         _ decision: RegistrationDecision,
         page: Int,
-        _ decide: @escaping @Sendable (RegistrationFacts) throws -> RegistrationStep<Outcome>
-    ) async throws -> RegistrationEnd<Outcome>
+        _ decide: @escaping @Sendable (RegistrationFacts) throws -> RegistrationStep
+    ) async throws -> RegistrationEnd
 
     /// Moves queued pushes of a device to the device's present lane (a provider's queue), at most
     /// `page`, in one transaction. Returns the number of moved pushes.
