@@ -100,8 +100,6 @@ package final class PostgreSQLStore: Store {
     /// All readers share the store's connections, so a reader opens no connection of its own.
     package func makeReader() throws(StoreError) -> any StoreReader { PostgreSQLReader(self) }
 
-    package var isShared: Bool { true }
-
     package var lease: CredentialLease? { self.membership.lease }
 
     package var vault: Vault { self.sealing.vault }

@@ -99,8 +99,6 @@ package final class SQLiteStore: Store {
         }
     }
 
-    package var isShared: Bool { false }
-
     package var lease: CredentialLease? { nil }
 
     package var limits: (any LimitStore)? { nil }

@@ -11,9 +11,6 @@ package import PushCore
 package protocol Store: AccountStore, TokenStore, DeviceStore, NotificationStore, OutboxStore, EventStore, AuditStore,
     KeyStore, StoreHealth
 {
-    /// Whether other servers may also change the stored data, at any time.
-    var isShared: Bool { get }
-
     /// Exchanges delays and pauses of lanes (providers' queues) with the other servers that share
     /// the store; `nil` if no other server shares it.
     var limits: (any LimitStore)? { get }
@@ -33,6 +30,11 @@ package protocol Store: AccountStore, TokenStore, DeviceStore, NotificationStore
 
     /// Finishes the submitted work, and closes the store, so that another process can open it.
     func close() async
+}
+
+extension Store {
+    /// Whether other servers may also change the stored data, at any time.
+    package var isShared: Bool { self.limits != nil }
 }
 
 /// Reads all data that the server stores. It sees each commit as soon as the commit is

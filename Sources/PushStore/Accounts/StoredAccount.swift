@@ -28,13 +28,7 @@ extension StoredAccount {
         self.passwordNumber = try row.integer(Column.passwordNumber)
         self.isDisabled = try row.flag(Column.isDisabled)
         self.tags = try row.optionalData(Column.tags)
-        self.issued = IssuedAccount(
-            owner: try row.optionalData(Column.issuedTo),
-            issuedAt: try row.optionalInteger(Column.issuedAt),
-            role: try row.optionalText(Column.issuedRole),
-            apps: try row.optionalText(Column.issuedApps),
-            scopes: try row.optionalText(Column.issuedScopes)
-        )
+        self.issued = try IssuedAccount(row)
     }
 
     /// Whether the user is an enabled administrator.

@@ -24,7 +24,7 @@ package enum ChangeColumn: Int32, SelectedColumn {
 
 extension NotificationPage.Entry {
     /// Reads a recipient's row, and checks its MAC.
-    fileprivate init<Row: StoredRow & ~Copyable>(
+    init<Row: StoredRow & ~Copyable>(
         _ row: borrowing Row,
         for user: Int64,
         _ macs: RowMAC,
@@ -56,24 +56,6 @@ extension NotificationPage.Entry {
     }
 }
 
-extension PageBuilder {
-    /// Adds the next row of a user's changes to the page. Returns `false` if the page is full
-    /// before this row.
-    package mutating func take<Row: StoredRow & ~Copyable>(
-        _ row: borrowing Row,
-        for user: Int64,
-        _ macs: RowMAC
-    ) throws -> Bool {
-        guard self.beginRow() else { return false }
-        guard AppName(stored: try row.optionalText(ChangeColumn.app)) == self.range.app else {
-            self.skip(try row.integer(ChangeColumn.change))
-            return true
-        }
-        let entry = try NotificationPage.Entry(row, for: user, macs, isUnreadOnly: self.range.isUnreadOnly)
-        return self.add(entry, changedAt: try row.date(ChangeColumn.changedAt))
-    }
-}
-
 extension NotificationPage {
     /// Adds the row of a requested notification. Skips it if the notification belongs to another
     /// app, or if the user no longer sees it.
@@ -96,7 +78,15 @@ extension NotificationPage {
     /// notifications, up to the limit of a page.
     package mutating func finish(within budget: PageBudget) {
         self.entries.sort { $0.change < $1.change }
-        self.keepWhatFits()
+        var bytes = 0
+        let fitting = self.entries.prefix { entry in
+            bytes += entry.payloadLength
+            return bytes <= Self.maximumBytes
+        }
+        // A page has at least one notification.
+        let count = max(fitting.count, min(self.entries.count, 1))
+        self.hasMore = count < self.entries.count
+        self.entries.removeSubrange(count...)
         self.isBeyondBudget = self.entries.reduce(0) { $0 + $1.payloadLength } > budget.bytes
     }
 }

@@ -46,19 +46,6 @@ package struct NotificationPage: Sendable, Hashable {
     package init(end: Int64) {
         self.end = end
     }
-
-    /// Keeps the first entries: as many as the maximum number of payload bytes of a page permits,
-    /// but at least one.
-    package mutating func keepWhatFits() {
-        var bytes = 0
-        let fitting = self.entries.prefix { entry in
-            bytes += entry.payloadLength
-            return bytes <= Self.maximumBytes
-        }
-        let count = max(fitting.count, min(self.entries.count, 1))
-        self.hasMore = count < self.entries.count
-        self.entries.removeSubrange(count...)
-    }
 }
 
 /// The amount of data that may be read for one page while other requests wait.
