@@ -37,13 +37,13 @@ package struct Move<Source: MoveSource, Target: MoveTarget> {
             throw MoveFailure("the database was moved to \(moved.to) on \(day): see docs/operate/postgresql.md")
         }
         let isAgain = try self.target.begin(self.source.identity, now: now)
-        for table in MovedTable.all where isAgain || MovedTable.ofEmptyStores.contains(table.name) {
+        let tables = try self.target.tables()
+        for table in tables where isAgain || MovedTable.ofEmptyStores.contains(table.name) {
             try self.target.clear(table) { try self.report(.cleared(table: table.name, rows: $0)) }
         }
-        var digests: [RowDigest] = []
-        for table in MovedTable.all { digests.append(try self.move(table)) }
+        let digests = try tables.map { try self.move($0) }
         try self.target.continueNumbers(after: self.source.lastNumbers())
-        for (table, digest) in zip(MovedTable.all, digests) { try self.compare(table, digest) }
+        for (table, digest) in zip(tables, digests) { try self.compare(table, digest) }
         if let fault = try self.target.auditFault(self.source.audit) {
             let place = self.target.place
             throw MoveFailure("the audit in \(place) was changed from entry \(fault.number) on")

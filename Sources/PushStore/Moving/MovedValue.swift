@@ -8,9 +8,12 @@ package enum MovedValue: Sendable, Hashable {
     case text(String)
     case bytes(Data)
 
-    /// The types of columns. A column of any type may also be null.
-    package enum Kind: Sendable {
-        case integer, boolean, text, bytes
+    /// The types of columns, with their names in PostgreSQL. A column of any type may also be
+    /// null.
+    package enum Kind: String, Sendable {
+        case integer = "bigint"
+        case boolean, text
+        case bytes = "bytea"
     }
 
     /// The approximate number of bytes that the value takes in memory.
