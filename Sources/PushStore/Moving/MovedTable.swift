@@ -1,3 +1,5 @@
+package import Foundation
+
 /// A table that a move fills, with its columns in the target. The columns of its key come first.
 ///
 /// The source returns the rows in the order of this key. It converts values that the two kinds of
@@ -38,3 +40,32 @@ package struct MovedTable: Sendable {
     /// since one payload may have 1 MiB.
     package var pageRows: Int { self.name == "notification" ? 250 : 2000 }
 }
+
+/// A value of a row that moves from one kind of store to another.
+package enum MovedValue: Sendable, Hashable {
+    case null
+    case integer(Int64)
+    case boolean(Bool)
+    case text(String)
+    case bytes(Data)
+
+    /// The types of columns, with their names in PostgreSQL. A column of any type may also be
+    /// null.
+    package enum Kind: String, Sendable {
+        case integer = "bigint"
+        case boolean, text
+        case bytes = "bytea"
+    }
+
+    /// The approximate number of bytes that the value takes in memory.
+    var size: Int {
+        switch self {
+        case .null, .boolean, .integer: 8
+        case .text(let text): text.utf8.count
+        case .bytes(let bytes): bytes.count
+        }
+    }
+}
+
+/// The values of a row, in the order of the table's columns.
+package typealias MovedRow = [MovedValue]
