@@ -140,7 +140,8 @@ struct PushInsertion {
         if let last {
             let replaces = self.target.replaces(last.notification, sequence: last.sequence)
             guard replaces == true else { return replaces == nil }
-            try self.cancel(last.notification, device, db)
+            let push = DuePush(notification: last.notification, device: device.number)
+            try self.pusher.cancel(push, reason: PushReason.replaced, db, now: self.now)
         }
         try db.run(
             prepared: """
@@ -154,16 +155,5 @@ struct PushInsertion {
             self.target.sequence
         )
         return true
-    }
-
-    private func cancel(_ notification: Int64, _ device: AudienceDevice, _ db: Database) throws {
-        let lane = try SQLiteStore.cancel(
-            notification,
-            device: device.number,
-            reason: PushReason.replaced,
-            db,
-            now: self.now
-        )
-        if let lane { self.pusher.notes.count(.cancelled, lane: lane) }
     }
 }

@@ -26,30 +26,24 @@ extension SQLiteStore {
         for lane in lanes { tally.add(.cancelled, lane: lane) }
         try tally.write(db)
     }
+}
 
-    /// Cancels one push in the same way as `cancel(_:where:reason:now:)`. If the push was still
-    /// waiting, returns its lane.
-    static func cancel(
-        _ notification: Int64,
-        device: Int64,
-        reason: String,
-        _ db: Database,
-        now: Date
-    ) throws -> String? {
+extension Pusher {
+    /// Cancels one push in the same way as `SQLiteStore.cancel`.
+    func cancel(_ push: DuePush, reason: String, _ db: Database, now: Date) throws {
         let lane = try db.first(
             """
             update delivery set state = 'cancelled', settled_at = \(now.milliseconds), reason = \(reason)
-            where notification_id = \(notification) and device = \(device) and settled_at is null and state = 'queued'
+            where notification_id = \(push.notification) and device = \(push.device) and settled_at is null and state = 'queued'
             returning lane
             """
         ) { $0.text(0) }
-        guard lane == nil else { return lane }
+        if let lane { return self.notes.count(.cancelled, lane: lane) }
         try db.run(
             """
             update delivery set is_withdrawn = 1, reason = \(reason)
-            where notification_id = \(notification) and device = \(device) and settled_at is null and state = 'sending'
+            where notification_id = \(push.notification) and device = \(push.device) and settled_at is null and state = 'sending'
             """
         )
-        return nil
     }
 }

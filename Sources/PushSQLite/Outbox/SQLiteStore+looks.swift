@@ -71,7 +71,7 @@ extension SQLiteStore {
                     (push: DuePush(notification: $0.integer(1), device: $0.integer(0)), lane: $0.text(2))
                 }.filter { sync.subject.concerns($0.lane) }
                 guard !waiting.isEmpty, try !Self.hasNewerChange(than: sync, db) else { continue }
-                for (push, _) in waiting { try Self.cancel(push, reason: PushReason.fetched, by: pusher, db, now: now) }
+                for (push, _) in waiting { try pusher.cancel(push, reason: PushReason.fetched, db, now: now) }
             }
         }
     }
@@ -217,16 +217,11 @@ extension SQLiteStore {
         pusher.notes.count(.enqueued, lane: lane)
     }
 
-    private static func cancel(_ push: DuePush, reason: String, by pusher: Pusher, _ db: Database, now: Date) throws {
-        let lane = try Self.cancel(push.notification, device: push.device, reason: reason, db, now: now)
-        if let lane { pusher.notes.count(.cancelled, lane: lane) }
-    }
-
     /// Deletes a look (a push that tells a device to sync) that waits or has ended. A look that is
     /// being sent expires now, so that the next cleanup deletes it. Otherwise, if a client never
     /// read its event stream, the looks in this stream would fill the database.
     private static func delete(_ push: DuePush, by pusher: Pusher, _ db: Database, now: Date) throws {
-        try Self.cancel(push, reason: PushReason.replacedLook, by: pusher, db, now: now)
+        try pusher.cancel(push, reason: PushReason.replacedLook, db, now: now)
         try db.run(
             """
             delete from delivery where notification_id = \(push.notification) and device = \(push.device)
