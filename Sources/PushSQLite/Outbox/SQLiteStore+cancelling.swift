@@ -1,6 +1,6 @@
-internal import Foundation
-internal import PushCore
-internal import PushStore
+package import Foundation
+package import PushCore
+package import PushStore
 internal import SQLite
 
 extension SQLiteStore {
@@ -31,10 +31,11 @@ extension SQLiteStore {
 extension Pusher {
     /// Cancels one push in the same way as `SQLiteStore.cancel`.
     func cancel(_ push: DuePush, reason: String, _ db: Database, now: Date) throws {
+        let (notification, device) = (push.notification, push.device)
         let lane = try db.first(
             """
             update delivery set state = 'cancelled', settled_at = \(now.milliseconds), reason = \(reason)
-            where notification_id = \(push.notification) and device = \(push.device) and settled_at is null and state = 'queued'
+            where notification_id = \(notification) and device = \(device) and settled_at is null and state = 'queued'
             returning lane
             """
         ) { $0.text(0) }
@@ -42,8 +43,56 @@ extension Pusher {
         try db.run(
             """
             update delivery set is_withdrawn = 1, reason = \(reason)
-            where notification_id = \(push.notification) and device = \(push.device) and settled_at is null and state = 'sending'
+            where notification_id = \(notification) and device = \(device) and settled_at is null and state = 'sending'
             """
         )
+    }
+}
+
+extension SQLiteStore {
+    package func change(
+        _ push: SinglePush,
+        _ change: PushChange,
+        by record: AuditRecord?,
+        now: Date
+    ) async throws -> PushChangeOutcome {
+        try await self.write(by: record, on: .done) { db in
+            let found = try db.first(
+                """
+                select d.device, d.state, d.is_withdrawn, d.due_at
+                from notification n join device v on v.id = \(push.device.description)
+                join delivery d on d.notification_id = n.id and d.device = v.number
+                where n.id = \(push.notification.rawValue) and n.expires_at > \(now.milliseconds)
+                    and n.recalled_at is null and (\(push.sender) is null or n.sender_id = \(push.sender))
+                """
+            ) { (device: $0.integer(0), standing: Self.standing($0)) }
+            guard let found else { return .missing }
+            let outcome = change.outcome(for: found.standing, now: now)
+            guard outcome == .done else { return outcome }
+            let (id, device) = (push.notification.rawValue, found.device)
+            switch change {
+            case .cancel:
+                let push: SQL = "notification_id = \(id) and device = \(device)"
+                try Self.cancel(db, where: push, reason: PushReason.cancelled, now: now)
+            case .hasten:
+                try db.run(
+                    """
+                    update delivery set due_at = \(now.milliseconds)
+                    where notification_id = \(id) and device = \(device) and state = 'queued'
+                    """
+                )
+            }
+            return .done
+        }
+    }
+
+    // MARK: - Private
+
+    private static func standing(_ row: borrowing DirectRow) -> PushStanding {
+        switch row.text(1) {
+        case "queued": .waiting(until: row.date(3))
+        case "sending": .sending(isCancelled: row.integer(2) != 0)
+        case let state: .ended(DeliveryStage(rawValue: state) ?? .failed)
+        }
     }
 }
