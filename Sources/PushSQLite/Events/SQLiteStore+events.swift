@@ -4,11 +4,7 @@ package import PushStore
 internal import SQLite
 
 extension SQLiteReader {
-    package func events(
-        after number: Int64?,
-        ofSender sender: User?,
-        limit: Int
-    ) throws(StoreError) -> EventPage {
+    package func events(after number: Int64?, ofSender sender: User?, limit: Int) throws(StoreError) -> EventPage {
         let start = number ?? 0
         return try self.read { db in
             // The query requests one row more than `limit`: the additional row shows that there

@@ -105,15 +105,7 @@ struct PushInsertion {
     /// dismissed the notification, or if the user must not get its payload.
     private mutating func addRecipient(_ user: Int64, _ db: Database) throws -> Bool {
         if self.newRecipients.contains(user) || self.earlierRecipients.contains(user) { return true }
-        let isNew = try SQLiteStore.insertRecipient(
-            user,
-            of: self.target,
-            change: self.change,
-            self.pusher.sealing,
-            db,
-            now: self.now
-        )
-        if isNew {
+        if try self.pusher.addRecipient(user, of: self.target, change: self.change, db, now: self.now) {
             self.newRecipients.insert(user)
             return true
         }

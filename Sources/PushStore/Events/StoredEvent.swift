@@ -26,11 +26,7 @@ package struct StoredEvent: Sendable {
 
     /// Reads an event's row. `sender` is the reader, if the reader may read only events of
     /// notifications that it has sent; otherwise `nil`.
-    package init<Row: StoredRow & ~Copyable>(
-        _ row: borrowing Row,
-        to sender: User?,
-        _ sealing: Sealing
-    ) throws {
+    package init<Row: StoredRow & ~Copyable>(_ row: borrowing Row, to sender: User?, _ sealing: Sealing) throws {
         self.number = try row.integer(Column.number)
         let platform = try row.optionalText(Column.platform)
         let mayRead = try sender?.mayRead(

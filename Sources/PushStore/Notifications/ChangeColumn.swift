@@ -24,12 +24,7 @@ package enum ChangeColumn: Int32, SelectedColumn {
 
 extension NotificationPage.Entry {
     /// Reads a recipient's row, and checks its MAC.
-    init<Row: StoredRow & ~Copyable>(
-        _ row: borrowing Row,
-        for user: Int64,
-        _ macs: RowMAC,
-        isUnreadOnly: Bool
-    ) throws {
+    init<Row: StoredRow & ~Copyable>(_ row: borrowing Row, for user: Int64, _ macs: RowMAC, isUnreadOnly: Bool) throws {
         let number = try row.integer(ChangeColumn.id)
         guard
             let id = NotificationID(rawValue: number),
