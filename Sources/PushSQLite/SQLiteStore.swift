@@ -101,8 +101,6 @@ package final class SQLiteStore: Store {
 
     package var lease: CredentialLease? { nil }
 
-    package var limits: (any LimitStore)? { nil }
-
     package var vault: Vault { self.sealing.vault }
 
     package var indexSecret: IndexSecret { self.sealing.secret }
@@ -110,10 +108,6 @@ package final class SQLiteStore: Store {
     package var failure: String? { self.writer.failure }
 
     package var isFull: Bool { self.writer.condition.isFull }
-
-    package func sharing() -> SharingReport? { nil }
-
-    package func servers(limit: Int) -> [ServerEntry] { [] }
 
     package var report: StoreReport {
         let (failures, space) = self.writer.state.withLock { ($0.checkpointFailures, $0.space) }

@@ -35,6 +35,8 @@ package protocol Store: AccountStore, TokenStore, DeviceStore, NotificationStore
 extension Store {
     /// Whether other servers may also change the stored data, at any time.
     package var isShared: Bool { self.limits != nil }
+
+    package var limits: (any LimitStore)? { nil }
 }
 
 /// Reads all data that the server stores. It sees each commit as soon as the commit is
@@ -110,6 +112,10 @@ package protocol StoreHealth: Sendable {
 
 extension StoreHealth {
     package var refusal: String? { nil }
+
+    package func sharing() async throws(StoreError) -> SharingReport? { nil }
+
+    package func servers(limit: Int) async throws(StoreError) -> [ServerEntry] { [] }
 }
 
 /// Options for opening a store.

@@ -135,6 +135,9 @@ package protocol OutboxStore: Sendable {
 }
 
 extension OutboxStore {
+    /// Always `true`, since no other server shares the store.
+    package var maySend: Bool { true }
+
     /// Always `true`: if no other server shares the store, this server sends each probe.
     package func acquireProbe(of lane: Lane) async throws -> Bool { true }
 }
