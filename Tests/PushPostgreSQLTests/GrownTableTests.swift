@@ -24,8 +24,8 @@ import Testing
         ("pushes of a notification", PostgreSQLReader.deliveries, "1, 0, 10"),
         ("counts of pushes", PostgreSQLReader.counts, "1, 0, 10"),
         ("pushes since the last event", PostgreSQLStore.sendAgain, "'{30001}', 1, 1, 1"),
-        ("pushes to a recipient", PostgreSQLStore.pushesToRecipients, "'{1}', '{1}'"),
-        ("paced pushes to a recipient", PostgreSQLStore.pacedPushes, "'{1}', '{1}', '{1}', 'paced'"),
+        ("pushes to a recipient", WriteTransaction.pushesToRecipients, "'{1}', '{1}'"),
+        ("paced pushes to a recipient", WriteTransaction.pacedPushes, "'{1}', '{1}', '{1}', 'paced'"),
         ("streams of fenced servers", PostgreSQLStore.rowsOfFenced, "10"),
         ("the last streams of a server", PostgreSQLStore.rowsAfter, "9990, 1, 10"),
     ]
@@ -118,6 +118,6 @@ import Testing
 
     @Test func theEndOfAStreamReadsOnlyItsPushes() throws {
         try self.fill(.all)
-        #expect(try self.read(by: PostgreSQLStore.parkPushes, "'{10}', '{apns}', 'away'") <= 100)
+        #expect(try self.read(by: WriteTransaction.parkPushes, "'{10}', '{apns}', 'away'") <= 100)
     }
 }

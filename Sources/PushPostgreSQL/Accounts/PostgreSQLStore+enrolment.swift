@@ -13,9 +13,9 @@ extension PostgreSQLStore {
         now: Date
     ) async throws -> Bool {
         try await self.write { tx in
-            guard try await Self.lockAccount(user.id, tx)?.admitsCode(for: user) == true else { return false }
+            guard try await tx.lockAccount(user.id)?.admitsCode(for: user) == true else { return false }
             let row = NewToken(codeFor: user, scopes: scopes, now: now, expiresAt: expiresAt)
-            _ = try await self.insert(row, as: code, by: nil, tx)
+            _ = try await tx.insert(row, as: code, by: nil)
             _ = try await tx.query(Self.oldestCodes, user.id, code.bytes, Enrolment.maximumCount - 1)
             if let record { tx.append(record) }
             return true
@@ -45,7 +45,7 @@ extension PostgreSQLStore {
             }
             let scopes = Enrolment.scopes(of: grant, for: user)
             let row = NewToken(for: user.id, isSession: true, scopes: scopes, now: now, expiresAt: expiresAt)
-            let session = try await self.beginSession(row, by: record(user.name, scopes), tx)
+            let session = try await tx.beginSession(row, by: record(user.name, scopes))
             return Enrolment(user: user.name, userID: user.id, scopes: scopes, session: session)
         }
     }

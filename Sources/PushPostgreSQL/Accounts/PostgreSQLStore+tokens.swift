@@ -14,9 +14,9 @@ extension PostgreSQLStore {
         try await self.write { tx in
             // Locks the user. Otherwise the token could remain if another transaction deletes the
             // user at the same time.
-            guard let user = try await Self.lockAccount(name, tx)?.id else { return nil }
+            guard let user = try await tx.lockAccount(name)?.id else { return nil }
             let row = NewToken(for: user, isSession: false, scopes: scopes, now: now, expiresAt: expiresAt)
-            return try await self.insert(row, by: record, tx)
+            return try await tx.insert(row, by: record)
         }
     }
 
@@ -29,7 +29,7 @@ extension PostgreSQLStore {
         now: Date
     ) async throws -> NewSession? {
         try await self.write { tx in
-            guard try await Self.lockAccount(user.id, tx)?.admits(user) == true else { return nil }
+            guard try await tx.lockAccount(user.id)?.admits(user) == true else { return nil }
             let row = NewToken(
                 for: user.id,
                 isSession: true,
@@ -38,29 +38,9 @@ extension PostgreSQLStore {
                 now: now,
                 expiresAt: expiresAt
             )
-            return try await self.beginSession(row, by: record, tx)
+            return try await tx.beginSession(row, by: record)
         }
     }
-
-    /// Inserts a session. If the user now has more sessions than allowed, ends the oldest
-    /// sessions.
-    func beginSession(_ row: NewToken, by record: AuditRecord?, _ tx: WriteTransaction) async throws -> NewSession {
-        let token = try await self.insert(row, by: record, tx)
-        let most = NewSession.maximumCount - 1
-        let ended = try await tx.query(Self.oldestSessions, row.user, token.fingerprint.bytes, most)
-        if ended.count > 0 { _ = try await tx.query(Self.newVersion, row.user) }
-        let fingerprints = try ended.compactMap { Fingerprint(bytes: try $0.data(0)) }
-        for fingerprint in fingerprints { tx.end(.token(fingerprint, user: row.user)) }
-        return NewSession(token: token, ended: fingerprints)
-    }
-
-    static let oldestSessions = """
-        delete from token where hash in (
-            select hash from token where user_id = $1 and is_session and hash <> $2
-            order by created_at desc offset $3)
-        returning hash
-        """
-    private static let newVersion = "update account set version = version + 1 where id = $1"
 
     package func revokeToken(_ prefix: TokenPrefix, by record: AuditRecord?, now: Date) async throws -> Fingerprint? {
         try await self.write { [audit] tx in
@@ -71,7 +51,7 @@ extension PostgreSQLStore {
             let (fingerprint, user) = (Fingerprint(bytes: try row.data(0)), try owner.integer(0))
             // If an administrator issued the token, the next call retires no device: such a token
             // is no session, so no device was registered with it.
-            try await Self.retireDevices(tx, ofUser: user, with: [prefix.description], by: record, now: now)
+            try await tx.retireDevices(ofUser: user, with: [prefix.description], by: record, now: now)
             if let fingerprint { tx.end(.token(fingerprint, user: user)) }
             return fingerprint
         }
@@ -111,24 +91,39 @@ extension PostgreSQLStore {
             order by t.prefix for update of t)
         update token t set used_at = greatest(t.used_at, used.at) from used where t.prefix = used.prefix
         """
+}
 
-    // MARK: - Private
+extension WriteTransaction {
+    /// Inserts a session. If the user now has more sessions than allowed, ends the oldest
+    /// sessions.
+    func beginSession(_ row: NewToken, by record: AuditRecord?) async throws -> NewSession {
+        let token = try await self.insert(row, by: record)
+        let most = NewSession.maximumCount - 1
+        let ended = try await self.query(Self.oldestSessions, row.user, token.fingerprint.bytes, most)
+        if ended.count > 0 { _ = try await self.query(Self.newVersion, row.user) }
+        let fingerprints = try ended.compactMap { Fingerprint(bytes: try $0.data(0)) }
+        for fingerprint in fingerprints { self.end(.token(fingerprint, user: row.user)) }
+        return NewSession(token: token, ended: fingerprints)
+    }
+
+    static let oldestSessions = """
+        delete from token where hash in (
+            select hash from token where user_id = $1 and is_session and hash <> $2
+            order by created_at desc offset $3)
+        returning hash
+        """
+    private static let newVersion = "update account set version = version + 1 where id = $1"
 
     /// Inserts a random token, or an enrolment code. Also adds an audit record that names the
     /// token.
-    func insert(
-        _ row: NewToken,
-        as code: Fingerprint? = nil,
-        by record: AuditRecord?,
-        _ tx: WriteTransaction
-    ) async throws -> BearerToken {
+    func insert(_ row: NewToken, as code: Fingerprint? = nil, by record: AuditRecord?) async throws -> BearerToken {
         // There are 62^8 prefixes, so the same prefix hardly ever occurs twice. If it does, the
         // loop tries another prefix. An enrolment code also needs a prefix, although nobody sees
         // it.
         while true {
             let token = BearerToken.random()
             let hash = code ?? token.fingerprint
-            let inserted = try await tx.query(
+            let inserted = try await self.query(
                 Self.insertToken,
                 hash.bytes,
                 token.prefix.description,
@@ -141,7 +136,7 @@ extension PostgreSQLStore {
                 self.sealing.rows.token(hash, user: row.user)
             )
             guard inserted.changed == 1 else { continue }
-            if let record { tx.append(record.about(token.prefix, in: self.audit)) }
+            if let record { self.append(record.about(token.prefix, in: self.audit)) }
             return token
         }
     }

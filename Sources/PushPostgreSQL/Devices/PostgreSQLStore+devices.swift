@@ -72,7 +72,7 @@ extension PostgreSQLStore {
         return try await self.write { tx in
             let found = try await tx.query(Self.unchanged, device, lane.description, key, since.milliseconds).first
             guard let found, let id = RegistrationID(try found.text(1)) else { return nil }
-            try await Self.retire(tx, devices: [device], ofUser: found.integer(0), reason: reason, now: now)
+            try await tx.retire(devices: [device], ofUser: found.integer(0), reason: reason, now: now)
             return id
         }
     }

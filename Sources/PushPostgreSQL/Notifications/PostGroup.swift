@@ -182,8 +182,7 @@ struct PostGroup {
         var made: [(Chosen, (reach: Reach, hasWork: Bool))] = []
         for post in walked {
             guard let sequence = sequences[post.notification.id.rawValue] else { throw Overtaken() }
-            let enqueued = try await PostgreSQLStore.enqueue(
-                self.tx,
+            let enqueued = try await self.tx.enqueue(
                 PushTarget(post.plan.post, sequence: sequence),
                 besides: post.plan.recipients,
                 page: self.members[post.place].page ?? AudienceWalk.page,

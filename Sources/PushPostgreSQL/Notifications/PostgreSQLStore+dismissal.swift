@@ -15,24 +15,21 @@ extension PostgreSQLStore {
         return try await self.write { tx in
             // Reads without a lock first, so that a dismissal that changes nothing mostly writes
             // nothing.
-            let state = try await Self.state(of: id, for: user, tx, now: now)
+            let state = try await tx.state(of: id, for: user, now: now)
             guard let state, state.mayDismiss(ifStill: mark) else { return false }
             let numbers = try await tx.changes(ofUsers: [user])
-            let hidden = try await Self.hide(tx, [key], numbers, ifStill: mark, reason: PushReason.dismissed, now: now)
+            let hidden = try await tx.hide([key], numbers, ifStill: mark, reason: PushReason.dismissed, now: now)
             guard hidden == 1 else { return false }
-            if state.isReadOnce { try await Self.recordTaken(tx, [key]) }
+            if state.isReadOnce { try await tx.recordTaken([key]) }
             if let record { tx.append(record) }
             return true
         }
     }
+}
 
-    static func state(
-        of id: NotificationID,
-        for user: Int64,
-        _ tx: WriteTransaction,
-        now: Date
-    ) async throws -> RecipientState? {
-        try await tx.query(Self.state, id.rawValue, user, now.milliseconds).first.map(RecipientState.init)
+extension WriteTransaction {
+    func state(of id: NotificationID, for user: Int64, now: Date) async throws -> RecipientState? {
+        try await self.query(Self.state, id.rawValue, user, now.milliseconds).first.map(RecipientState.init)
     }
 
     private static let state = """
@@ -49,8 +46,7 @@ extension PostgreSQLStore {
     ///
     /// `numbers` has the first change number for each user. A user's first notification in
     /// `recipients` gets this number, and each further notification gets the next number.
-    static func hide(
-        _ tx: WriteTransaction,
+    func hide(
         _ recipients: [RecipientKey],
         _ numbers: [Int64: Int64],
         ifStill mark: ReadMark? = nil,
@@ -59,14 +55,14 @@ extension PostgreSQLStore {
     ) async throws -> Int {
         var next = numbers
         let changes = try recipients.map { recipient in
-            let number = try Self.number(of: recipient.user, in: next)
+            let number = try PostgreSQLStore.number(of: recipient.user, in: next)
             next[recipient.user] = number + 1
             return number
         }
         let isRead = mark.map { $0 == .read }
-        let hidden = try await tx.query(Self.hide, keys: recipients, changes, now.milliseconds, isRead)
+        let hidden = try await self.query(Self.hide, keys: recipients, changes, now.milliseconds, isRead)
             .map(RecipientKey.init)
-        try await Self.cancelPushes(tx, to: hidden.sorted(), reason: reason, now: now)
+        try await self.cancelPushes(to: hidden.sorted(), reason: reason, now: now)
         return hidden.count
     }
 

@@ -17,7 +17,7 @@ extension PostgreSQLStore {
             // `changes` locks the user's counter of changes. From here on, no other transaction
             // changes the user's notifications.
             let numbers = try await tx.changes(ofUsers: [user])
-            return try await Self.mark(tx, [id.rawValue], as: mark, by: user, from: numbers, now: now)
+            return try await tx.mark([id.rawValue], as: mark, by: user, from: numbers, now: now)
         }
         if marked.contains(id.rawValue) { return .marked }
         let present = try await self.marks([id.rawValue], of: user, now: now).first?.mark
@@ -37,7 +37,7 @@ extension PostgreSQLStore {
         if !unread.isEmpty {
             let marked = try await self.write { tx in
                 let first = try await tx.numbers([user.id: unread.count])
-                return Set(try await Self.mark(tx, unread, as: .read, by: user.id, from: first, now: now))
+                return Set(try await tx.mark(unread, as: .read, by: user.id, from: first, now: now))
             }
             changedApps = Set(visible.filter { marked.contains($0.id) }.map(\.app))
             read.formUnion(marked)
@@ -72,21 +72,22 @@ extension PostgreSQLStore {
         \(KeyLookup(columns: ["id"]).join("*", of: "notification", as: "n", with: "t", ["id": "t.notification_id"]))
         where n.expires_at > $3 and n.payload is not null
         """
+}
 
+extension WriteTransaction {
     /// Sets the mark (read or unread) of the visible notifications that do not have this mark yet;
     /// returns these notifications.
     ///
     /// `numbers` has the first of the change numbers that were drawn for the user.
-    private static func mark(
-        _ tx: WriteTransaction,
+    fileprivate func mark(
         _ ids: [Int64],
         as mark: ReadMark,
         by user: Int64,
         from numbers: [Int64: Int64],
         now: Date
     ) async throws -> [Int64] {
-        let first = try Self.number(of: user, in: numbers)
-        return try await tx.query(
+        let first = try PostgreSQLStore.number(of: user, in: numbers)
+        return try await self.query(
             """
             update recipient r set read_at = $4, change = t.change, changed_at = $5
             from unnest($1::int8[], $2::int8[], $3::int8[]) as t (notification_id, change, user_id)

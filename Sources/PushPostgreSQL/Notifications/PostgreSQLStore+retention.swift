@@ -198,7 +198,7 @@ private struct ExpiredRows {
     /// Deletes notifications that have no rows left in other tables.
     func delete(_ ids: [Int64]) async throws {
         let usage = try PostGroup.usage(await self.tx.query(Self.notificationDeletion, ids))
-        try await PostgreSQLStore.subtract(self.tx, usage)
+        try await self.tx.subtract(usage)
     }
 
     private static let notificationDeletion = """

@@ -81,8 +81,8 @@ struct Leasing {
         if !leased.isEmpty { _ = try await tx.query(Self.leasePushes, keys: leased.map(\.key), self.owner) }
         try await Self.postpone(waits, reason: PushReason.paced, tx)
         try await Self.postpone(keyless, reason: nil, tx)
-        try await PostgreSQLStore.move(tx, moves, now: self.now)
-        try await PostgreSQLStore.end(tx, ends, now: self.now)
+        try await tx.move(moves, now: self.now)
+        try await tx.end(ends, now: self.now)
         return self.countsUnread ? try await self.countingUnread(leased, tx) : leased
     }
 

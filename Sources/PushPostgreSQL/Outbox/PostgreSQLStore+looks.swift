@@ -61,7 +61,7 @@ extension PostgreSQLStore {
         }
         if found.isEmpty { return }
         try await self.write { tx in
-            try await Self.cancel(tx, found, reason: PushReason.fetched, now: now)
+            try await tx.cancel(found, reason: PushReason.fetched, now: now)
         }
     }
 
@@ -90,7 +90,7 @@ extension PostgreSQLStore {
         if devices.isEmpty { return 0 }
         let waiting = try await Self.waiting(devices, tx)
         let streaming = devices.filter { tx.streamLanes.contains($0.lane) }.map(\.number)
-        let holders = try await StreamHolder.all(tx, of: streaming)
+        let holders = try await tx.holders(of: streaming)
         let away = Set(streaming).subtracting(holders.keys)
         let looks = devices.compactMap { device -> Look? in
             guard let plan = plans[device.lane], !away.contains(device.number) else { return nil }
@@ -162,7 +162,7 @@ extension PostgreSQLStore {
     /// stream that nobody reads would fill the database.
     private static func delete(_ pushes: [DuePush], _ tx: WriteTransaction, now: Date) async throws {
         if pushes.isEmpty { return }
-        try await Self.cancel(tx, pushes, reason: PushReason.replacedLook, now: now)
+        try await tx.cancel(pushes, reason: PushReason.replacedLook, now: now)
         _ = try await tx.query(Self.deleteEndedLooks, pushes.map(\.notification), pushes.map(\.device))
         let looks = Set(pushes.map(\.notification)).sorted()
         _ = try await tx.query(Self.deleteEmptyLooks, looks)

@@ -40,15 +40,10 @@ extension PostgreSQLStore {
 
     // MARK: - Private
 
-    private typealias Readable = (scheduled: StoredTarget, audience: HashedAudience)
+    fileprivate typealias Readable = (scheduled: StoredTarget, audience: HashedAudience)
 
-    private func release(
-        _ due: [Readable],
-        _ release: inout Release,
-        _ tx: WriteTransaction,
-        now: Date
-    ) async throws {
-        let rights = try await Self.rights(of: due.filter { $0.scheduled.isWanted(now) }, tx)
+    private func release(_ due: [Readable], _ release: inout Release, _ tx: WriteTransaction, now: Date) async throws {
+        let rights = try await tx.rights(of: due.filter { $0.scheduled.isWanted(now) })
         var (done, refused): ([Int64], [Int64]) = ([], [])
         var pushes = 0
         for (scheduled, audience) in due where pushes < Release.pushes {
@@ -59,13 +54,13 @@ extension PostgreSQLStore {
                 release.refused.append(id)
                 continue
             }
-            let made = try await Self.send(scheduled, to: audience, rights.users(of: audience), tx, now: now)
+            let made = try await tx.send(scheduled, to: audience, rights.users(of: audience), now: now)
             release.sent.append(id)
             release.hasWork = release.hasWork || made.hasWork
             pushes += made.reach.pushes
         }
         _ = try await tx.query("delete from scheduled where notification_id = any($1::int8[])", done)
-        try await Self.recallUnsent(tx, refused, now: now)
+        try await tx.recallUnsent(refused, now: now)
     }
 
     /// The rows whose audience can be decrypted. Other rows are marked as set aside, so that they
@@ -87,35 +82,36 @@ extension PostgreSQLStore {
         tx.afterCommit { for id in ids { self.condition.shared.record(.scheduled(notification: id)) } }
         return readable
     }
+}
 
+extension WriteTransaction {
     /// Reads the rights that the release needs. Also locks, with one statement and in a fixed
     /// order, the counters of changes of all users whom the notifications name.
-    private static func rights(of wanted: [Readable], _ tx: WriteTransaction) async throws -> ReleaseRights {
+    fileprivate func rights(of wanted: [PostgreSQLStore.Readable]) async throws -> ReleaseRights {
         let rights = try await ReleaseRights(
-            tx,
+            self,
             senders: Set(wanted.map(\.scheduled.sender)).sorted(),
             named: Array(Set(wanted.flatMap { $0.audience.users.map(\.key) }))
         )
         let users = Set(wanted.flatMap { rights.users(of: $0.audience) })
-        if wanted.count > 1, users.count > 1 { try await StreamHolder.lockCounters(tx, of: users) }
+        if wanted.count > 1, users.count > 1 { try await self.lockCounters(of: users) }
         return rights
     }
 
     /// Sends a scheduled notification in the same way as a post that is made now.
-    private static func send(
+    fileprivate func send(
         _ scheduled: StoredTarget,
         to audience: HashedAudience,
         _ users: [Int64],
-        _ tx: WriteTransaction,
         now: Date
     ) async throws -> (reach: Reach, hasWork: Bool) {
-        let rows = try await tx.query(Self.assignSequence, scheduled.id, now.milliseconds, Int64.random(in: 0..<256))
+        let rows = try await self.query(Self.assignSequence, scheduled.id, now.milliseconds, Int64.random(in: 0..<256))
         guard let sequence = try rows.first?.integer(0) else {
             throw StoreError.failed(reason: "notification \(scheduled.id) is gone")
         }
         let target = scheduled.target(to: audience, sequence: sequence)
-        let recipients = try await Self.insertRecipients(tx, users: users, of: target, now: now)
-        return try await Self.enqueue(tx, target, besides: recipients, page: AudienceWalk.page, now: now)
+        let recipients = try await self.insertRecipients(users: users, of: target, now: now)
+        return try await self.enqueue(target, besides: recipients, page: AudienceWalk.page, now: now)
     }
 
     /// Gives a scheduled notification its place in the order of notifications, computed from the
@@ -127,13 +123,13 @@ extension PostgreSQLStore {
         """
 
     /// Recalls scheduled notifications that were never sent.
-    private static func recallUnsent(_ tx: WriteTransaction, _ ids: [Int64], now: Date) async throws {
+    fileprivate func recallUnsent(_ ids: [Int64], now: Date) async throws {
         if ids.isEmpty { return }
         var erased: [Int64: Usage] = [:]
-        for row in try await tx.query(Self.eraseUnsent, ids, now.milliseconds) {
+        for row in try await self.query(Self.eraseUnsent, ids, now.milliseconds) {
             erased[try row.integer(0), default: Usage()].bytes += try row.integer(1)
         }
-        try await Self.subtract(tx, erased)
+        try await self.subtract(erased)
     }
 
     static let eraseUnsent = """

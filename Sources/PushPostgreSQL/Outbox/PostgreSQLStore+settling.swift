@@ -32,13 +32,13 @@ extension PostgreSQLStore {
             for round in Self.rounds(settlements) {
                 let (ends, returning) = (round.compactMap(\.end), round.filter { $0.return != nil })
                 if returning.isEmpty, !someEndedBefore {
-                    try await Self.endAll(tx, ends, now: now)
+                    try await tx.endAll(ends, now: now)
                     continue
                 }
-                let ended = try await Self.end(tx, ends, now: now)
+                let ended = try await tx.end(ends, now: now)
                 // A push that was refused at an address that the device no longer has is retried
                 // at the new address.
-                try await Self.requeue(returning.filter { !ended.contains($0.push) }, tx, now: now)
+                try await tx.requeue(returning.filter { !ended.contains($0.push) }, now: now)
             }
         }
     }
@@ -56,12 +56,14 @@ extension PostgreSQLStore {
         }
         return rounds
     }
+}
 
+extension WriteTransaction {
     /// Makes pushes due again for the same attempt, if they are still leased. Moves a push whose
     /// device now has another lane (a provider's queue), and cancels a push that was withdrawn.
-    private static func requeue(_ settlements: [PushSettlement], _ tx: WriteTransaction, now: Date) async throws {
+    fileprivate func requeue(_ settlements: [PushSettlement], now: Date) async throws {
         if settlements.isEmpty { return }
-        let rows = try await tx.query(
+        let rows = try await self.query(
             Self.lockLeased,
             keys: settlements.map(\.push),
             settlements.map(\.owner),
@@ -81,10 +83,10 @@ extension PostgreSQLStore {
                 waits.append((push, wait))
             }
         }
-        try await Self.end(tx, ends, now: now)
-        try await Self.move(tx, moves, now: now)
+        try await self.end(ends, now: now)
+        try await self.move(moves, now: now)
         if waits.isEmpty { return }
-        _ = try await tx.query(
+        _ = try await self.query(
             Self.requeue,
             keys: waits.map(\.push),
             waits.map { $0.wait.dueAt?.milliseconds } as [Int64?],
@@ -94,7 +96,7 @@ extension PostgreSQLStore {
     }
 
     static let lockLeased = """
-        select p.notification_id, p.device, p.is_withdrawn, p.reason, coalesce(v.lane <> \(PostgreSQLStore.lane("p")), false)
+        select p.notification_id, p.device, p.is_withdrawn, p.reason, coalesce(v.lane <> \(WriteTransaction.lane("p")), false)
         from unnest($1::int8[], $2::int8[], $3::int8[], $4::int8[]) as k (notification_id, device, owner, attempts)
         join push p on \(DuePush.equal("p", "k"))
             and p.owner = k.owner and p.attempts = k.attempts

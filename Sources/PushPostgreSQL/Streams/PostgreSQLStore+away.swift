@@ -17,8 +17,8 @@ extension PostgreSQLStore {
     ) async throws -> [PushSettlement] {
         let away = settlements.filter { $0.away != nil }
         if away.isEmpty { return settlements }
-        try await StreamHolder.lockCounters(tx, of: away.compactMap(\.away?.user))
-        let holders = try await StreamHolder.all(tx, of: away.map(\.push.device))
+        try await tx.lockCounters(of: away.compactMap(\.away?.user))
+        let holders = try await tx.holders(of: away.map(\.push.device))
         let number = self.membership.number
         return settlements.map { settlement in
             guard let handle = settlement.away?.handle, let holder = holders[settlement.push.device] else {
@@ -33,13 +33,15 @@ extension PostgreSQLStore {
             return settlement
         }
     }
+}
 
+extension WriteTransaction {
     /// Removes the due times of pushes to event streams if their devices now have no stream, so
     /// that they wait until the devices connect. The caller must have locked the counters of
     /// changes of the devices' users.
-    static func park(_ tx: WriteTransaction, ofDevices devices: [Int64]) async throws {
+    func park(ofDevices devices: [Int64]) async throws {
         if devices.isEmpty { return }
-        _ = try await tx.query(Self.parkPushes, devices, tx.streamLanes.sorted(), PushReason.away)
+        _ = try await self.query(Self.parkPushes, devices, self.streamLanes.sorted(), PushReason.away)
     }
 
     /// Looks for streams before it reads the pushes: otherwise PostgreSQL may read all waiting

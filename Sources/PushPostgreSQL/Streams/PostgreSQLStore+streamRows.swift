@@ -124,11 +124,11 @@ extension PostgreSQLStore {
     private func remove(_ rows: [StreamRow]) async throws {
         if rows.isEmpty { return }
         try await self.write { tx in
-            try await StreamHolder.lockCounters(tx, of: rows.compactMap(\.user))
+            try await tx.lockCounters(of: rows.compactMap(\.user))
             let silent = rows.filter { !self.isListening($0) }.map(\.device)
             let devices = rows.map(\.device)
             _ = try await tx.query(Self.removal, devices, silent, self.membership.number)
-            try await Self.park(tx, ofDevices: devices)
+            try await tx.park(ofDevices: devices)
         }
     }
 
@@ -138,12 +138,12 @@ extension PostgreSQLStore {
             try $0.integer(0)
         }
         try await self.write { tx in
-            try await StreamHolder.lockCounters(tx, of: users)
+            try await tx.lockCounters(of: users)
             let open = handles.filter(self.options.streams.isListening).map(\.value)
             let added = try await tx.query(Self.addition, open, self.membership.number).map { try $0.integer(0) }
             if added.isEmpty { return }
-            try await Self.markShared(tx, ofDevices: added)
-            _ = try await Self.wakePushes(tx, ofDevices: added, now: now)
+            try await tx.markShared(ofDevices: added)
+            _ = try await tx.wakePushes(ofDevices: added, now: now)
         }
     }
 

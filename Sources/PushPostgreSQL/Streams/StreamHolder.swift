@@ -25,19 +25,21 @@ enum StreamHolder {
             order by s.since desc, s.node desc limit 1)
         """
     }
+}
 
+extension WriteTransaction {
     /// Locks the users' counters of changes, in ascending order of the ids, until the transaction
     /// ends.
-    static func lockCounters(_ tx: WriteTransaction, of users: some Sequence<Int64>) async throws {
+    func lockCounters(of users: some Sequence<Int64>) async throws {
         let users = Set(users).sorted()
         if users.isEmpty { return }
-        _ = try await tx.query(Self.counters, users)
+        _ = try await self.query(Self.counters, users)
     }
 
     /// For each device, the server that has its stream; devices without a stream are left out.
-    static func all(_ tx: WriteTransaction, of devices: [Int64]) async throws -> [Int64: Int64] {
+    func holders(of devices: [Int64]) async throws -> [Int64: Int64] {
         if devices.isEmpty { return [:] }
-        return try WriteTransaction.numbers(await tx.query(Self.holders, devices))
+        return try Self.numbers(await self.query(Self.holders, devices))
     }
 
     static let counters = """
@@ -46,6 +48,6 @@ enum StreamHolder {
 
     static let holders = """
         select d.device, h.node from pg_catalog.unnest($1::int8[]) as d (device)
-        cross join lateral \(holder(of: "d.device")) as h (node)
+        cross join lateral \(StreamHolder.holder(of: "d.device")) as h (node)
         """
 }

@@ -16,12 +16,12 @@ struct RecipientKey: PairKey {
     var numbers: (Int64, Int64) { (self.notification, self.user) }
 }
 
-extension PostgreSQLStore {
+extension WriteTransaction {
     /// Records that these recipients no longer wait for their payloads. Erases the payloads that
     /// no recipient waits for any more.
-    static func recordTaken(_ tx: WriteTransaction, _ recipients: [RecipientKey]) async throws {
-        let ids = try await tx.query(Self.deleteUntaken, keys: recipients).map { try $0.integer(0) }
-        try await Self.eraseIfTaken(tx, Set(ids).sorted())
+    func recordTaken(_ recipients: [RecipientKey]) async throws {
+        let ids = try await self.query(Self.deleteUntaken, keys: recipients).map { try $0.integer(0) }
+        try await self.eraseIfTaken(Set(ids).sorted())
     }
 
     private static let deleteUntaken = """
@@ -35,9 +35,9 @@ extension PostgreSQLStore {
     /// The transaction must already have deleted its rows of `untaken` and `fanout`. If two
     /// transactions delete the last two such rows, the second one waits for the notification's row
     /// here. It then sees the deletion by the first, and erases the payload.
-    static func eraseIfTaken(_ tx: WriteTransaction, _ notifications: [Int64]) async throws {
+    func eraseIfTaken(_ notifications: [Int64]) async throws {
         if notifications.isEmpty { return }
-        let found = try await tx.query(
+        let found = try await self.query(
             """
             select id, sender_id, length(payload)::int8 from notification
             where id = any($1::int8[]) and is_read_once and payload is not null order by id for no key update
@@ -48,7 +48,7 @@ extension PostgreSQLStore {
         // The erasure is a separate statement, which must see commits that happened while the
         // previous statement waited for its locks.
         let erased = Set(
-            try await tx.query(
+            try await self.query(
                 """
                 update notification n set payload = null, alert = null where n.id = any($1::int8[])
                     and (select 1 from untaken w where w.notification_id = n.id limit 1) is null
@@ -62,18 +62,13 @@ extension PostgreSQLStore {
         for notification in found where erased.contains(notification.id) {
             freed[notification.sender, default: Usage()].bytes += notification.bytes
         }
-        try await Self.subtract(tx, freed)
+        try await self.subtract(freed)
     }
 
-    static func cancelPushes(
-        _ tx: WriteTransaction,
-        to recipients: [RecipientKey],
-        reason: String,
-        now: Date
-    ) async throws {
+    func cancelPushes(to recipients: [RecipientKey], reason: String, now: Date) async throws {
         if recipients.isEmpty { return }
-        let pushes = try await tx.query(Self.pushesToRecipients, keys: recipients).map(DuePush.init)
-        try await Self.cancel(tx, pushes, reason: reason, now: now)
+        let pushes = try await self.query(Self.pushesToRecipients, keys: recipients).map(DuePush.init)
+        try await self.cancel(pushes, reason: reason, now: now)
     }
 
     /// Selects the pushes of these recipients, beginning with their devices: a user has few
@@ -90,18 +85,18 @@ extension PostgreSQLStore {
     ///
     /// This must be the transaction's last statement: all posts of a sender wait for its row of
     /// `usage`.
-    static func subtract(_ tx: WriteTransaction, _ erased: [Int64: Usage]) async throws {
+    func subtract(_ erased: [Int64: Usage]) async throws {
         let senders = erased.keys.sorted()
         if senders.isEmpty { return }
         if senders.count > 1 {
             // A separate statement locks the rows, because the update itself might lock them in
             // any order.
-            _ = try await tx.query(
+            _ = try await self.query(
                 "select user_id from usage where user_id = any($1::int8[]) order by user_id for no key update",
                 senders
             )
         }
-        _ = try await tx.query(
+        _ = try await self.query(
             """
             update usage g set notifications = g.notifications - t.notifications, bytes = g.bytes - t.bytes
             from unnest($1::int8[], $2::int8[], $3::int8[]) as t (user_id, notifications, bytes)

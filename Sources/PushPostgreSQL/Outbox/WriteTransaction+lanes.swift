@@ -4,29 +4,29 @@ internal import PushCore
 internal import PushStore
 
 /// Moves pushes to the present lanes (providers' queues) of their devices, for `DeviceStore.move`.
-extension PostgreSQLStore {
+extension WriteTransaction {
     /// Moves queued pushes of a device to the device's present lane, at most `page`; returns the
     /// number of moved pushes.
     ///
     /// A push that is being sent moves when it is retried. A push that is enqueued at the same
     /// time moves when it is leased.
-    static func moveQueued(_ tx: WriteTransaction, ofDevice device: Int64, page: Int, now: Date) async throws -> Int {
-        try Self.countMoves(tx, try await tx.query(Self.moveQueuedPushes, device, page, now.milliseconds))
+    func moveQueued(ofDevice device: Int64, page: Int, now: Date) async throws -> Int {
+        try self.countMoves(try await self.query(Self.moveQueuedPushes, device, page, now.milliseconds))
     }
 
     /// Moves pushes to the present lanes (providers' queues) of their devices. This transaction
     /// has already locked these pushes.
-    static func move(_ tx: WriteTransaction, _ pushes: [DuePush], now: Date) async throws {
+    func move(_ pushes: [DuePush], now: Date) async throws {
         if pushes.isEmpty { return }
-        _ = try Self.countMoves(tx, try await tx.query(Self.movePushes, keys: pushes, now.milliseconds))
+        _ = try self.countMoves(try await self.query(Self.movePushes, keys: pushes, now.milliseconds))
     }
 
     // MARK: - Private
 
-    private static func countMoves(_ tx: WriteTransaction, _ rows: Rows) throws -> Int {
+    private func countMoves(_ rows: Rows) throws -> Int {
         for row in rows {
-            tx.count(.cancelled, lane: try row.text(0))
-            tx.count(.enqueued, lane: try row.text(1))
+            self.count(.cancelled, lane: try row.text(0))
+            self.count(.enqueued, lane: try row.text(1))
         }
         return rows.count
     }
@@ -56,7 +56,7 @@ extension PostgreSQLStore {
         with m as (
             select p.notification_id, p.device, p.lane as old, \(newLane) as new
             from push p join device v on v.number = p.device
-            where p.device = $1 and p.due_at is not null and p.owner is null and \(PostgreSQLStore.lane("p")) <> v.lane
+            where p.device = $1 and p.due_at is not null and p.owner is null and \(WriteTransaction.lane("p")) <> v.lane
             order by p.notification_id limit $2 for update of p)
         \(movement(at: "$3"))
         """
@@ -66,7 +66,7 @@ extension PostgreSQLStore {
             select p.notification_id, p.device, p.lane as old, \(newLane) as new
             from unnest($1::int8[], $2::int8[]) as k (notification_id, device)
             join push p on \(DuePush.equal("p", "k"))
-            join device v on v.number = p.device and v.lane <> \(PostgreSQLStore.lane("p")))
+            join device v on v.number = p.device and v.lane <> \(WriteTransaction.lane("p")))
         \(movement(at: "$3"))
         """
 }
