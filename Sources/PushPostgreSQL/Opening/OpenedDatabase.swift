@@ -43,13 +43,12 @@ struct OpenedDatabase {
             (self.sealing, self.keys, self.assigned) = try connection.transaction {
                 try Schema.holdMigrations(connection, migrations)
                 try MoveMark.refuseUnfinished(connection, address)
-                let choice = try Self.keys(connection, keyring, options, migrations)
+                let choice = try Self.keys(connection, keyring, now: options.now())
                 let vault = Vault(keyring.sealing(with: choice.sealing) ?? keyring, days: days)
                 let secret = try Self.secret(connection, vault)
                 try Self.beginEvents(connection, options.events, now: options.now())
                 _ = try connection.query(ServerMembership.firstEpoch)
-                let reportsKeys = Self.areShared(migrations)
-                let assigned = try Self.join(connection, options, schema: schema, vault, reportsKeys ? keyring : nil)
+                let assigned = try Self.join(connection, options, schema: schema, vault, keyring)
                 return (Sealing(vault, secret), SharedKeys(keyring, choice.wait, vault, options), assigned)
             }
         } catch {
@@ -72,27 +71,17 @@ struct OpenedDatabase {
         }
     }
 
-    /// Whether servers publish which data keys they have; they publish them from the migration
-    /// `sharedKeys` on.
-    private static func areShared(_ migrations: [Migration]) -> Bool {
-        migrations.contains { $0.name == Migration.sharedKeys }
-    }
-
     /// This server's encrypting key, which is marked as in use. If it is not the keyring's first
     /// key, also returns the servers that lack the first key.
     private static func keys(
         _ connection: BlockingConnection,
         _ keyring: Keyring,
-        _ options: StoreOptions,
-        _ migrations: [Migration]
+        now: Date
     ) throws -> (sealing: UInt32, wait: KeyWait?) {
-        var choice: (sealing: UInt32, wait: KeyWait?) = (keyring.sealing, nil)
-        if Self.areShared(migrations) {
-            let agreement = try KeyAgreement(connection.query(KeyAgreement.all))
-            try agreement.check(keyring)
-            choice = agreement.choice(keyring, besides: nil)
-        }
-        try DataKeyEntry.record(choice.sealing, of: keyring, now: options.now(), connection)
+        let agreement = try KeyAgreement(connection.query(KeyAgreement.all))
+        try agreement.check(keyring)
+        let choice = agreement.choice(keyring, besides: nil)
+        try DataKeyEntry.record(choice.sealing, of: keyring, now: now, connection)
         return choice
     }
 
@@ -152,18 +141,20 @@ struct OpenedDatabase {
         _ options: StoreOptions,
         schema: String,
         _ vault: Vault,
-        _ reported: Keyring?
+        _ keyring: Keyring
     ) throws -> AssignedNumber {
         _ = try connection.query(ServerMembership.deleteFenced)
         let sealing = vault.keyring.sealing
-        var values: [any Bindable] = [ServerMembership.name, options.release, schema, Int64(sealing)]
-        if let reported {
-            values.append(SharedKeys.held(reported, isCommand: !options.isListedAfterEnd))
-            values.append(reported.checkValue(of: sealing) ?? Data())
-        }
         let start = ContinuousClock.now
-        let statement = reported == nil ? ServerMembership.insertServer : ServerMembership.insertServerWithKeys
-        let row = try connection.query(statement, values: values).first
+        let row = try connection.query(
+            ServerMembership.insertServer,
+            ServerMembership.name,
+            options.release,
+            schema,
+            Int64(sealing),
+            SharedKeys.held(keyring, isCommand: !options.isListedAfterEnd),
+            keyring.checkValue(of: sealing) ?? Data()
+        ).first
         guard let row else { preconditionFailure("while migrations are held off, it returns a number or throws") }
         return try AssignedNumber(row, since: start)
     }
