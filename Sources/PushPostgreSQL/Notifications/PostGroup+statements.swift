@@ -58,7 +58,7 @@ extension PostGroup {
         union all select n.id, null, null, null, null, null from notification n where n.id = any($3::int8[])
         """
 
-    /// Draws change numbers, like `WriteTransaction.numbers`, but earlier: the users' ids are not
+    /// Draws change numbers, like `WriteTransaction.changes`, but earlier: the users' ids are not
     /// known yet, nor which posts will be stored. So it draws, for each named user, one number for
     /// each post that names this user. `nil` if the posts name no user.
     static func draw(for posts: [NewNotification]) throws -> Statement? {

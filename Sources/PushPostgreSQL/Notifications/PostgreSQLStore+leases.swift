@@ -72,8 +72,9 @@ extension PostgreSQLStore {
             }
             let ended = leases.prefix(limit).prefix { $0.end <= now.milliseconds }
             let keys = ended.map(\.key).sorted()
-            let counts = Dictionary(keys.map { ($0.user, 1) }, uniquingKeysWith: +)
-            try await tx.endLeases(keys, try await tx.numbers(counts), now: now)
+            // Each user gets as many numbers as the user with the most leases needs.
+            let most = Dictionary(grouping: keys, by: \.user).values.map(\.count).max() ?? 1
+            try await tx.endLeases(keys, try await tx.changes(ofUsers: keys.map(\.user), each: most), now: now)
             tx.afterCommit { for lease in ended { book.record(LookOrder(user: lease.key.user, app: lease.app)) } }
             return leases.dropFirst(ended.count).first.map { Date(milliseconds: $0.end) }
         }

@@ -36,7 +36,7 @@ extension PostgreSQLStore {
         var changedApps: Set<AppName> = []
         if !unread.isEmpty {
             let marked = try await self.write { tx in
-                let first = try await tx.numbers([user.id: unread.count])
+                let first = try await tx.changes(ofUsers: [user.id], each: unread.count)
                 return Set(try await tx.mark(unread, as: .read, by: user.id, from: first, now: now))
             }
             changedApps = Set(visible.filter { marked.contains($0.id) }.map(\.app))
