@@ -75,8 +75,8 @@ extension PostgreSQLStore {
             users = try await tx.query(
                 """
                 select user_id from recipient
-                where \(Self.byNotification.rows(of: "$1", after: "$2")) and dismissed_at is null
-                order by \(Self.byNotification.order) limit $3
+                where \(RecipientKey.byNotification.rows(of: "$1", after: "$2")) and dismissed_at is null
+                order by \(RecipientKey.byNotification.order) limit $3
                 """,
                 id,
                 last,
@@ -94,9 +94,6 @@ extension PostgreSQLStore {
     }
 
     // MARK: - Private
-
-    /// The index over the recipients of a notification, in the order of the users' ids.
-    static let byNotification = PairIndex(first: "notification_id", second: "user_id")
 
     /// Selects at most `$3` pushes of the notification `$1`, to devices after `$2`.
     private static let pushes = """
@@ -144,8 +141,8 @@ extension WriteTransaction {
             select r.user_id from notification n
             left join lateral (
                 select user_id from recipient
-                where \(PostgreSQLStore.byNotification.rows(of: "$1", after: "0")) and dismissed_at is null
-                order by \(PostgreSQLStore.byNotification.order) limit $3) as r on true
+                where \(RecipientKey.byNotification.rows(of: "$1", after: "0")) and dismissed_at is null
+                order by \(RecipientKey.byNotification.order) limit $3) as r on true
             where \(Self.recallable) order by r.user_id
             """,
             id,

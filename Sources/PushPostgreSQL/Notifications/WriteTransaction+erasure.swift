@@ -8,6 +8,9 @@ struct RecipientKey: PairKey {
     /// the planner that one column of the key alone matches many rows.
     static let lookup = KeyLookup(columns: ["notification_id", "user_id"])
 
+    /// The index over the recipients of a notification, in the order of the users' ids.
+    static let byNotification = PairIndex(first: "notification_id", second: "user_id")
+
     let notification: Int64
     let user: Int64
 

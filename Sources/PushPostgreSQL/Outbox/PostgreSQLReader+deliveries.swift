@@ -52,12 +52,11 @@ extension PostgreSQLReader {
         order by d.settled_at desc, d.notification_id desc, d.device desc
         """
 
-    private static let byRecipient = PairIndex(first: "notification_id", second: "user_id")
-
     package static let recipients = """
         with r as (
             select notification_id, user_id, fetched_at, read_at, dismissed_at from recipient
-            where \(byRecipient.rows(of: "$1", after: "$2")) order by \(byRecipient.order) limit $3)
+            where \(RecipientKey.byNotification.rows(of: "$1", after: "$2"))
+            order by \(RecipientKey.byNotification.order) limit $3)
         select \(RecipientColumn.list)
         from r left join account u on u.id = r.user_id order by r.user_id
         """

@@ -224,8 +224,8 @@ extension PostgreSQLStore {
 
     private static let recallRecipients = """
         select user_id, dismissed_at is not null from recipient
-        where \(PostgreSQLStore.byNotification.rows(of: "$1", after: "$2")) and user_id <= $3
-        order by \(PostgreSQLStore.byNotification.order) limit $4
+        where \(RecipientKey.byNotification.rows(of: "$1", after: "$2")) and user_id <= $3
+        order by \(RecipientKey.byNotification.order) limit $4
         """
 
     static let looksInLane = """
