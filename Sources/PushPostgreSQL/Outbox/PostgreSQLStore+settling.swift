@@ -43,6 +43,35 @@ extension PostgreSQLStore {
         }
     }
 
+    /// If a push's device now has a stream, at this server or another one, makes the push due
+    /// immediately. The other pushes wait until their devices connect.
+    ///
+    /// This must be the first step of its transaction: it locks the counters of changes of the
+    /// devices' users. So a stream that is opened meanwhile finds the waiting pushes.
+    private func findStreams(
+        of settlements: [PushSettlement],
+        _ tx: WriteTransaction,
+        now: Date
+    ) async throws -> [PushSettlement] {
+        let away = settlements.filter { $0.away != nil }
+        if away.isEmpty { return settlements }
+        try await tx.lockCounters(of: away.compactMap(\.away?.user))
+        let holders = try await tx.holders(of: away.map(\.push.device))
+        let number = self.membership.number
+        return settlements.map { settlement in
+            guard let handle = settlement.away?.handle, let holder = holders[settlement.push.device] else {
+                return settlement
+            }
+            // If the stream's row names this server, the stream may have just ended, so this
+            // server's `StreamHub` is asked.
+            let isListening = DeviceHandle(handle).map(self.options.streams.isListening) ?? false
+            guard holder != number || isListening else { return settlement }
+            var settlement = settlement
+            settlement.makeDueNow(now: now)
+            return settlement
+        }
+    }
+
     /// The settlements in their order, split into parts that contain each push only once. Mostly
     /// there is a single part.
     private static func rounds(_ settlements: [PushSettlement]) -> [[PushSettlement]] {
