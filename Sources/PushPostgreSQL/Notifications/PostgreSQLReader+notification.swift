@@ -38,6 +38,18 @@ extension PostgreSQLReader: GatheringReader {
 
     static let apps = "select id, app from notification where id = any($1::int8[]) and expires_at > $2"
 
+    package func newestChange(ofUser user: Int64) async throws(StoreError) -> Int64 {
+        try await self.read(Self.newest, user) { rows in try rows.first?.integer(0) ?? 0 }
+    }
+
+    /// Selects the user's newest change number: the one directly before the next number that can
+    /// be drawn. It may be higher than the last number that was drawn.
+    static let newest = """
+        select greatest(
+            coalesce((select change from user_change where user_id = $1), 0),
+            (extract(epoch from clock_timestamp()) * 1073741824)::int8 - 1)
+        """
+
     // MARK: - Private
 
     fileprivate func notification(in row: Row, for fetch: NotificationFetch) throws(StoreError) -> StoredNotification {
@@ -127,18 +139,4 @@ extension GroupLimits {
     /// The limits for groups of fetches. There are two groups: while PostgreSQL executes the query
     /// of one, this server reads the rows of the other.
     static let fetches = GroupLimits(groups: 2, members: 64, bytes: 0, waiting: 65_536)
-}
-
-extension PostgreSQLReader {
-    package func newestChange(ofUser user: Int64) async throws(StoreError) -> Int64 {
-        try await self.read(Self.newest, user) { rows in try rows.first?.integer(0) ?? 0 }
-    }
-
-    /// Selects the user's newest change number: the one directly before the next number that can
-    /// be drawn. It may be higher than the last number that was drawn.
-    static let newest = """
-        select greatest(
-            coalesce((select change from user_change where user_id = $1), 0),
-            (extract(epoch from clock_timestamp()) * 1073741824)::int8 - 1)
-        """
 }

@@ -73,11 +73,7 @@ extension PostgreSQLReader {
         }
         return tallies
     }
-}
 
-/// Searches for the due push that best tests whether a provider accepts pushes again (the probe).
-/// Skips older pushes that do not satisfy the `ProbeChoice`.
-extension PostgreSQLReader {
     package func probe(in lane: Lane, _ choice: ProbeChoice, now: Date) async throws(StoreError) -> DuePush? {
         for wish in choice.wishes {
             for queue in Queue.allCases {
