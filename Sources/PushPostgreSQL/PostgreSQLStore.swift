@@ -37,7 +37,7 @@ package final class PostgreSQLStore: Store {
 
     /// Opens a database, and migrates its schema. Blocks until the database answers. Throws
     /// `StoreError`.
-    convenience init(
+    init(
         _ address: DatabaseAddress,
         _ keyring: Keyring,
         _ options: StoreOptions,
@@ -46,17 +46,14 @@ package final class PostgreSQLStore: Store {
     ) throws(StoreError) {
         let opened = try OpenedDatabase(address, keyring, options, migrations)
         do {
-            self.init(opened, options, pool, on: try EventLoop(index: 0, name: "database"))
+            self.loop = try EventLoop(index: 0, name: "database")
         } catch {
             throw StoreError(opening: address.description, error)
         }
-    }
-
-    private init(_ opened: OpenedDatabase, _ options: StoreOptions, _ pool: PoolOptions, on loop: EventLoop) {
-        self.address = opened.address
+        self.address = address
         let condition = DatabaseCondition(mark: options.mark, onEvent: options.onEvent)
         let leases = self.leases
-        self.database = ConnectionPool(opened.address, pool, on: loop, after: opened.identity) { event in
+        self.database = ConnectionPool(address, pool, on: self.loop, after: opened.identity) { event in
             // The new primary may lack settlements that the old primary has stored. At the new
             // primary, the settled pushes are then still leased.
             if case .advanced = event { leases.recordUnknownOutcome(now: .now) }
@@ -67,14 +64,13 @@ package final class PostgreSQLStore: Store {
         self.keys = opened.keys
         self.audit = AuditChain(opened.sealing.vault, opened.sealing.secret)
         self.condition = condition
-        self.loop = loop
         self.membership = ServerMembership(
             opened.assigned,
             options,
             schema: opened.schema,
             opened.keys,
             self.database,
-            on: loop
+            on: self.loop
         ) { [marks] in
             marks.forgetAll()
             options.onWork()

@@ -7,7 +7,6 @@ internal import PushStore
 /// A database that is ready for use: it is migrated, and this server has all data keys in use and
 /// is registered in the table `node`.
 struct OpenedDatabase {
-    let address: DatabaseAddress
     /// The cluster and its timeline. They are already stored in the server's `DatabaseMark`.
     let identity: ClusterIdentity
     let sealing: Sealing
@@ -37,7 +36,6 @@ struct OpenedDatabase {
             let mark = DatabaseMark(identity)
             if mark != kept { try options.mark?.keep(mark) }
             let days = try Self.dayKeys(connection, options, migrations)
-            self.address = address
             let schema = migrations.map(\.name).max() ?? ""
             self.schema = schema
             (self.sealing, self.keys, self.assigned) = try connection.transaction {
@@ -64,10 +62,12 @@ struct OpenedDatabase {
     ) throws -> (BlockingConnection, ClusterIdentity, kept: DatabaseMark?) {
         do {
             let kept = try keeper?.load()
-            let (connection, identity) = try BlockingConnection.open(address, after: kept.map { ClusterIdentity($0) })
+            let last = kept.map { ClusterIdentity(system: $0.cluster, timeline: $0.timeline) }
+            let (connection, identity) = try BlockingConnection.open(address, after: last)
             return (connection, identity, kept)
         } catch let fault as ClusterFault {
-            throw StoreError.refused(fault, kept: keeper?.place)
+            let place = keeper?.place ?? "nowhere"
+            throw StoreError.refused(summary: fault.summary, reason: fault.description, kept: place)
         }
     }
 
@@ -161,21 +161,5 @@ struct OpenedDatabase {
 }
 
 extension DatabaseMark {
-    init(_ identity: ClusterIdentity) {
-        self.init(cluster: identity.system, timeline: identity.timeline)
-    }
-}
-
-extension ClusterIdentity {
-    init(_ mark: DatabaseMark) {
-        self.init(system: mark.cluster, timeline: mark.timeline)
-    }
-}
-
-extension StoreError {
-    /// The error for a server that contradicts the stored `DatabaseMark`. `place` is where that
-    /// mark is stored.
-    static func refused(_ fault: ClusterFault, kept place: String?) -> StoreError {
-        .refused(summary: fault.summary, reason: fault.description, kept: place ?? "nowhere")
-    }
+    init(_ identity: ClusterIdentity) { self.init(cluster: identity.system, timeline: identity.timeline) }
 }
