@@ -213,9 +213,7 @@ extension WriteTransaction {
         }
         if plan.endsSessions {
             let sessions = try await self.query(Self.endSessions, user).map { try $0.text(0) }
-            if plan.retiresDevices {
-                try await self.retireDevices(ofUser: user, with: sessions, by: record, now: now)
-            }
+            if plan.retiresDevices { try await self.retireDevices(ofUser: user, with: sessions, by: record, now: now) }
         }
         if let apps = change.apps {
             let devices = try await self.query(Self.devicesWithHandle, user).map(EndingDevice.init)

@@ -17,9 +17,7 @@ package struct PostgreSQLMoveTarget: MoveTarget {
     package let place: String
     private let connection: BlockingConnection
 
-    init(_ connection: BlockingConnection, place: String) {
-        (self.connection, self.place) = (connection, place)
-    }
+    init(_ connection: BlockingConnection, place: String) { (self.connection, self.place) = (connection, place) }
 
     package func isUnfinished(_ identity: Data) throws -> Bool {
         try self.failing {

@@ -52,9 +52,7 @@ struct Leasing {
     /// other pushes.
     func lease(_ due: [DueDelivery], _ tx: WriteTransaction) async throws -> [LeasedDelivery] {
         if due.isEmpty { return [] }
-        let decisions = due.map {
-            ($0, $0.decision(in: self.lane.description, othersHaveKeys: true, now: self.now))
-        }
+        let decisions = due.map { ($0, $0.decision(in: self.lane.description, othersHaveKeys: true, now: self.now)) }
         var pace: DevicePace?
         if self.interval != nil || self.isProbe {
             let staying = decisions.filter { if case .move = $0.1 { false } else { true } }

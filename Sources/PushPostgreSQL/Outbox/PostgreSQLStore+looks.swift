@@ -60,9 +60,7 @@ extension PostgreSQLStore {
             return syncs[Int(try row.integer(2)) - 1].subject.concerns(try row.text(3)) ? push : nil
         }
         if found.isEmpty { return }
-        try await self.write { tx in
-            try await tx.cancel(found, reason: PushReason.fetched, now: now)
-        }
+        try await self.write { tx in try await tx.cancel(found, reason: PushReason.fetched, now: now) }
     }
 
     package func deleteLooks(in lane: Lane, now: Date) async throws -> Bool {

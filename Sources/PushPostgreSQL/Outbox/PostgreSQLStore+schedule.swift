@@ -7,13 +7,9 @@ extension PostgreSQLStore {
     package func releaseScheduled(limit: Int?, now: Date) async throws -> Release {
         try await self.write { tx in
             var release = Release()
-            let due = try await tx.query(Self.dueRows, now.milliseconds, limit ?? Release.limit).map {
-                try StoredTarget($0)
-            }
+            let due = try await tx.query(Self.dueRows, now.milliseconds, limit ?? Release.limit).map(StoredTarget.init)
             if !due.isEmpty { try await self.release(try await self.readable(due, tx), &release, tx, now: now) }
-            release.nextDue = try await tx.query(Self.firstDue).first.map {
-                Date(milliseconds: try $0.integer(0))
-            }
+            release.nextDue = try await tx.query(Self.firstDue).first.map { Date(milliseconds: try $0.integer(0)) }
             return release
         }
     }
@@ -183,9 +179,7 @@ struct ReleaseRights {
         """
 
     /// Whether a sender may now send to an audience.
-    func allow(_ sender: Int64, _ audience: HashedAudience) -> Bool {
-        self.senders[sender]?.covers(audience) ?? false
-    }
+    func allow(_ sender: Int64, _ audience: HashedAudience) -> Bool { self.senders[sender]?.covers(audience) ?? false }
 
     /// The ids of the users whom an audience names, in ascending order. Leaves out users who were
     /// deleted or who lost the app after the post.

@@ -111,9 +111,7 @@ extension PostgreSQLStore {
 
     // MARK: - Private
 
-    private func isListening(_ row: StreamRow) -> Bool {
-        row.handle.map(self.options.streams.isListening) ?? false
-    }
+    private func isListening(_ row: StreamRow) -> Bool { row.handle.map(self.options.streams.isListening) ?? false }
 
     /// Deletes rows, except those of a stream that is now open at this server, and those of other
     /// live servers.
@@ -134,9 +132,7 @@ extension PostgreSQLStore {
 
     private func add(_ handles: [DeviceHandle], now: Date) async throws {
         let names = handles.map(\.value)
-        let users = try await self.read("select user_id from device where id = any($1::text[])", names).map {
-            try $0.integer(0)
-        }
+        let users = try await self.read(Self.usersOf, names).map { try $0.integer(0) }
         try await self.write { tx in
             try await tx.lockCounters(of: users)
             let open = handles.filter(self.options.streams.isListening).map(\.value)
@@ -147,6 +143,7 @@ extension PostgreSQLStore {
         }
     }
 
+    private static let usersOf = "select user_id from device where id = any($1::text[])"
     private static let streamColumns = "s.device, s.node, d.id, d.user_id"
 
     /// Adds the device of each stream. With a plain join, PostgreSQL reads all devices up to the

@@ -50,9 +50,7 @@ final class WriteTransaction: Sendable {
 
     /// Sends statements together: does not wait for the answer to one statement before it sends
     /// the next. Runs them in their order. Returns the rows of each statement.
-    func query(all statements: [Statement]) async throws -> [Rows] {
-        try await self.transaction.query(all: statements)
-    }
+    func query(all statements: [Statement]) async throws -> [Rows] { try await self.transaction.query(all: statements) }
 
     /// Runs a statement at the end of the transaction, together with other last statements. Its
     /// result is not read: a statement that must prevent the commit has to fail.
