@@ -12,25 +12,12 @@ extension PostgreSQLReader {
 
     static let userNamed = "select \(UserColumn.list) from account u where name_key = $1"
 
-    package func issuedAccount(of user: User) async throws(StoreError) -> IssuedAccount? {
-        try await self.read(Self.accountWithID, user.id) {
-            try $0.first.flatMap { try StoredAccount($0).issued }
-        }
-    }
-
-    static let accountWithID = "select \(StoredAccount.Column.list) from account where id = $1"
-    static let accountNamed = "select \(StoredAccount.Column.list) from account where name_key = $1"
-
+    package static let accountWithID = "select \(StoredAccount.Column.list) from account where id = $1"
+    package static let accountNamed = "select \(StoredAccount.Column.list) from account where name_key = $1"
     package static let anyUser = "select 1 from account limit 1"
     package static let usersAfter = "\(entries) where name_key > $1 order by name_key limit $2"
     package static let entryNamed = "\(entries) where name_key = $1"
     private static let entries = "select \(ListedUserColumn.selected) from account u"
-
-    package func tags(ofUser name: Username) async throws(StoreError) -> [Tag]? {
-        try await self.read(Self.accountNamed, self.sealing.index.hash(name)) { rows in
-            try rows.first.map { try StoredAccount($0).openTags(self.sealing) }
-        }
-    }
 
     package func password(of user: User) async throws(StoreError) -> PasswordHash? {
         try await self.read(Self.passwordOf, user.id, user.passwordNumber) { rows in

@@ -25,18 +25,7 @@ extension PostgreSQLReader: GatheringReader {
         PendingFetch(NotificationFetch(id: id, user: user, alsoAsSender: alsoAsSender, now: now.milliseconds), of: self)
     }
 
-    package func apps(of ids: [NotificationID], now: Date) async throws(StoreError) -> [NotificationID: AppName] {
-        try await self.read(Self.apps, ids.map(\.rawValue), now.milliseconds) { rows in
-            var apps: [NotificationID: AppName] = [:]
-            for row in rows {
-                guard let id = NotificationID(rawValue: try row.integer(0)) else { continue }
-                apps[id] = AppName(stored: try row.optionalText(1))
-            }
-            return apps
-        }
-    }
-
-    static let apps = "select id, app from notification where id = any($1::int8[]) and expires_at > $2"
+    package static let apps = "select id, app from notification where id = any($1::int8[]) and expires_at > $2"
 
     package func newestChange(ofUser user: Int64) async throws(StoreError) -> Int64 {
         try await self.read(Self.newest, user) { rows in try rows.first?.integer(0) ?? 0 }

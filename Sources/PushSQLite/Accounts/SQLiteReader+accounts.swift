@@ -21,27 +21,12 @@ extension SQLiteReader {
         }
     }
 
-    package func issuedAccount(of user: User) throws(StoreError) -> IssuedAccount? {
-        try self.read { db in
-            try db.first(prepared: Self.accountWithID, user.id) { try StoredAccount($0).issued } ?? nil
-        }
-    }
-
-    static let accountWithID = "select \(StoredAccount.Column.list) from user where id = ?"
-    static let accountNamed = "select \(StoredAccount.Column.list) from user where name_key = ?"
-
+    package static let accountWithID = "select \(StoredAccount.Column.list) from user where id = ?"
+    package static let accountNamed = "select \(StoredAccount.Column.list) from user where name_key = ?"
     package static let anyUser = "select 1 from user limit 1"
     package static let usersAfter = "\(entries) where name_key > ? order by name_key limit ?"
     package static let entryNamed = "\(entries) where name_key = ?"
     private static let entries = "select \(ListedUserColumn.selected) from user u"
-
-    package func tags(ofUser name: Username) throws(StoreError) -> [Tag]? {
-        try self.read { db in
-            try db.first(prepared: Self.accountNamed, self.sealing.index.hash(name)) {
-                try StoredAccount($0).openTags(self.sealing)
-            }
-        }
-    }
 
     package func password(chosenBy number: UInt64) throws(StoreError) -> PasswordHash? {
         try self.read { db in

@@ -13,6 +13,7 @@ package enum StoredValue: Sendable {
     case integer(Int64?)
     case text(String)
     case bytes(Data)
+    case integers([Int64])
 }
 
 /// A reader of lists and single entries. Each kind of database has its own statements for them.
@@ -26,6 +27,8 @@ package protocol SharedReader: StoreReader {
     /// Runs a statement, and decodes its rows.
     func all<Entity: StoredEntity>(_ sql: String, _ values: [StoredValue]) async throws(StoreError) -> [Entity]
 
+    static var accountWithID: String { get }
+    static var accountNamed: String { get }
     static var anyUser: String { get }
     static var usersAfter: String { get }
     static var entryNamed: String { get }
@@ -39,6 +42,7 @@ package protocol SharedReader: StoreReader {
     static var devicesOfOne: String { get }
     static var deviceOfID: String { get }
     static var claims: String { get }
+    static var apps: String { get }
     static var isThere: String { get }
     static var isFanningOut: String { get }
     static var deliveries: String { get }
@@ -62,6 +66,16 @@ extension SharedReader {
     }
 
     // MARK: Accounts
+
+    package func issuedAccount(of user: User) async throws(StoreError) -> IssuedAccount? {
+        let account: StoredAccount? = try await self.first(Self.accountWithID, .integer(user.id))
+        return account?.issued
+    }
+
+    package func tags(ofUser name: Username) async throws(StoreError) -> [Tag]? {
+        let account: AccountTags? = try await self.first(Self.accountNamed, .bytes(self.sealing.index.hash(name)))
+        return account?.tags
+    }
 
     package func hasUsers() async throws(StoreError) -> Bool { try await self.exists(Self.anyUser) }
 
@@ -128,6 +142,11 @@ extension SharedReader {
     }
 
     // MARK: Notifications and their pushes
+
+    package func apps(of ids: [NotificationID], now: Date) async throws(StoreError) -> [NotificationID: AppName] {
+        let found: [NotificationApp] = try await self.all(Self.apps, [.integers(ids.map(\.rawValue)), .date(now)])
+        return Dictionary(found.map { ($0.id, $0.app) }) { first, _ in first }
+    }
 
     package func isThere(_ id: NotificationID, from sender: Int64?, now: Date) async throws(StoreError) -> Bool {
         try await self.exists(Self.isThere, [.integer(id.rawValue), .date(now), .integer(sender)])
@@ -203,6 +222,28 @@ extension StoredValue {
 /// A row that is not decoded: the caller only needs to know that it exists.
 private struct AnyRow: StoredEntity {
     init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) {}
+}
+
+private struct AccountTags: StoredEntity {
+    let tags: [Tag]
+
+    init<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
+        self.tags = try StoredAccount(row).openTags(sealing)
+    }
+}
+
+private struct NotificationApp: StoredEntity {
+    let id: NotificationID
+    let app: AppName
+
+    private enum Column: Int32, SelectedColumn {
+        case id, app
+    }
+
+    init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
+        guard let id = NotificationID(rawValue: try row.integer(Column.id)) else { return nil }
+        (self.id, self.app) = (id, AppName(stored: try row.optionalText(Column.app)))
+    }
 }
 
 private struct OwnedDevice: StoredEntity {
