@@ -80,32 +80,40 @@ extension AccountStore {
 }
 
 extension TokenStore {
-    /// Makes a token, and writes no record to the audit.
+    /// Makes a token.
     package func addToken(
         for name: Username,
         scopes: Scopes,
         expiresAt: Date,
+        by record: AuditRecord? = nil,
         now: Date
     ) async throws -> BearerToken? {
-        try await self.addToken(for: name, scopes: scopes, expiresAt: expiresAt, by: nil, now: now)
+        try await self.addToken(for: name, NewToken(scopes, now: now, expiresAt: expiresAt), by: record)
     }
 
-    /// Makes a session, and writes no record to the audit.
+    /// Makes a session.
     package func addSession(
         for user: User,
         scopes: Scopes,
         expiresAt: Date,
         isVouched: Bool = false,
+        by record: AuditRecord? = nil,
         now: Date
     ) async throws -> NewSession? {
-        try await self.addSession(
-            for: user,
-            scopes: scopes,
-            expiresAt: expiresAt,
-            isVouched: isVouched,
-            by: nil,
-            now: now
-        )
+        let token = NewToken(scopes, isVouched: isVouched, now: now, expiresAt: expiresAt)
+        return try await self.addSession(for: user, token, by: record)
+    }
+
+    /// Stores a code for a session.
+    package func addEnrolment(
+        _ code: Fingerprint,
+        for user: User,
+        scopes: Scopes,
+        expiresAt: Date,
+        by record: AuditRecord? = nil,
+        now: Date
+    ) async throws -> Bool {
+        try await self.addEnrolment(code, for: user, NewToken(scopes, now: now, expiresAt: expiresAt), by: record)
     }
 
     /// Ends a token, and writes no record to the audit.

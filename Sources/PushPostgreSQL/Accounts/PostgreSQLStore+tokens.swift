@@ -4,41 +4,19 @@ package import PushCore
 package import PushStore
 
 extension PostgreSQLStore {
-    package func addToken(
-        for name: Username,
-        scopes: Scopes,
-        expiresAt: Date,
-        by record: AuditRecord?,
-        now: Date
-    ) async throws -> BearerToken? {
+    package func addToken(for name: Username, _ token: NewToken, by record: AuditRecord?) async throws -> BearerToken? {
         try await self.write { tx in
             // Locks the user. Otherwise the token could remain if another transaction deletes the
             // user at the same time.
             guard let user = try await tx.lockAccount(name)?.id else { return nil }
-            let row = NewToken(for: user, isSession: false, scopes: scopes, now: now, expiresAt: expiresAt)
-            return try await tx.insert(row, by: record)
+            return try await tx.insert(TokenRow(for: user, isSession: false, token), by: record)
         }
     }
 
-    package func addSession(
-        for user: User,
-        scopes: Scopes,
-        expiresAt: Date,
-        isVouched: Bool,
-        by record: AuditRecord?,
-        now: Date
-    ) async throws -> NewSession? {
+    package func addSession(for user: User, _ token: NewToken, by record: AuditRecord?) async throws -> NewSession? {
         try await self.write { tx in
             guard try await tx.lockAccount(user.id)?.admits(user) == true else { return nil }
-            let row = NewToken(
-                for: user.id,
-                isSession: true,
-                isVouched: isVouched,
-                scopes: scopes,
-                now: now,
-                expiresAt: expiresAt
-            )
-            return try await tx.beginSession(row, by: record)
+            return try await tx.beginSession(TokenRow(for: user.id, isSession: true, token), by: record)
         }
     }
 
@@ -97,15 +75,12 @@ extension PostgreSQLStore {
     package func addEnrolment(
         _ code: Fingerprint,
         for user: User,
-        scopes: Scopes,
-        expiresAt: Date,
-        by record: AuditRecord?,
-        now: Date
+        _ token: NewToken,
+        by record: AuditRecord?
     ) async throws -> Bool {
         try await self.write { tx in
             guard try await tx.lockAccount(user.id)?.admitsCode(for: user) == true else { return false }
-            let row = NewToken(codeFor: user, scopes: scopes, now: now, expiresAt: expiresAt)
-            _ = try await tx.insert(row, as: code, by: nil)
+            _ = try await tx.insert(TokenRow(codeFor: user, token), as: code, by: nil)
             _ = try await tx.query(Self.oldestCodes, user.id, code.bytes, Enrolment.maximumCount - 1)
             if let record { tx.append(record) }
             return true
@@ -134,7 +109,7 @@ extension PostgreSQLStore {
                 return nil
             }
             let scopes = Enrolment.scopes(of: grant, for: user)
-            let row = NewToken(for: user.id, isSession: true, scopes: scopes, now: now, expiresAt: expiresAt)
+            let row = TokenRow(for: user.id, isSession: true, NewToken(scopes, now: now, expiresAt: expiresAt))
             let session = try await tx.beginSession(row, by: record(user.name, scopes))
             return Enrolment(user: user.name, userID: user.id, scopes: scopes, session: session)
         }
@@ -152,7 +127,7 @@ extension PostgreSQLStore {
 extension WriteTransaction {
     /// Inserts a session. If the user now has more sessions than allowed, ends the oldest
     /// sessions.
-    func beginSession(_ row: NewToken, by record: AuditRecord?) async throws -> NewSession {
+    func beginSession(_ row: TokenRow, by record: AuditRecord?) async throws -> NewSession {
         let token = try await self.insert(row, by: record)
         let most = NewSession.maximumCount - 1
         let ended = try await self.query(Self.oldestSessions, row.user, token.fingerprint.bytes, most)
@@ -172,7 +147,7 @@ extension WriteTransaction {
 
     /// Inserts a random token, or an enrolment code. Also adds an audit record that names the
     /// token.
-    func insert(_ row: NewToken, as code: Fingerprint? = nil, by record: AuditRecord?) async throws -> BearerToken {
+    func insert(_ row: TokenRow, as code: Fingerprint? = nil, by record: AuditRecord?) async throws -> BearerToken {
         // There are 62^8 prefixes, so the same prefix hardly ever occurs twice. If it does, the
         // loop tries another prefix. An enrolment code also needs a prefix, although nobody sees
         // it.
@@ -185,10 +160,10 @@ extension WriteTransaction {
                 token.prefix.description,
                 row.user,
                 row.isSession,
-                row.isVouched,
+                row.token.isVouched,
                 row.scopes,
-                row.createdAt.milliseconds,
-                row.expiresAt.milliseconds,
+                row.token.createdAt.milliseconds,
+                row.token.expiresAt.milliseconds,
                 self.sealing.rows.token(hash, user: row.user)
             )
             guard inserted.changed == 1 else { continue }
