@@ -34,15 +34,7 @@ extension AccountStore {
         by record: AuditRecord? = nil,
         now: Date
     ) async throws -> Bool {
-        try await self.addUser(
-            name,
-            role: role,
-            apps: apps,
-            requiresEncryption: false,
-            password: password,
-            by: record,
-            now: now
-        )
+        try await self.addUser(NewUser(name, role: role, apps: apps, password: password), by: record, now: now)
     }
 
     /// Replaces the tags that were given to a user, whatever rights the user has.

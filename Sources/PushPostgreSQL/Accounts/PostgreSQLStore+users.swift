@@ -4,27 +4,19 @@ package import PushCore
 package import PushStore
 
 extension PostgreSQLStore {
-    package func addUser(
-        _ name: Username,
-        role: Role,
-        apps: Set<AppName>,
-        requiresEncryption: Bool,
-        password: PasswordHash,
-        by record: AuditRecord?,
-        now: Date
-    ) async throws -> Bool {
+    package func addUser(_ user: NewUser, by record: AuditRecord?, now: Date) async throws -> Bool {
         try await self.write { [sealing] tx in
             let inserted = try await tx.query(
                 Self.insertUser,
-                sealing.index.hash(name),
-                role.rawValue,
-                apps.stored,
-                password.phc,
+                sealing.index.hash(user.name),
+                user.role.rawValue,
+                user.apps.stored,
+                user.password.phc,
                 now.milliseconds,
-                requiresEncryption
+                user.requiresEncryption
             )
             guard let id = try inserted.first?.integer(0) else { return false }
-            _ = try await tx.query(Self.nameUser, id, try sealing.seal(name.description, in: .username(id)))
+            _ = try await tx.query(Self.nameUser, id, try sealing.seal(user.name.description, in: .username(id)))
             if let record { tx.append(record) }
             return true
         }
