@@ -6,12 +6,19 @@ package import PushCore
 package protocol GatheringReader: Sendable {
     /// Prepares a read that returns the same as the function `notification` of
     /// `NotificationReader`.
-    func pendingNotification(
-        _ id: NotificationID,
-        for user: Int64,
-        alsoAsSender: Bool,
-        now: Date
-    ) -> any PendingNotification
+    func pendingNotification(_ fetch: NotificationFetch) -> any PendingNotification
+}
+
+/// The arguments of one caller's fetch.
+package struct NotificationFetch: Sendable {
+    package let id: NotificationID
+    package let user: Int64
+    package let alsoAsSender: Bool
+    package let now: Date
+
+    package init(_ id: NotificationID, for user: Int64, alsoAsSender: Bool, now: Date) {
+        (self.id, self.user, self.alsoAsSender, self.now) = (id, user, alsoAsSender, now)
+    }
 }
 
 /// The read of a notification for one caller.

@@ -10,19 +10,15 @@ extension PostgreSQLReader: GatheringReader {
         alsoAsSender: Bool,
         now: Date
     ) async throws(StoreError) -> StoredNotification? {
-        let pending = self.pendingNotification(id, for: user, alsoAsSender: alsoAsSender, now: now)
+        let fetch = NotificationFetch(id, for: user, alsoAsSender: alsoAsSender, now: now)
+        let pending = self.pendingNotification(fetch)
         await withUnsafeContinuation { pending.begin(resume: $0) }
         if !pending.isFinished { await pending.finish() }
         return try pending.result()
     }
 
-    package func pendingNotification(
-        _ id: NotificationID,
-        for user: Int64,
-        alsoAsSender: Bool,
-        now: Date
-    ) -> any PendingNotification {
-        PendingFetch(NotificationFetch(id: id, user: user, alsoAsSender: alsoAsSender, now: now.milliseconds), of: self)
+    package func pendingNotification(_ fetch: NotificationFetch) -> any PendingNotification {
+        PendingFetch(fetch, of: self)
     }
 
     package static let apps = "select id, app from notification where id = any($1::int8[]) and expires_at > $2"
@@ -59,7 +55,7 @@ extension PostgreSQLReader: GatheringReader {
                 fetches.map(\.id.rawValue),
                 fetches.map(\.user),
                 fetches.map(\.alsoAsSender),
-                fetches.map(\.now)
+                fetches.map(\.now.milliseconds)
             ) { rows in
                 var found: [Row?] = fetches.map { _ in nil }
                 for row in rows { found[Int(try row.integer(FetchColumn.allCases.count))] = row }
@@ -114,13 +110,7 @@ private final class PendingFetch: GroupSeat<NotificationFetch, Row?>, PendingNot
     }
 }
 
-/// The arguments of one caller's fetch.
-struct NotificationFetch: GroupMember {
-    let id: NotificationID
-    let user: Int64
-    let alsoAsSender: Bool
-    let now: Int64
-
+extension NotificationFetch: GroupMember {
     var byteCount: Int { 0 }
 }
 

@@ -45,7 +45,8 @@ final class FetchHandler: Handler {
                 return try await self.answer(id, found, context).response(to: context)
             }
         }
-        let pending = reader.pendingNotification(id, for: user, alsoAsSender: sends, now: now)
+        let fetch = NotificationFetch(id, for: user, alsoAsSender: sends, now: now)
+        let pending = reader.pendingNotification(fetch)
         return .read(pending) { context in
             if pending.isFinished { return try self.answer(id, pending.result(), context) }
             return .work {
