@@ -114,7 +114,7 @@ package struct PostgreSQLPlace: StorePlace {
             inspection.move =
                 try MoveMark(connection).flatMap { $0.isFinished ? nil : "holds a move that has not finished" }
             if hasTallies {
-                inspection.tallies = try PostgreSQLReader.tallies(in: connection.query(PostgreSQLReader.tallies))
+                inspection.tallies = try PostgreSQLStore.tallies(in: connection.query(PostgreSQLStore.tallies))
             }
             return inspection
         }

@@ -93,9 +93,6 @@ package final class PostgreSQLStore: Store {
         DispatchQueue.global().async { [loop] in loop.stop() }
     }
 
-    /// All readers share the store's connections, so a reader opens no connection of its own.
-    package func makeReader() throws(StoreError) -> any StoreReader { PostgreSQLReader(self) }
-
     package var isShared: Bool { true }
 
     package var lease: CredentialLease? { self.membership.lease }

@@ -5,12 +5,12 @@ internal import PushStore
 extension WriteTransaction {
     /// Locks the row of the user with this name against changes; `nil` if there is no such user.
     func lockAccount(_ name: Username) async throws -> StoredAccount? {
-        try await self.account("\(PostgreSQLReader.accountNamed) for no key update", self.sealing.index.hash(name))
+        try await self.account("\(PostgreSQLStore.accountNamed) for no key update", self.sealing.index.hash(name))
     }
 
     /// Locks the row of the user with this id against changes; `nil` if there is no such user.
     func lockAccount(_ id: Int64) async throws -> StoredAccount? {
-        try await self.account("\(PostgreSQLReader.accountWithID) for no key update", id)
+        try await self.account("\(PostgreSQLStore.accountWithID) for no key update", id)
     }
 
     /// Locks the row of the user with this name before a change or a deletion. Also returns
@@ -23,7 +23,7 @@ extension WriteTransaction {
         _ name: Username,
         isLosing: Bool
     ) async throws -> (account: StoredAccount?, isLastAdministrator: Bool) {
-        let (find, key) = (PostgreSQLReader.accountNamed, self.sealing.index.hash(name))
+        let (find, key) = (PostgreSQLStore.accountNamed, self.sealing.index.hash(name))
         var others: [Int64]?
         // Posts share the locks of the users whom they name. While such posts come without a
         // pause, the row is never free. Posts that begin now wait for the table.

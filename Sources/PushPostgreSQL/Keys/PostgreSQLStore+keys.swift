@@ -124,9 +124,7 @@ extension PostgreSQLStore {
         }
         self.keys.recordReported()
     }
-}
 
-extension PostgreSQLReader {
     package func countSealed() async throws(StoreError) -> Int {
         try await self.read(Self.sealed) { rows in Int(clamping: try rows.first?.integer(0) ?? 0) }
     }

@@ -101,14 +101,14 @@ package struct PostgreSQLMoveTarget: MoveTarget {
 
     package func auditFault(_ audit: AuditChain) throws -> AuditFault? {
         try self.failing {
-            guard let row = try self.connection.query(PostgreSQLReader.nextChain, Int64(0)).first else {
+            guard let row = try self.connection.query(PostgreSQLStore.nextChain, Int64(0)).first else {
                 return AuditFault(number: 0)
             }
             let chain = try StoredAuditChain(row)
             if let fault = chain.fault(audit) { return fault }
             var link = chain.start
             while link.number < chain.end.number {
-                let page = try self.connection.query(PostgreSQLReader.entriesAfter, link.number, chain.end.number)
+                let page = try self.connection.query(PostgreSQLStore.entriesAfter, link.number, chain.end.number)
                 if page.count == 0 { return AuditFault(number: link.number + 1) }
                 if let fault = audit.fault(in: try page.map { try SealedAuditEntry($0) }, after: &link) { return fault }
             }

@@ -18,7 +18,7 @@ extension WriteTransaction {
     }
 
     /// Draws change numbers. A number is at least the time since 1970 in units of 2⁻³⁰ s, as in
-    /// `PostgreSQLReader.newest`. So a database that was restored from a backup does not assign
+    /// `PostgreSQLStore.newest`. So a database that was restored from a backup does not assign
     /// the same numbers again. Locks the rows in the order of the users' ids.
     private static let nextChanges = WriteTransaction.nextChanges(
         ofUsers: "pg_catalog.unnest($1::int8[]) as u (user_id)"

@@ -34,6 +34,24 @@ extension PostgreSQLStore {
 
     static let firstDue = "select due_at from scheduled where not is_set_aside order by due_at limit 1"
 
+    package func sendTime(of id: NotificationID) async throws(StoreError) -> Date? {
+        try await self.read(
+            "select due_at from scheduled where notification_id = $1 and not is_set_aside",
+            id.rawValue
+        ) { rows in
+            try rows.first.map { Date(milliseconds: try $0.integer(0)) }
+        }
+    }
+
+    package func schedule() async throws(StoreError) -> Schedule {
+        try await self.read("select (select count(*) from scheduled), (\(PostgreSQLStore.firstDue))") { rows in
+            Schedule(
+                count: Int(clamping: try rows.first?.integer(0) ?? 0),
+                firstDue: try rows.first?.optionalInteger(1).map(Date.init(milliseconds:))
+            )
+        }
+    }
+
     // MARK: - Private
 
     fileprivate typealias Readable = (scheduled: StoredTarget, audience: HashedAudience)
@@ -135,26 +153,6 @@ extension WriteTransaction {
         update notification m set payload = null, alert = null, recalled_at = $2 from n where m.id = n.id
         returning n.sender_id, n.bytes
         """
-}
-
-extension PostgreSQLReader {
-    package func sendTime(of id: NotificationID) async throws(StoreError) -> Date? {
-        try await self.read(
-            "select due_at from scheduled where notification_id = $1 and not is_set_aside",
-            id.rawValue
-        ) { rows in
-            try rows.first.map { Date(milliseconds: try $0.integer(0)) }
-        }
-    }
-
-    package func schedule() async throws(StoreError) -> Schedule {
-        try await self.read("select (select count(*) from scheduled), (\(PostgreSQLStore.firstDue))") { rows in
-            Schedule(
-                count: Int(clamping: try rows.first?.integer(0) ?? 0),
-                firstDue: try rows.first?.optionalInteger(1).map(Date.init(milliseconds:))
-            )
-        }
-    }
 }
 
 /// The accounts that the released notifications name, and the present rights of their senders.

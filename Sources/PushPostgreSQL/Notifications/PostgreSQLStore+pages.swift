@@ -3,7 +3,7 @@ internal import PostgreSQL
 package import PushCore
 package import PushStore
 
-extension PostgreSQLReader {
+extension PostgreSQLStore {
     package func notifications(
         _ range: ChangeRange,
         for user: Int64,
@@ -12,7 +12,7 @@ extension PostgreSQLReader {
         needsPayloads: (NotificationPage) -> Bool
     ) async throws(StoreError) -> NotificationPage {
         try await self.withPayloads(needsPayloads) { () throws(StoreError) in
-            let macs = self.store.sealing.rows
+            let macs = self.sealing.rows
             var builder = PageBuilder(range, within: budget, now: now)
             var (start, removedAt): (Int64, Date?) = (range.start ?? 0, nil)
             // The query requests one row more than the page can have: the additional row shows
@@ -46,7 +46,7 @@ extension PostgreSQLReader {
         needsPayloads: (NotificationPage) -> Bool
     ) async throws(StoreError) -> NotificationPage {
         try await self.withPayloads(needsPayloads) { () throws(StoreError) in
-            let macs = self.store.sealing.rows
+            let macs = self.sealing.rows
             var page = NotificationPage(end: 0)
             page.isBeyondBudget = ids.count > budget.rows
             if page.isBeyondBudget { return page }

@@ -3,7 +3,7 @@ internal import PostgreSQL
 package import PushCore
 package import PushStore
 
-extension PostgreSQLReader: GatheringReader {
+extension PostgreSQLStore: GatheringReader {
     package func notification(
         _ id: NotificationID,
         for user: Int64,
@@ -39,7 +39,7 @@ extension PostgreSQLReader: GatheringReader {
 
     fileprivate func notification(in row: Row, for fetch: NotificationFetch) throws(StoreError) -> StoredNotification {
         do {
-            return try StoredNotification(row, fetch.id, for: fetch.user, self.store.sealing.rows)
+            return try StoredNotification(row, fetch.id, for: fetch.user, self.sealing.rows)
         } catch {
             throw StoreError(reading: error) ?? .failed(reason: "\(type(of: error))")
         }
@@ -86,27 +86,27 @@ extension PostgreSQLReader: GatheringReader {
 
 /// A caller's fetch, from its place in the queue to the row that it gets.
 private final class PendingFetch: GroupSeat<NotificationFetch, Row?>, PendingNotification, @unchecked Sendable {
-    private let reader: PostgreSQLReader
+    private let store: PostgreSQLStore
 
-    init(_ fetch: NotificationFetch, of reader: PostgreSQLReader) {
-        self.reader = reader
+    init(_ fetch: NotificationFetch, of store: PostgreSQLStore) {
+        self.store = store
         super.init(fetch)
     }
 
     func begin(resume caller: UnsafeContinuation<Void, Never>) {
-        self.reader.store.fetches.wait(on: self, resume: caller)
+        self.store.fetches.wait(on: self, resume: caller)
     }
 
     var isFinished: Bool { self.end != nil }
 
     func finish() async {
-        let reader = self.reader
-        await reader.store.fetches.lead(self) { await reader.fetch($0) }
+        let store = self.store
+        await store.fetches.lead(self) { await store.fetch($0) }
     }
 
     func result() throws(StoreError) -> StoredNotification? {
         guard let row = try self.end?.get() ?? nil else { return nil }
-        return try self.reader.notification(in: row, for: self.member)
+        return try self.store.notification(in: row, for: self.member)
     }
 }
 

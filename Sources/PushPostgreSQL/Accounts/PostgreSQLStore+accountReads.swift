@@ -3,7 +3,7 @@ internal import PostgreSQL
 package import PushCore
 package import PushStore
 
-extension PostgreSQLReader {
+extension PostgreSQLStore {
     package func user(named name: Username) async throws(StoreError) -> User? {
         try await self.read(Self.userNamed, self.sealing.index.hash(name)) { rows in
             try rows.first.flatMap { try User($0, named: name, self.sealing) }

@@ -1,6 +1,6 @@
 internal import PushStore
 
-extension PostgreSQLReader {
+extension PostgreSQLStore {
     package static let isThere = """
         select 1 from notification
         where id = $1 and expires_at > $2 and recalled_at is null and ($3::int8 is null or sender_id = $3)
