@@ -97,10 +97,6 @@ package final class PostgreSQLStore: Store {
 
     package var lease: CredentialLease? { self.membership.lease }
 
-    package var vault: Vault { self.sealing.vault }
-
-    package var indexSecret: IndexSecret { self.sealing.secret }
-
     /// Even without a signal, the store checks after this time for receipts (records of fetches),
     /// and whether a key waits for other servers.
     static let longestWait = Duration.seconds(60)

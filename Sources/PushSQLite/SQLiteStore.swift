@@ -105,10 +105,6 @@ package final class SQLiteStore: Store {
 
     package var limits: (any LimitStore)? { nil }
 
-    package var vault: Vault { self.sealing.vault }
-
-    package var indexSecret: IndexSecret { self.sealing.secret }
-
     package var failure: String? { self.writer.failure }
 
     package var isFull: Bool { self.writer.condition.isFull }

@@ -35,6 +35,12 @@ package protocol Store: AccountStore, TokenStore, DeviceStore, NotificationStore
     func close() async
 }
 
+extension Store {
+    package var vault: Vault { self.sealing.vault }
+
+    package var indexSecret: IndexSecret { self.sealing.secret }
+}
+
 /// Reads all data that the server stores. It sees each commit as soon as the commit is
 /// acknowledged.
 ///
