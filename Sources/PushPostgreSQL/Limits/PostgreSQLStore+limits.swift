@@ -76,11 +76,9 @@ extension PostgreSQLStore: LimitStore {
             select lane from lane_rest where until < \(DatabaseClock.now) order by lane for update skip locked) o
         where r.lane = o.lane
         """
-}
 
-/// The pauses of lanes (the queues of pushes to one provider). All servers that share the database
-/// observe the same pauses.
-extension PostgreSQLStore {
+    // MARK: The pauses of lanes, which all servers observe
+
     /// The maximum pause in the table `lane_pause`. A provider may request a longer pause, which
     /// is stored in another table.
     private static let longestPause = Duration.seconds(86_400)
