@@ -111,9 +111,7 @@ private struct FailingStore: PostStore, KeyStore {
         try await self.base.replaceKeyring(keyring, by: actor, now: now)
     }
 
-    func writeSealCounts() async throws {
-        try await self.base.writeSealCounts()
-    }
+    func addSeals(_ seals: [UInt32: Int]) async throws { try await self.base.addSeals(seals) }
 
     func rewrap(page: Int?, passed: @Sendable (Int) async throws -> Void) async throws -> RewrapResult? {
         try await self.base.rewrap(page: page, passed: passed)

@@ -46,7 +46,8 @@ extension PostGroup {
     /// Finds the users whom the posts name, and locks these users against deletion. Also reads how
     /// much the posts' senders have stored, and finds which of the posts' ids are in use.
     static func lookUp(for posts: [NewNotification], _ senders: [Int64]) throws -> Statement {
-        try Statement(Self.lookup, Self.userKeys(of: posts), senders, posts.map(\.id.rawValue))
+        let users = Set(posts.flatMap { $0.audience.users.map(\.key) })
+        return try Statement(Self.lookup, Array(users), senders, posts.map(\.id.rawValue))
     }
 
     static let lookup = """
@@ -73,10 +74,6 @@ extension PostGroup {
     static let nextChanges = WriteTransaction.nextChanges(
         ofUsers: "(select id as user_id from account where name_key = any($1::bytea[])) as u"
     )
-
-    private static func userKeys(of posts: [NewNotification]) -> [Data] {
-        Array(Set(posts.flatMap { $0.audience.users.map(\.key) }))
-    }
 
     /// Adds to the senders' usage (how many notifications and bytes they have stored), and locks
     /// these rows. Fails if a sender then exceeds its maximum in `most`. `added` is sorted by

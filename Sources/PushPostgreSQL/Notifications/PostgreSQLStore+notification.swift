@@ -37,14 +37,6 @@ extension PostgreSQLStore: GatheringReader {
 
     // MARK: - Private
 
-    fileprivate func notification(in row: Row, for fetch: NotificationFetch) throws(StoreError) -> StoredNotification {
-        do {
-            return try StoredNotification(row, fetch.id, for: fetch.user, self.sealing.rows)
-        } catch {
-            throw StoreError(reading: error) ?? .failed(reason: "\(type(of: error))")
-        }
-    }
-
     /// Fetches the notifications for all callers of a group in one query. The result for a caller
     /// is its row, or `nil` without such a row.
     fileprivate func fetch(_ fetches: [NotificationFetch]) async -> [Result<Row?, StoreError>] {
@@ -106,7 +98,11 @@ private final class PendingFetch: GroupSeat<NotificationFetch, Row?>, PendingNot
 
     func result() throws(StoreError) -> StoredNotification? {
         guard let row = try self.end?.get() ?? nil else { return nil }
-        return try self.store.notification(in: row, for: self.member)
+        do {
+            return try StoredNotification(row, self.member.id, for: self.member.user, self.store.sealing.rows)
+        } catch {
+            throw StoreError(reading: error) ?? .failed(reason: "\(type(of: error))")
+        }
     }
 }
 

@@ -14,7 +14,7 @@ extension PostgreSQLStore {
         leasing.countsUnread = request.countsUnread
         return try await self.lease(leasing) { leasing, tx in
             let (lane, queue) = (request.lane, request.queue)
-            let search = self.marks.beginLease(in: lane, queue, at: .now)
+            let search = self.marks.begin(.pushes(lane, queue), lifetime: SearchMarks.lifetime, at: .now)
             func find(_ comparison: String, limit: Int) async throws -> [DueDelivery] {
                 let condition = "p.lane = $1 and p.is_bulk = $2 and p.due_at <= $3 and p.due_at \(comparison) $4"
                 let values: [any Bindable] = [lane.description, queue == .bulk, now.milliseconds, search.start]
