@@ -56,7 +56,8 @@ extension PostgreSQLStore {
             let outcome = try await tx.state(of: id, for: user, now: now)?.taking ?? .missing
             guard outcome == .taken else { return outcome }
             let recipient = RecipientKey(id.rawValue, user)
-            try await tx.endLeases([recipient], numbers, now: now)
+            _ = try await tx.hide([recipient], numbers, reason: PushReason.taken, now: now)
+            try await tx.recordTaken([recipient])
             if let record { tx.append(record) }
             return .taken
         }
@@ -74,7 +75,9 @@ extension PostgreSQLStore {
             let keys = ended.map(\.key).sorted()
             // Each user gets as many numbers as the user with the most leases needs.
             let most = Dictionary(grouping: keys, by: \.user).values.map(\.count).max() ?? 1
-            try await tx.endLeases(keys, try await tx.changes(ofUsers: keys.map(\.user), each: most), now: now)
+            let numbers = try await tx.changes(ofUsers: keys.map(\.user), each: most)
+            _ = try await tx.hide(keys, numbers, reason: PushReason.taken, now: now)
+            try await tx.recordTaken(keys)
             tx.afterCommit { for lease in ended { book.record(LookOrder(user: lease.key.user, app: lease.app)) } }
             return leases.dropFirst(ended.count).first.map { Date(milliseconds: $0.end) }
         }
@@ -85,14 +88,6 @@ extension PostgreSQLStore {
         from untaken where leased_until is not null
         order by leased_until limit $1
         """
-}
-
-extension WriteTransaction {
-    fileprivate func endLeases(_ leases: [RecipientKey], _ numbers: [Int64: Int64], now: Date) async throws {
-        if leases.isEmpty { return }
-        _ = try await self.hide(leases, numbers, reason: PushReason.taken, now: now)
-        try await self.recordTaken(leases)
-    }
 }
 
 extension NewEvent {

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import PostgreSQL
+internal import PushCore
 internal import PushStore
 
 /// The key of a row of `recipient`: a notification and one of its recipients.
@@ -20,9 +21,90 @@ struct RecipientKey: PairKey {
 }
 
 extension WriteTransaction {
+    func state(of id: NotificationID, for user: Int64, now: Date) async throws -> RecipientState? {
+        try await self.query(Self.state, id.rawValue, user, now.milliseconds).first.map(RecipientState.init)
+    }
+
+    private static let state = """
+        select \(RecipientState.Column.list)
+        from notification n join recipient r on r.notification_id = n.id and r.user_id = $2
+        left join untaken w on w.notification_id = n.id and w.user_id = $2
+        where n.id = $1 and n.expires_at > $3
+        """
+
+    /// Dismisses notifications for recipients, and cancels their pushes. If a mark (read or
+    /// unread) is given, dismisses a notification only for a recipient who sees it with this mark.
+    /// If the notification was recalled or has expired, nothing changes for the recipient. Returns
+    /// the number of changed recipients.
+    ///
+    /// `numbers` has the first change number for each user. A user's first notification in
+    /// `recipients` gets this number, and each further notification gets the next number.
+    func hide(
+        _ recipients: [RecipientKey],
+        _ numbers: [Int64: Int64],
+        ifStill mark: ReadMark? = nil,
+        reason: String,
+        now: Date
+    ) async throws -> Int {
+        if recipients.isEmpty { return 0 }
+        var next = numbers
+        let changes = try recipients.map { recipient in
+            let number = try PostgreSQLStore.number(of: recipient.user, in: next)
+            next[recipient.user] = number + 1
+            return number
+        }
+        let isRead = mark.map { $0 == .read }
+        let hidden = try await self.query(Self.hide, keys: recipients, changes, now.milliseconds, isRead)
+            .map(RecipientKey.init)
+        try await self.cancelPushes(to: hidden.sorted(), reason: reason, now: now)
+        return hidden.count
+    }
+
+    private static let hide = """
+        with l as (
+            select r.notification_id, r.user_id, t.change
+            from unnest($1::int8[], $2::int8[], $3::int8[]) as t (notification_id, user_id, change)
+            join recipient r on \(RecipientKey.lookup.equality("r", "t"))
+            where r.dismissed_at is null order by r.notification_id, r.user_id for no key update of r)
+        update recipient r set dismissed_at = $4, change = l.change, changed_at = $4 from l
+        where \(RecipientKey.lookup.equality("r", "l")) and coalesce($5 = (r.read_at is not null), true)
+            and (select n.expires_at > $4 and n.payload is not null from notification n where n.id = l.notification_id)
+        returning r.notification_id, r.user_id
+        """
+
+    /// Sets the mark (read or unread) of the visible notifications that do not have this mark yet;
+    /// returns these notifications.
+    ///
+    /// `numbers` has the first of the change numbers that were drawn for the user.
+    func mark(
+        _ ids: [Int64],
+        as mark: ReadMark,
+        by user: Int64,
+        from numbers: [Int64: Int64],
+        now: Date
+    ) async throws -> [Int64] {
+        let first = try PostgreSQLStore.number(of: user, in: numbers)
+        return try await self.query(
+            """
+            update recipient r set read_at = $4, change = t.change, changed_at = $5
+            from unnest($1::int8[], $2::int8[], $3::int8[]) as t (notification_id, change, user_id)
+            where \(RecipientKey.lookup.equality("r", "t")) and r.dismissed_at is null
+                and (r.read_at is null) = ($4::int8 is not null)
+                and (select n.expires_at > $5 and n.payload is not null from notification n where n.id = t.notification_id)
+            returning r.notification_id
+            """,
+            ids,
+            ids.indices.map { first + Int64($0) },
+            ids.map { _ in user },
+            mark == .read ? now.milliseconds : nil,
+            now.milliseconds
+        ).map { try $0.integer(0) }
+    }
+
     /// Records that these recipients no longer wait for their payloads. Erases the payloads that
     /// no recipient waits for any more.
     func recordTaken(_ recipients: [RecipientKey]) async throws {
+        if recipients.isEmpty { return }
         let ids = try await self.query(Self.deleteUntaken, keys: recipients).map { try $0.integer(0) }
         try await self.eraseIfTaken(Set(ids).sorted())
     }
