@@ -88,7 +88,7 @@ extension PostgreSQLStore {
         if delivery == .full { self.echoes.giveBack(echo.push) }
     }
 
-    fileprivate static let isElsewhere = """
+    static let isElsewhere = """
         exists (
             select 1 from stream o where o.device = s.device and o.node <> s.node and o.node = any\(StreamHolder.activeServers))
         """
@@ -114,19 +114,6 @@ extension PostgreSQLStore {
         left join push_end x on x.device = s.device and x.provider_id = 'stream'
             and x.settled_at >= greatest(s.since - 2000, $2)
         order by x.settled_at, x.notification_id
-        """
-}
-
-extension WriteTransaction {
-    /// Sets `is_shared` in the rows of streams whose devices have streams at several servers. The
-    /// caller must have locked the counters of changes of the devices' users.
-    func markShared(ofDevices devices: [Int64]) async throws {
-        if !devices.isEmpty { _ = try await self.query(Self.markStreamsShared, devices) }
-    }
-
-    static let markStreamsShared = """
-        update stream s set is_shared = true
-        where s.device = any($1::int8[]) and not s.is_shared and \(PostgreSQLStore.isElsewhere)
         """
 }
 

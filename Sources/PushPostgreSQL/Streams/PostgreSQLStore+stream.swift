@@ -99,19 +99,3 @@ extension PostgreSQLStore {
         select lane from gone
         """
 }
-
-extension WriteTransaction {
-    /// Makes all pushes that wait for these devices due immediately, including those without a due
-    /// time; returns their number.
-    func wakePushes(ofDevices devices: [Int64], now: Date) async throws -> Int {
-        try await self.query(Self.wake, devices, now.milliseconds).changed
-    }
-
-    static let wake = """
-        with waiting as (
-            select notification_id, device from push
-            where device = any($1::bigint[]) and owner is null and (due_at is null or due_at > $2)
-            order by notification_id, device for update)
-        update push p set due_at = $2 from waiting w where \(DuePush.equal("p", "w"))
-        """
-}
