@@ -40,25 +40,3 @@ extension PostgreSQLStore {
         """
     static let hasten = "update push set due_at = $3 where notification_id = $1 and device = $2 and owner is null"
 }
-
-extension WriteTransaction {
-    /// The state of a push, and its lane. Locks the push's row, so that no server leases or ends
-    /// the push meanwhile.
-    fileprivate func standing(_ notification: Int64, device: Int64) async throws -> (PushStanding, lane: String)? {
-        if let row = try await self.query(Self.lockOne, notification, device).first {
-            let lane = try row.text(3)
-            if try row.boolean(0) { return (.sending(isCancelled: try row.boolean(1)), lane) }
-            return (.waiting(until: try row.optionalInteger(2).map(Date.init(milliseconds:))), lane)
-        }
-        // Each statement has its own snapshot. So this statement sees the push if it ended while
-        // the previous statement waited for the lock.
-        guard let row = try await self.query(Self.findEnd, notification, device).first else { return nil }
-        return (.ended(DeliveryStage(rawValue: try row.text(0)) ?? .failed), try row.text(1))
-    }
-
-    static let lockOne = """
-        select owner is not null, is_withdrawn, due_at, lane from push
-        where notification_id = $1 and device = $2 for update
-        """
-    static let findEnd = "select state, lane from push_end where notification_id = $1 and device = $2"
-}
