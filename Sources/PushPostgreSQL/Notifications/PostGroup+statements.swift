@@ -20,19 +20,6 @@ struct GroupRecipient {
     let mac: Int64
 }
 
-extension PostGroup.Chosen {
-    /// The number of recipients and pushes; `nil` until the devices are found.
-    var reach: Reach? { self.devices.map { Reach(recipients: self.recipients.count, pushes: $0.count) } }
-
-    var isDue: Bool { self.devices?.contains { !$0.isAway } ?? false }
-
-    var isScheduled: Bool { self.notification.sendAt != nil }
-
-    fileprivate var pushes: [(notification: NewNotification, device: GroupDevice)] {
-        (self.devices ?? []).map { (self.notification, $0) }
-    }
-}
-
 extension HashedAudience {
     /// The tags that select devices in the audience's branches.
     var deviceTags: [Data] {
@@ -250,21 +237,4 @@ extension PostGroup {
     static let untakenInsertion = """
         insert into untaken (notification_id, user_id) select * from unnest($1::int8[], $2::int8[])
         """
-}
-
-extension PostGroup.Facts {
-    /// Adds the facts in the rows that `lookup` has found.
-    mutating func add(_ rows: Rows) throws {
-        for row in rows {
-            let id = try row.integer(0)
-            if let key = try row.optionalData(1) {
-                let apps = Set(storedApps: try row.optionalText(2))
-                self.users[key] = NamedUser(id: id, apps: apps, requiresEncryption: try row.boolean(5))
-            } else if let notifications = try row.optionalInteger(3) {
-                self.usage[id] = Usage(notifications: notifications, bytes: try row.integer(4))
-            } else {
-                self.ids.insert(id)
-            }
-        }
-    }
 }

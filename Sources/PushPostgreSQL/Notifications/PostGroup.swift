@@ -44,6 +44,49 @@ struct PostGroup {
         let devices: [GroupDevice]?
 
         var notification: NewNotification { self.plan.post }
+
+        /// The number of recipients and pushes; `nil` until the devices are found.
+        var reach: Reach? { self.devices.map { Reach(recipients: self.recipients.count, pushes: $0.count) } }
+
+        var isDue: Bool { self.devices?.contains { !$0.isAway } ?? false }
+
+        var isScheduled: Bool { self.notification.sendAt != nil }
+
+        var pushes: [(notification: NewNotification, device: GroupDevice)] {
+            (self.devices ?? []).map { (self.notification, $0) }
+        }
+    }
+
+    /// The facts that the decisions on all posts of a group need; they are read together.
+    struct Facts: PostFacts {
+        var keys: IdempotencyKeys
+        var users: [Data: NamedUser] = [:]
+        var usage: [Int64: Usage] = [:]
+        /// The ids of posts that are already in use.
+        var ids: Set<Int64> = []
+
+        func earlier(_ request: IdempotentRequest) -> StoredRequest? { self.keys.stored[request.key] }
+
+        func usage(of sender: Int64) -> Usage { self.usage[sender] ?? Usage() }
+
+        func user(withKey key: Data) -> NamedUser? { self.users[key] }
+
+        func isTaken(_ id: NotificationID) -> Bool { self.ids.contains(id.rawValue) }
+
+        /// Adds the facts in the rows that `lookup` has found.
+        mutating func add(_ rows: Rows) throws {
+            for row in rows {
+                let id = try row.integer(0)
+                if let key = try row.optionalData(1) {
+                    let apps = Set(storedApps: try row.optionalText(2))
+                    self.users[key] = NamedUser(id: id, apps: apps, requiresEncryption: try row.boolean(5))
+                } else if let notifications = try row.optionalInteger(3) {
+                    self.usage[id] = Usage(notifications: notifications, bytes: try row.integer(4))
+                } else {
+                    self.ids.insert(id)
+                }
+            }
+        }
     }
 
     private let members: [PostMember]
@@ -231,25 +274,6 @@ struct PostGroup {
         select n.id from unnest($1::int8[], $2::int8[], $3::int8[]) as t (id, sender_id, seed)
         join notification n on n.id = t.id and n.sender_id = t.sender_id and n.seed = t.seed limit 1
         """
-}
-
-extension PostGroup {
-    /// The facts that the decisions on all posts of a group need; they are read together.
-    struct Facts: PostFacts {
-        var keys: IdempotencyKeys
-        var users: [Data: NamedUser] = [:]
-        var usage: [Int64: Usage] = [:]
-        /// The ids of posts that are already in use.
-        var ids: Set<Int64> = []
-
-        func earlier(_ request: IdempotentRequest) -> StoredRequest? { self.keys.stored[request.key] }
-
-        func usage(of sender: Int64) -> Usage { self.usage[sender] ?? Usage() }
-
-        func user(withKey key: Data) -> NamedUser? { self.users[key] }
-
-        func isTaken(_ id: NotificationID) -> Bool { self.ids.contains(id.rawValue) }
-    }
 }
 
 extension DatabaseError {

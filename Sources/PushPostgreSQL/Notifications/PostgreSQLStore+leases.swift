@@ -89,10 +89,3 @@ extension PostgreSQLStore {
         order by leased_until limit $1
         """
 }
-
-extension NewEvent {
-    /// The event which says that a recipient has fetched a read-once payload for the first time.
-    static func collected(_ notification: Int64, by user: Int64, at time: Date, sender: Int64?) -> NewEvent {
-        NewEvent(kind: .collected, at: time, notification: notification, user: user, sender: sender)
-    }
-}

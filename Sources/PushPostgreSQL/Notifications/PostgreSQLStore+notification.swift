@@ -109,9 +109,3 @@ private final class PendingFetch: GroupSeat<NotificationFetch, Row?>, PendingNot
 extension NotificationFetch: GroupMember {
     var byteCount: Int { 0 }
 }
-
-extension GroupLimits {
-    /// The limits for groups of fetches. There are two groups: while PostgreSQL executes the query
-    /// of one, this server reads the rows of the other.
-    static let fetches = GroupLimits(groups: 2, members: 64, bytes: 0, waiting: 65_536)
-}

@@ -113,9 +113,3 @@ enum PostEnd: Sendable {
     /// succeeded: `last` contains the outcomes of that transaction.
     case alone(PostGroup.Run, last: [PostOutcome]?)
 }
-
-extension GroupLimits {
-    /// The limits for groups of posts. There are two groups: while one of them waits for the disk,
-    /// the other executes statements.
-    static let posts = GroupLimits(groups: 2, members: 200, bytes: 4 << 20, waiting: 4096)
-}

@@ -19,10 +19,6 @@ struct PushEnd: Sendable {
     var isPaced = false
 }
 
-extension DuePush {
-    func cancelled(_ reason: String?) -> PushEnd { PushEnd(push: self, state: .cancelled, reason: reason) }
-}
-
 /// The error for a push that had already ended when this transaction was to end it. The
 /// transaction is rolled back.
 struct EndedBefore: Error {}

@@ -157,16 +157,14 @@ extension WriteTransaction {
         v.lane || case when p.lane like '%\(Lane.lookSuffix)' then '\(Lane.lookSuffix)' else '' end
         """
 
-    /// Moves pushes, and makes them due now: the old provider's retry times do not apply to the
-    /// new provider.
-    private static func movement(at now: String) -> String {
-        """
-        update push p set lane = m.new, due_at = \(now), attempts = 0, owner = null,
+    /// Moves pushes, and makes them due now, at the time `$3`: the old provider's retry times do not
+    /// apply to the new provider.
+    private static let movement = """
+        update push p set lane = m.new, due_at = $3, attempts = 0, owner = null,
             reason = case when p.is_withdrawn then p.reason end
         from m where \(DuePush.equal("p", "m"))
         returning m.old, m.new
         """
-    }
 
     static let moveQueuedPushes = """
         with m as (
@@ -174,7 +172,7 @@ extension WriteTransaction {
             from push p join device v on v.number = p.device
             where p.device = $1 and p.due_at is not null and p.owner is null and \(WriteTransaction.lane("p")) <> v.lane
             order by p.notification_id limit $2 for update of p)
-        \(movement(at: "$3"))
+        \(movement)
         """
 
     static let movePushes = """
@@ -183,7 +181,7 @@ extension WriteTransaction {
             from unnest($1::int8[], $2::int8[]) as k (notification_id, device)
             join push p on \(DuePush.equal("p", "k"))
             join device v on v.number = p.device and v.lane <> \(WriteTransaction.lane("p")))
-        \(movement(at: "$3"))
+        \(movement)
         """
 }
 
