@@ -19,7 +19,7 @@ package final class PostgreSQLStore: Store {
     /// This server's lease. While it lasts, the server may send pushes.
     let membership: ServerMembership
     let slots = WriterSlots()
-    let posts = GroupQueue<PostMember, PostEnd>(.posts)
+    let posts = GroupQueue<PostRequest, PostEnd>(.posts)
     let fetches = GroupQueue<NotificationFetch, Row?>(.fetches)
     let receipts = ReceiptBook()
     let tokenUses = TokenUses()

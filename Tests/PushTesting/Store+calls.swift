@@ -149,7 +149,7 @@ extension PostStore {
         within bounds: StorageBounds? = nil,
         page: Int? = nil
     ) async throws -> PostOutcome {
-        let outcomes = try await self.post([notification], of: nil, within: bounds, page: page)
+        let outcomes = try await self.post(PostRequest([notification], within: bounds, page: page))
         guard let outcome = outcomes.first else { throw StoreError.failed(reason: "a post has no outcome") }
         return outcome
     }

@@ -89,7 +89,7 @@ struct PostGroup {
         }
     }
 
-    private let members: [PostMember]
+    private let members: [PostRequest]
     private let run: Run
     private let isAlone: Bool
     private let store: PostgreSQLStore
@@ -102,7 +102,7 @@ struct PostGroup {
 
     /// Reads the facts for the posts, and locks their rows.
     init(
-        _ members: [PostMember],
+        _ members: [PostRequest],
         _ run: Run,
         isAlone: Bool,
         by store: PostgreSQLStore,
@@ -142,7 +142,7 @@ struct PostGroup {
             return nil
         }
         self.tx.commitWithLastStatements { $0.isOvertaking ? Overtaken() : nil }
-        var postings = self.members.map { Posting($0.posts, of: $0.batch, within: $0.bounds) }
+        var postings = self.members.map(Posting.init)
         var chosen: [Chosen] = []
         var fits = postings.map { _ in true }
         for (place, member) in self.members.enumerated() {
@@ -169,7 +169,7 @@ struct PostGroup {
     /// The devices of a direct post (one that goes only to users whom it names). `nil` for another
     /// post. Also `nil` for a direct post that turns out to be unsuitable: it has too many
     /// devices, or devices of users whom it does not name.
-    private func devices(of post: NewNotification, _ member: PostMember) -> [GroupDevice]? {
+    private func devices(of post: NewNotification, _ member: PostRequest) -> [GroupDevice]? {
         guard !self.isAlone || member.isDirect(post) else { return nil }
         let found = post.audience.deviceTags.flatMap { self.devices[$0] ?? [] }
         let own = Dictionary(found.map { ($0.number, $0) }) { first, _ in first }
