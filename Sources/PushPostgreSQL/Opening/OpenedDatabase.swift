@@ -35,13 +35,19 @@ struct OpenedDatabase {
             // tables.
             let mark = DatabaseMark(identity)
             if mark != kept { try options.mark?.keep(mark) }
-            let days = try Self.dayKeys(connection, options, migrations)
+            let hasDayKeys = migrations.contains { $0.name == Migration.dayKeys }
+            let days = try options.dayChain.flatMap { keeper in
+                hasDayKeys ? try DayKeyReport.open(keeper, now: options.now(), connection) : nil
+            }
             let schema = migrations.map(\.name).max() ?? ""
             self.schema = schema
             (self.sealing, self.keys, self.assigned) = try connection.transaction {
                 try Schema.holdMigrations(connection, migrations)
                 try MoveMark.refuseUnfinished(connection, address)
-                let choice = try Self.keys(connection, keyring, now: options.now())
+                let agreement = try KeyAgreement(connection.query(KeyAgreement.all))
+                try agreement.check(keyring)
+                let choice = agreement.choice(keyring, besides: nil)
+                try DataKeyEntry.record(choice.sealing, of: keyring, now: options.now(), connection)
                 let vault = Vault(keyring.sealing(with: choice.sealing) ?? keyring, days: days)
                 let secret = try Self.secret(connection, vault)
                 try Self.beginEvents(connection, options.events, now: options.now())
@@ -69,32 +75,6 @@ struct OpenedDatabase {
             let place = keeper?.place ?? "nowhere"
             throw StoreError.refused(summary: fault.summary, reason: fault.description, kept: place)
         }
-    }
-
-    /// This server's encrypting key, which is marked as in use. If it is not the keyring's first
-    /// key, also returns the servers that lack the first key.
-    private static func keys(
-        _ connection: BlockingConnection,
-        _ keyring: Keyring,
-        now: Date
-    ) throws -> (sealing: UInt32, wait: KeyWait?) {
-        let agreement = try KeyAgreement(connection.query(KeyAgreement.all))
-        try agreement.check(keyring)
-        let choice = agreement.choice(keyring, besides: nil)
-        try DataKeyEntry.record(choice.sealing, of: keyring, now: now, connection)
-        return choice
-    }
-
-    /// The day keys; `nil` if the server has no file for them.
-    private static func dayKeys(
-        _ connection: BlockingConnection,
-        _ options: StoreOptions,
-        _ migrations: [Migration]
-    ) throws -> DayKeys? {
-        guard let keeper = options.dayChain, migrations.contains(where: { $0.name == Migration.dayKeys }) else {
-            return nil
-        }
-        return try DayKeyReport.open(keeper, now: options.now(), connection)
     }
 
     /// Reads the database's secret for keyed hashes. The first start creates this secret.
