@@ -19,27 +19,12 @@ extension PostgreSQLStore {
     package static let entryNamed = "\(entries) where name_key = $1"
     private static let entries = "select \(ListedUserColumn.selected) from account u"
 
-    package func password(of user: User) async throws(StoreError) -> PasswordHash? {
-        try await self.read(Self.passwordOf, user.id, user.passwordNumber) { rows in
-            try rows.first.map { PasswordHash(phc: try $0.text(0)) }
-        }
-    }
-
-    private static let passwordOf = "select password from account where id = $1 and password_number = $2"
-
-    package func password(chosenBy number: UInt64) async throws(StoreError) -> PasswordHash? {
-        let last = try await self.read(Self.lastUser) { try $0.first?.optionalInteger(0) }
-        guard let last else { return nil }
-        return try await self.read(Self.passwordFrom, number.bucket(of: last) + 1) { rows in
-            try rows.first?.optionalText(0).map(PasswordHash.init(phc:))
-        }
-    }
-
-    private static let lastUser = "select max(id) from account"
+    package static let passwordOf = "select password from account where id = $1 and password_number = $2"
+    package static let lastUser = "select max(id) from account"
 
     /// Selects the password of the first user with the id `$1` or a higher id. If all these users
     /// were deleted meanwhile, selects the password of the last user.
-    private static let passwordFrom = """
+    package static let passwordFrom = """
         select coalesce(
             (select password from account where id >= $1 order by id limit 1),
             (select password from account order by id desc limit 1))

@@ -69,12 +69,6 @@ extension PostgreSQLStore {
         }
     }
 
-    /// The number of entries that were ever written. If the audit has a single hash chain, this is
-    /// also the number of the newest entry.
-    package func lastAuditNumber() async throws(StoreError) -> Int64 {
-        try await self.read(Self.entryCount) { try $0.first?.integer(0) ?? 0 }
-    }
-
     /// Selects the time of the entry with this number. For the number of a deleted entry, selects
     /// a time before all others. For a number without an entry so far, selects a time after all
     /// others.
@@ -91,7 +85,9 @@ extension PostgreSQLStore {
         order by at desc, number desc limit $3
         """
 
-    static let entryCount = """
+    /// Selects the number of entries that were ever written. If the audit has a single hash chain,
+    /// this is also the number of the newest entry.
+    package static let lastAudit = """
         select coalesce(sum(number - (chain << \(AuditNumber.placeBits))), 0)::int8 from audit_chain
         """
 

@@ -68,9 +68,7 @@ extension PostgreSQLStore {
         return try await self.read(Self.allEvents, start, limit + 1, as: body)
     }
 
-    package func lastDeliveredEvent() async throws(StoreError) -> Int64 {
-        try await self.read("select delivered from event_state") { try $0.first?.integer(0) ?? 0 }
-    }
+    package static let delivered = "select delivered from event_state"
 
     package func eventBacklog() async throws(StoreError) -> EventBacklog {
         try await self.read(Self.backlog) { rows in

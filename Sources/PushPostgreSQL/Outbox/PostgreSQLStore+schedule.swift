@@ -34,14 +34,7 @@ extension PostgreSQLStore {
 
     static let firstDue = "select due_at from scheduled where not is_set_aside order by due_at limit 1"
 
-    package func sendTime(of id: NotificationID) async throws(StoreError) -> Date? {
-        try await self.read(
-            "select due_at from scheduled where notification_id = $1 and not is_set_aside",
-            id.rawValue
-        ) { rows in
-            try rows.first.map { Date(milliseconds: try $0.integer(0)) }
-        }
-    }
+    package static let sendTime = "select due_at from scheduled where notification_id = $1 and not is_set_aside"
 
     package func schedule() async throws(StoreError) -> Schedule {
         try await self.read("select (select count(*) from scheduled), (\(PostgreSQLStore.firstDue))") { rows in

@@ -138,7 +138,7 @@ extension WriteTransaction {
                 and (e.owner is null or p.owner is null or p.owner = e.owner)
                 and (e.handle_key is null or not exists (
                     select 1 from device v where v.number = p.device and v.retired_at is null and v.claims_for is null
-                        and (v.handle_key <> e.handle_key or v.lane <> \(WriteTransaction.lane("p")))))
+                        and (v.handle_key <> e.handle_key or v.lane <> \(lane("p")))))
             returning p.notification_id, p.device, p.user_id, p.lane, p.is_bulk, p.attempts, e.state, e.reason,
                 e.provider_id),
         ended as (

@@ -106,7 +106,7 @@ extension WriteTransaction {
     }
 
     static let lockLeased = """
-        select p.notification_id, p.device, p.is_withdrawn, p.reason, coalesce(v.lane <> \(WriteTransaction.lane("p")), false)
+        select p.notification_id, p.device, p.is_withdrawn, p.reason, coalesce(v.lane <> \(lane("p")), false)
         from unnest($1::int8[], $2::int8[], $3::int8[], $4::int8[]) as k (notification_id, device, owner, attempts)
         join push p on \(DuePush.equal("p", "k"))
             and p.owner = k.owner and p.attempts = k.attempts
@@ -170,7 +170,7 @@ extension WriteTransaction {
         with m as (
             select p.notification_id, p.device, p.lane as old, \(newLane) as new
             from push p join device v on v.number = p.device
-            where p.device = $1 and p.due_at is not null and p.owner is null and \(WriteTransaction.lane("p")) <> v.lane
+            where p.device = $1 and p.due_at is not null and p.owner is null and \(lane("p")) <> v.lane
             order by p.notification_id limit $2 for update of p)
         \(movement)
         """
@@ -180,7 +180,7 @@ extension WriteTransaction {
             select p.notification_id, p.device, p.lane as old, \(newLane) as new
             from unnest($1::int8[], $2::int8[]) as k (notification_id, device)
             join push p on \(DuePush.equal("p", "k"))
-            join device v on v.number = p.device and v.lane <> \(WriteTransaction.lane("p")))
+            join device v on v.number = p.device and v.lane <> \(lane("p")))
         \(movement)
         """
 }

@@ -89,8 +89,9 @@ extension SQLiteStore {
                 """
                 insert into token (hash, prefix, user_id, is_session, is_vouched, scopes, created_at, expires_at,
                     mac)
-                values (\(hash.bytes), \(token.prefix.description), \(row.user), \(row.isSession), \(row.token.isVouched),
-                    \(row.scopes), \(row.token.createdAt.milliseconds), \(row.token.expiresAt.milliseconds),
+                values (\(hash.bytes), \(token.prefix.description), \(row.user), \(row.isSession),
+                    \(row.token.isVouched), \(row.scopes), \(row.token.createdAt.milliseconds),
+                    \(row.token.expiresAt.milliseconds),
                     \(self.sealing.rows.token(hash, user: row.user))) on conflict (prefix) do nothing
                 """
             )

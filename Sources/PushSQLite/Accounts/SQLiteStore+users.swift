@@ -15,7 +15,8 @@ extension SQLiteStore {
                 """
                 insert into user (id, name, name_key, role, apps, password, created_at, requires_encryption)
                 values (\(id), \(sealed), \(sealing.index.hash(user.name)), \(user.role.rawValue), \(user.apps.stored),
-                    \(user.password.phc), \(now.milliseconds), \(user.requiresEncryption)) on conflict (name_key) do nothing
+                    \(user.password.phc), \(now.milliseconds), \(user.requiresEncryption))
+                on conflict (name_key) do nothing
                 """
             ) == 1
         }

@@ -29,6 +29,9 @@ package protocol SharedReader: StoreReader {
 
     static var accountWithID: String { get }
     static var accountNamed: String { get }
+    static var passwordOf: String { get }
+    static var lastUser: String { get }
+    static var passwordFrom: String { get }
     static var anyUser: String { get }
     static var usersAfter: String { get }
     static var entryNamed: String { get }
@@ -52,6 +55,9 @@ package protocol SharedReader: StoreReader {
     static var recipients: String { get }
     static var summary: String { get }
     static var latestNotifications: String { get }
+    static var sendTime: String { get }
+    static var delivered: String { get }
+    static var lastAudit: String { get }
 }
 
 extension SharedReader {
@@ -60,9 +66,17 @@ extension SharedReader {
         return !rows.isEmpty
     }
 
-    private func first<Entity: StoredEntity>(_ sql: String, _ value: StoredValue) async throws(StoreError) -> Entity? {
-        let rows: [Entity] = try await self.all(sql, [value])
+    private func first<Entity: StoredEntity>(
+        _ sql: String,
+        _ values: StoredValue...
+    ) async throws(StoreError) -> Entity? {
+        let rows: [Entity] = try await self.all(sql, values)
         return rows.first
+    }
+
+    private func number(_ sql: String, _ values: [StoredValue] = []) async throws(StoreError) -> Int64? {
+        let rows: [Number] = try await self.all(sql, values)
+        return rows.first?.value
     }
 
     // MARK: Accounts
@@ -75,6 +89,18 @@ extension SharedReader {
     package func tags(ofUser name: Username) async throws(StoreError) -> [Tag]? {
         let account: AccountTags? = try await self.first(Self.accountNamed, .bytes(self.sealing.index.hash(name)))
         return account?.tags
+    }
+
+    package func password(of user: User) async throws(StoreError) -> PasswordHash? {
+        let found: StoredPassword? =
+            try await self.first(Self.passwordOf, .integer(user.id), .integer(user.passwordNumber))
+        return found?.hash
+    }
+
+    package func password(chosenBy number: UInt64) async throws(StoreError) -> PasswordHash? {
+        guard let last = try await self.number(Self.lastUser) else { return nil }
+        let found: StoredPassword? = try await self.first(Self.passwordFrom, .integer(number.bucket(of: last) + 1))
+        return found?.hash
     }
 
     package func hasUsers() async throws(StoreError) -> Bool { try await self.exists(Self.anyUser) }
@@ -212,6 +238,16 @@ extension SharedReader {
     package func latestNotifications(ofUser user: Int64, limit: Int) async throws(StoreError) -> [NotificationSummary] {
         try await self.all(Self.latestNotifications, [.integer(user), .count(limit)])
     }
+
+    package func sendTime(of id: NotificationID) async throws(StoreError) -> Date? {
+        try await self.number(Self.sendTime, [.integer(id.rawValue)]).map(Date.init(milliseconds:))
+    }
+
+    // MARK: Events and the audit
+
+    package func lastDeliveredEvent() async throws(StoreError) -> Int64 { try await self.number(Self.delivered) ?? 0 }
+
+    package func lastAuditNumber() async throws(StoreError) -> Int64 { try await self.number(Self.lastAudit) ?? 0 }
 }
 
 extension StoredValue {
@@ -222,6 +258,28 @@ extension StoredValue {
 /// A row that is not decoded: the caller only needs to know that it exists.
 private struct AnyRow: StoredEntity {
     init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) {}
+}
+
+/// The only value of a row.
+private enum OnlyColumn: Int32, SelectedColumn {
+    case value
+}
+
+private struct Number: StoredEntity {
+    let value: Int64?
+
+    init<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
+        self.value = try row.optionalInteger(OnlyColumn.value)
+    }
+}
+
+private struct StoredPassword: StoredEntity {
+    let hash: PasswordHash
+
+    init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
+        guard let text = try row.optionalText(OnlyColumn.value) else { return nil }
+        self.hash = PasswordHash(phc: text)
+    }
 }
 
 private struct AccountTags: StoredEntity {
