@@ -50,7 +50,7 @@ extension PostgreSQLStore {
     fileprivate typealias Readable = (scheduled: StoredTarget, audience: HashedAudience)
 
     private func release(_ due: [Readable], _ release: inout Release, _ tx: WriteTransaction, now: Date) async throws {
-        let rights = try await tx.rights(of: due.filter { $0.scheduled.isWanted(now) })
+        let rights = try await ReleaseRights(of: due.filter { $0.scheduled.isWanted(now) }, tx)
         var (done, refused): ([Int64], [Int64]) = ([], [])
         var pushes = 0
         for (scheduled, audience) in due where pushes < Release.pushes {
@@ -92,19 +92,6 @@ extension PostgreSQLStore {
 }
 
 extension WriteTransaction {
-    /// Reads the rights that the release needs. Also locks, with one statement and in a fixed
-    /// order, the counters of changes of all users whom the notifications name.
-    fileprivate func rights(of wanted: [PostgreSQLStore.Readable]) async throws -> ReleaseRights {
-        let rights = try await ReleaseRights(
-            self,
-            senders: Set(wanted.map(\.scheduled.sender)).sorted(),
-            named: Array(Set(wanted.flatMap { $0.audience.users.map(\.key) }))
-        )
-        let users = Set(wanted.flatMap { rights.users(of: $0.audience) })
-        if wanted.count > 1, users.count > 1 { try await self.lockCounters(of: users) }
-        return rights
-    }
-
     /// Sends a scheduled notification in the same way as a post that is made now.
     fileprivate func send(
         _ scheduled: StoredTarget,
@@ -154,14 +141,19 @@ struct ReleaseRights {
     private var senders: [Int64: SenderRight] = [:]
     private var named: [Data: NamedUser] = [:]
 
-    /// Reads the accounts of senders and named users, and locks them against deletion.
-    init(_ tx: WriteTransaction, senders: [Int64], named keys: [Data]) async throws {
+    /// Reads the accounts of senders and named users, and locks them against deletion. Also locks,
+    /// with one statement and in a fixed order, the counters of changes of all named users.
+    fileprivate init(of wanted: [PostgreSQLStore.Readable], _ tx: WriteTransaction) async throws {
+        let senders = Set(wanted.map(\.scheduled.sender)).sorted()
+        let keys = Array(Set(wanted.flatMap { $0.audience.users.map(\.key) }))
         for row in try await tx.query(Self.accounts, senders, keys) {
             let (id, key) = (try row.integer(0), try row.data(1))
             let apps = Set(storedApps: try row.optionalText(3))
             self.named[key] = NamedUser(id: id, apps: apps, requiresEncryption: try row.boolean(5))
             if try row.boolean(4) { self.senders[id] = SenderRight(role: try row.text(2), key: key, apps: apps) }
         }
+        let users = Set(wanted.flatMap { self.users(of: $0.audience) })
+        if wanted.count > 1, users.count > 1 { try await tx.lockCounters(of: users) }
     }
 
     static let accounts = """
