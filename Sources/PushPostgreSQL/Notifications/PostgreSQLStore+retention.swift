@@ -14,7 +14,7 @@ extension PostgreSQLStore {
             let rows = ExpiredRows(notifications: notifications, book: book, tx: tx)
             _ = try await tx.query(Self.deleteWork, ids)
             var left = page
-            for table in [RetentionProgress.Table.pushes, .endedPushes, .recipients] {
+            for table in RetentionProgress.Table.allCases {
                 for part in progress.parts(of: ids, in: table) where left > 0 {
                     let keys = try await rows.delete(part, of: table, limit: left)
                     let last = keys.count < left ? nil : keys.max()

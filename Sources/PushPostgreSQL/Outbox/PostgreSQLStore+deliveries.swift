@@ -9,7 +9,7 @@ extension PostgreSQLStore {
     package static let isFanningOut = "select 1 from fanout where notification_id = $1 and not is_set_aside"
 
     package static let deliveries = """
-        with d as (\(DeliveryStage.pushes))
+        with d as (\(pushesInOrder))
         select \(DeliveryColumn.list)
         from d left join device v on v.number = d.device left join account u on u.id = d.user_id
         \(receipt) order by d.device
@@ -70,16 +70,14 @@ extension PostgreSQLStore {
         """
 
     package static let counts = """
-        with d as (\(DeliveryStage.pushes))
+        with d as (\(pushesInOrder))
         select \(DeliveryStage.expression), count(*), max(d.device) from d \(receipt)
         group by 1
         """
-}
 
-extension DeliveryStage {
     /// Selects pushes of the notification `$1` in the order of their devices: at most `$3` pushes,
     /// to devices after `$2`.
-    fileprivate static let pushes = """
+    private static let pushesInOrder = """
         (select device, user_id, lane, case when owner is null then 'queued' else 'sending' end as state, attempts, reason,
             null::int8 as settled_at, due_at
         from push where \(DuePush.byNotification.rows(of: "$1", after: "$2"))
