@@ -4,8 +4,8 @@ internal import PostgreSQL
 package import PushStore
 
 extension PostgreSQLPlace {
-    /// Connects to the database into which a store will be moved, and runs `body`. Blocks until the
-    /// database answers. Errors of the database become `StoreError`.
+    /// Connects to the database into which a store will be moved, and runs `body`. Blocks until
+    /// the database answers. Errors of the database become `StoreError`.
     package func asMoveTarget<Value>(_ body: (PostgreSQLMoveTarget) async throws -> Value) async throws -> Value {
         let target = try self.connected { PostgreSQLMoveTarget($0, place: self.description) }
         do {

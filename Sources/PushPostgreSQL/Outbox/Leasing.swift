@@ -39,8 +39,8 @@ struct Leasing {
         var (condition, values) = (condition, values + [limit])
         let count = values.count
         if self.hasStreams {
-            // Any server may find a push that was withdrawn while it was being sent: such a push is
-            // not sent, but only settled.
+            // Any server may find a push that was withdrawn while it was being sent: such a push
+            // is not sent, but only settled.
             condition += " and (p.is_withdrawn or \(StreamHolder.ofPush) = $\(count + 1))"
             values.append(self.owner)
         }

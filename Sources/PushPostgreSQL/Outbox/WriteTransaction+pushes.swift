@@ -157,8 +157,8 @@ extension WriteTransaction {
         v.lane || case when p.lane like '%\(Lane.lookSuffix)' then '\(Lane.lookSuffix)' else '' end
         """
 
-    /// Moves pushes, and makes them due now, at the time `$3`: the old provider's retry times do not
-    /// apply to the new provider.
+    /// Moves pushes, and makes them due now, at the time `$3`: the old provider's retry times do
+    /// not apply to the new provider.
     private static let movement = """
         update push p set lane = m.new, due_at = $3, attempts = 0, owner = null,
             reason = case when p.is_withdrawn then p.reason end
