@@ -1,7 +1,7 @@
 internal import Dispatch
 internal import Migrations
 internal import PostgreSQL
-package import PushCore
+internal import PushCore
 package import PushStore
 internal import Reactor
 internal import Synchronization

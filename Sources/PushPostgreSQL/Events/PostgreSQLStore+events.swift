@@ -1,6 +1,6 @@
 package import Foundation
 internal import PostgreSQL
-package import PushCore
+internal import PushCore
 package import PushStore
 
 extension PostgreSQLStore {

@@ -1,5 +1,5 @@
 package import Foundation
-package import PushCore
+internal import PushCore
 package import PushStore
 internal import SQLite
 
