@@ -49,9 +49,7 @@ extension PostgreSQLStore {
 
     /// The values of all rows of each table: everything that a query can find. Blocks until the
     /// database answers.
-    package func rows() throws -> [(name: String, bytes: Data)] {
-        try Self.rows(BlockingConnection(self.address))
-    }
+    package func rows() throws -> [(name: String, bytes: Data)] { try Self.rows(BlockingConnection(self.address)) }
 
     // MARK: - Private
 

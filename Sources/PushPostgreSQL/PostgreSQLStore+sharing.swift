@@ -4,14 +4,13 @@ package import PushStore
 
 extension PostgreSQLStore {
     package func sharing() async throws(StoreError) -> SharingReport? {
-        let servers = try await self.read(Self.liveServers)
+        var report = SharingReport()
+        report.servers = try await self.countServers()
         // Errors are ignored: another database that speaks PostgreSQL's protocol may lack these
         // views.
         let standbys = try? await self.read(Self.standbys).first
         let clock = try? await self.read(Self.otherClock).first
         let pool = await self.database.counters()
-        var report = SharingReport()
-        report.servers = Int(clamping: (try? servers.first?.integer(0)) ?? 0)
         (report.connections, report.connectionsLost) = (pool.open, pool.lost)
         (report.waiting, report.oldestWait, report.retries) = (pool.waiting, pool.oldestWait, pool.retries)
         report.standbys = (try? standbys?.integer(0)).map { Int(clamping: $0) }
@@ -19,6 +18,10 @@ extension PostgreSQLStore {
         report.lateDayKeys = try await self.lateDayKeys()
         report.otherClock = (try? clock?.integer(0)).map { Date(milliseconds: $0) }
         return report
+    }
+
+    func countServers() async throws(StoreError) -> Int {
+        try await self.read(Self.liveServers, values: []) { Int(clamping: try $0[0].integer(0)) }
     }
 
     package func servers(limit: Int) async throws(StoreError) -> [ServerEntry] {

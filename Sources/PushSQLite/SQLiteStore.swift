@@ -101,10 +101,6 @@ package final class SQLiteStore: Store {
 
     package var lease: CredentialLease? { nil }
 
-    package var vault: Vault { self.sealing.vault }
-
-    package var indexSecret: IndexSecret { self.sealing.secret }
-
     package var failure: String? { self.writer.failure }
 
     package var isFull: Bool { self.writer.condition.isFull }

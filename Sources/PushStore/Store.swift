@@ -37,6 +37,10 @@ extension Store {
     package var isShared: Bool { self.limits != nil }
 
     package var limits: (any LimitStore)? { nil }
+
+    package var vault: Vault { self.sealing.vault }
+
+    package var indexSecret: IndexSecret { self.sealing.secret }
 }
 
 /// Reads all data that the server stores. It sees each commit as soon as the commit is
@@ -52,12 +56,7 @@ package protocol StoreReader: SharedReader, AccountReader, NotificationReader, O
     /// Prepares a read that returns the same as the function `notification` of
     /// `NotificationReader`; `nil` if the store does not combine fetches into groups. Such a read
     /// avoids the ten nested async calls that a fetch would otherwise need.
-    func pendingNotification(
-        _ id: NotificationID,
-        for user: Int64,
-        alsoAsSender: Bool,
-        now: Date
-    ) -> (any PendingNotification)?
+    func pendingNotification(_ fetch: NotificationFetch) -> (any PendingNotification)?
 
     /// The approximate number of values that a pass of `KeyStore.rewrap` examines. This function
     /// counts all rows of the tables that have encrypted values.

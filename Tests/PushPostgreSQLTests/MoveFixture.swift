@@ -55,7 +55,9 @@ struct MoveFixture {
     ) async throws -> Int {
         let place = try place ?? self.place
         return try await self.file.asMoveSource(Keyring(text: keyring ?? self.keyring)) { source in
-            try await Move(from: source, to: place.asMoveTarget(), report: report).run(now: Date())
+            try await place.asMoveTarget { target in
+                try await Move(from: source, to: target, report: report).run(now: Date())
+            }
         }
     }
 

@@ -18,6 +18,11 @@ package struct WaitingReader<Base: StoreReader>: StoreReader {
         return try await self.base.all(sql, values)
     }
 
+    package static var accountWithID: String { Base.accountWithID }
+    package static var accountNamed: String { Base.accountNamed }
+    package static var passwordOf: String { Base.passwordOf }
+    package static var lastUser: String { Base.lastUser }
+    package static var passwordFrom: String { Base.passwordFrom }
     package static var anyUser: String { Base.anyUser }
     package static var usersAfter: String { Base.usersAfter }
     package static var entryNamed: String { Base.entryNamed }
@@ -31,6 +36,7 @@ package struct WaitingReader<Base: StoreReader>: StoreReader {
     package static var devicesOfOne: String { Base.devicesOfOne }
     package static var deviceOfID: String { Base.deviceOfID }
     package static var claims: String { Base.claims }
+    package static var apps: String { Base.apps }
     package static var isThere: String { Base.isThere }
     package static var isFanningOut: String { Base.isFanningOut }
     package static var deliveries: String { Base.deliveries }
@@ -40,6 +46,9 @@ package struct WaitingReader<Base: StoreReader>: StoreReader {
     package static var recipients: String { Base.recipients }
     package static var summary: String { Base.summary }
     package static var latestNotifications: String { Base.latestNotifications }
+    package static var sendTime: String { Base.sendTime }
+    package static var delivered: String { Base.delivered }
+    package static var lastAudit: String { Base.lastAudit }
 
     package func user(named name: Username) async throws(StoreError) -> User? {
         await Task.yield()

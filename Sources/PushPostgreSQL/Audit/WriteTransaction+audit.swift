@@ -72,12 +72,12 @@ extension WriteTransaction {
     /// The end of the hash chain that gets this transaction's entries. If the transaction's
     /// `WriterSlot` has no chain yet, takes over the first chain whose server has ended. If there
     /// is no such chain, begins a new one.
-    func head(of slot: WriterSlot, server: Int64, with audit: AuditChain) async throws -> AuditHead {
+    func head(of slot: WriterSlot, server: Int64) async throws -> AuditHead {
         if let head = slot.head { return head }
         if let row = try await self.query(Self.freeChain, server).first {
             let link = AuditLink(number: try row.integer(1), code: try row.data(2))
             // A chain whose stored end was altered is not taken over; `auditFault` reports it.
-            if try row.data(3) == audit.mac(ofEnd: link) {
+            if try row.data(3) == self.audit.mac(ofEnd: link) {
                 return AuditHead(chain: try row.integer(0), server: server, link: link)
             }
         }
@@ -90,8 +90,8 @@ extension WriteTransaction {
                 server,
                 start.number,
                 start.code,
-                audit.mac(ofStart: start),
-                audit.mac(ofEnd: start)
+                self.audit.mac(ofStart: start),
+                self.audit.mac(ofEnd: start)
             )
             if isNew.changed == 1 { return AuditHead(chain: chain, server: server, link: start) }
             // Another transaction has already begun a chain with this number, so the loop tries

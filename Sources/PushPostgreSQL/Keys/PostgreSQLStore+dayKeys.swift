@@ -129,7 +129,7 @@ private struct ReadOncePage: Sendable {
         }
         if self.lost.isEmpty { return }
         _ = try await tx.query(Self.erasure, self.lost)
-        try await PostgreSQLStore.subtract(tx, self.freed)
+        try await tx.subtract(self.freed)
     }
 
     private static let next = """

@@ -14,7 +14,7 @@ extension PostgreSQLStore {
             let rows = ExpiredRows(notifications: notifications, book: book, tx: tx)
             _ = try await tx.query(Self.deleteWork, ids)
             var left = page
-            for table in [RetentionProgress.Table.pushes, .endedPushes, .recipients] {
+            for table in RetentionProgress.Table.allCases {
                 for part in progress.parts(of: ids, in: table) where left > 0 {
                     let keys = try await rows.delete(part, of: table, limit: left)
                     let last = keys.count < left ? nil : keys.max()
@@ -198,7 +198,7 @@ private struct ExpiredRows {
     /// Deletes notifications that have no rows left in other tables.
     func delete(_ ids: [Int64]) async throws {
         let usage = try PostGroup.usage(await self.tx.query(Self.notificationDeletion, ids))
-        try await PostgreSQLStore.subtract(self.tx, usage)
+        try await self.tx.subtract(usage)
     }
 
     private static let notificationDeletion = """

@@ -2,21 +2,13 @@ internal import PostgreSQL
 internal import PushStore
 
 extension WriteTransaction {
-    /// Draws the next change number for each of these users, and locks the users' counters until
-    /// the transaction ends.
-    func changes(ofUsers users: [Int64]) async throws -> [Int64: Int64] {
-        try await self.numbers(Dictionary(users.map { ($0, 1) }) { first, _ in first })
-    }
-
-    /// Draws change numbers, several for some users, and locks the users' counters until the
-    /// transaction ends.
+    /// Draws change numbers for each of these users, and locks the users' counters until the
+    /// transaction ends. Unused numbers do no harm, since the range of numbers is large enough.
     ///
     /// Returns the first number of each user; the user's further numbers follow it without a gap.
-    func numbers(_ counts: [Int64: Int]) async throws -> [Int64: Int64] {
-        if counts.isEmpty { return [:] }
-        // Each user gets as many numbers as the user with the most changes needs. Unused numbers
-        // do no harm, since the range of numbers is large enough.
-        return try Self.numbers(await self.query(Self.nextChanges, counts.keys.sorted(), counts.values.max() ?? 1))
+    func changes(ofUsers users: some Sequence<Int64>, each count: Int = 1) async throws -> [Int64: Int64] {
+        let users = Set(users).sorted()
+        return users.isEmpty ? [:] : try Self.numbers(await self.query(Self.nextChanges, users, count))
     }
 
     /// Decodes rows of two numbers, such as a user and the first change number that was drawn for
@@ -26,7 +18,7 @@ extension WriteTransaction {
     }
 
     /// Draws change numbers. A number is at least the time since 1970 in units of 2⁻³⁰ s, as in
-    /// `PostgreSQLReader.newest`. So a database that was restored from a backup does not assign
+    /// `PostgreSQLStore.newest`. So a database that was restored from a backup does not assign
     /// the same numbers again. Locks the rows in the order of the users' ids.
     private static let nextChanges = WriteTransaction.nextChanges(
         ofUsers: "pg_catalog.unnest($1::int8[]) as u (user_id)"

@@ -24,9 +24,9 @@ final class WriteTransaction: Sendable {
     }
 
     private let transaction: Transaction
-    private let audit: AuditChain
     private let kinds: Set<PushEvent.Kind>
     private let pending = Mutex(Pending())
+    let audit: AuditChain
     let sealing: Sealing
     /// The lanes (queues of pushes) whose devices are reached only through event streams.
     let streamLanes: Set<String>
@@ -50,9 +50,7 @@ final class WriteTransaction: Sendable {
 
     /// Sends statements together: does not wait for the answer to one statement before it sends
     /// the next. Runs them in their order. Returns the rows of each statement.
-    func query(all statements: [Statement]) async throws -> [Rows] {
-        try await self.transaction.query(all: statements)
-    }
+    func query(all statements: [Statement]) async throws -> [Rows] { try await self.transaction.query(all: statements) }
 
     /// Runs a statement at the end of the transaction, together with other last statements. Its
     /// result is not read: a statement that must prevent the commit has to fail.
@@ -108,7 +106,7 @@ final class WriteTransaction: Sendable {
         if let events = try NewEvent.insertion(of: pending.events) { statements.append(events) }
         var head: AuditHead?
         if !pending.drafts.isEmpty {
-            let old = try await self.head(of: slot, server: server, with: self.audit)
+            let old = try await self.head(of: slot, server: server)
             let added = try AuditExtension(of: old, by: pending.drafts, with: self.audit)
             statements.append(added.statement)
             head = added.head

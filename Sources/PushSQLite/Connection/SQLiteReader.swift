@@ -141,6 +141,7 @@ extension StoredValue {
         case .integer(let number): number
         case .text(let text): text
         case .bytes(let bytes): bytes
+        case .integers(let numbers): numbers.json
         }
     }
 }

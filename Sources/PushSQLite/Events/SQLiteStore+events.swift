@@ -29,9 +29,7 @@ extension SQLiteReader {
         }
     }
 
-    package func lastDeliveredEvent() throws(StoreError) -> Int64 {
-        try self.read { try Self.value($0, "select delivered from event_state") }
-    }
+    package static let delivered = "select delivered from event_state"
 
     package func eventBacklog() throws(StoreError) -> EventBacklog {
         try self.read { db in

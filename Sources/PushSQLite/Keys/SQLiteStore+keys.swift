@@ -20,18 +20,11 @@ extension SQLiteStore {
         return true
     }
 
-    package func writeSealCounts() async throws {
-        let seals = self.sealing.vault.takeSeals()
-        guard !seals.isEmpty else { return }
-        do {
-            try await self.writer.write(.housekeeping) { db in
-                for (number, count) in seals {
-                    try db.run("update data_key set seals = seals + \(count) where number = \(Int64(number))")
-                }
+    package func addSeals(_ seals: [UInt32: Int]) async throws {
+        try await self.writer.write(.housekeeping) { db in
+            for (number, count) in seals {
+                try db.run("update data_key set seals = seals + \(count) where number = \(Int64(number))")
             }
-        } catch {
-            self.sealing.vault.giveBack(seals)
-            throw error
         }
     }
 }

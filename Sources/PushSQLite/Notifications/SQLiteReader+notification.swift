@@ -25,17 +25,9 @@ extension SQLiteReader {
                 select 1 from untaken where notification_id = n.id and user_id = ?2 and leased_until <= ?3))
         """
 
-    package func apps(of ids: [NotificationID], now: Date) throws(StoreError) -> [NotificationID: AppName] {
-        try self.read { db in
-            var apps: [NotificationID: AppName] = [:]
-            for id in ids {
-                apps[id] = try db.first(
-                    "select app from notification where id = \(id.rawValue) and expires_at > \(now.milliseconds)"
-                ) { AppName(stored: $0.optionalText(0)) }
-            }
-            return apps
-        }
-    }
+    package static let apps = """
+        select id, app from notification where id in (select value from json_each(?)) and expires_at > ?
+        """
 
     package func newestChange(ofUser user: Int64) -> Int64 { self.changes.newest }
 }

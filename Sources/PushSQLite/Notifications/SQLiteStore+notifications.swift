@@ -8,20 +8,15 @@ extension SQLiteStore {
         HashedAudience(audience, self.pusher.sealing.index, self.pusher.tags)
     }
 
-    package func post(
-        _ posts: [NewNotification],
-        of batch: IdempotentRequest?,
-        within bounds: StorageBounds?,
-        page: Int?
-    ) async throws -> [PostOutcome] {
-        let page = page ?? AudienceWalk.page
+    package func post(_ request: PostRequest) async throws -> [PostOutcome] {
+        let (posts, page) = (request.posts, request.page ?? AudienceWalk.page)
         guard let now = posts.first?.createdAt else { return [] }
         // For a single post, which is the usual case, the text of the audit entry is made before
         // the transaction begins.
         let draft = posts.count == 1 ? posts.first?.record.map(self.audit.chain.draft) : nil
         let bytes = posts.reduce(0) { $0 + $1.sealedPayload.count }
         return try await self.writer.write(bytes: bytes) { db -> [PostOutcome] in
-            var (posting, facts) = (Posting(posts, of: batch, within: bounds), PostSearch(db, now: now))
+            var (posting, facts) = (Posting(request), PostSearch(db, now: now))
             while let plan = try posting.next(&facts) {
                 posting.end(plan, try self.store(plan, page: page, db))
             }

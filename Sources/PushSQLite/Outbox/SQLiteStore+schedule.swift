@@ -1,5 +1,5 @@
 package import Foundation
-package import PushCore
+internal import PushCore
 package import PushStore
 internal import SQLite
 
@@ -105,12 +105,7 @@ extension Pusher {
 }
 
 extension SQLiteReader {
-    package func sendTime(of id: NotificationID) throws(StoreError) -> Date? {
-        try self.read { db in
-            let sql = "select due_at from scheduled where notification_id = ? and is_set_aside = 0"
-            return try db.first(prepared: sql, id.rawValue) { Date(milliseconds: $0.integer(0)) }
-        }
-    }
+    package static let sendTime = "select due_at from scheduled where notification_id = ? and is_set_aside = 0"
 
     package func schedule() throws(StoreError) -> Schedule {
         try self.read { db in

@@ -55,10 +55,8 @@ struct EnrolmentHandler: Handler {
         let isAdded = try await self.store.addEnrolment(
             code.fingerprint,
             for: user,
-            scopes: order.scopes,
-            expiresAt: expiresAt,
-            by: context.record(.enrol, of: user.name.description, detail: order.summary(until: expiresAt)),
-            now: context.now
+            NewToken(order.scopes, now: context.now, expiresAt: expiresAt),
+            by: context.record(.enrol, of: user.name.description, detail: order.summary(until: expiresAt))
         )
         guard isAdded else { throw Problem(.notFound) }
         return Response(

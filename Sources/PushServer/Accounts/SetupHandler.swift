@@ -88,11 +88,7 @@ struct SetupHandler: Handler {
             request: context.id.stored
         )
         let isAdded = try await self.store.addUser(
-            name,
-            role: .admin,
-            apps: [.usual],
-            requiresEncryption: false,
-            password: hash,
+            NewUser(name, role: .admin, password: hash),
             by: AuditRecord(.addUser, of: name.description, detail: "admin, by the link", by: actor, at: context.now),
             now: context.now
         )

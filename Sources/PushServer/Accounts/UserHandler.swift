@@ -62,11 +62,7 @@ struct UserHandler: Handler {
             requiresEncryption ? UserEntry.encryption(isRequired: true) : nil,
         ].compactMap(\.self).joined(separator: ", ")
         let isAdded = try await self.store.addUser(
-            name,
-            role: role,
-            apps: apps ?? [.usual],
-            requiresEncryption: requiresEncryption,
-            password: hash,
+            NewUser(name, role: role, apps: apps ?? [.usual], requiresEncryption: requiresEncryption, password: hash),
             by: context.record(.addUser, of: name.description, detail: detail),
             now: context.now
         )

@@ -51,16 +51,8 @@ package protocol AccountStore: Sendable {
     /// end credentials.
     var lease: CredentialLease? { get }
 
-    /// Adds a user who belongs to these apps; `false` if the name is taken.
-    func addUser(
-        _ name: Username,
-        role: Role,
-        apps: Set<AppName>,
-        requiresEncryption: Bool,
-        password: PasswordHash,
-        by record: AuditRecord?,
-        now: Date
-    ) async throws -> Bool
+    /// Adds a user; `false` if the name is taken.
+    func addUser(_ user: NewUser, by record: AuditRecord?, now: Date) async throws -> Bool
 
     /// Changes a user's role, password or apps, or disables or enables the user. It can also make
     /// the user require end-to-end encryption from the next post on.

@@ -20,7 +20,7 @@ package struct StoredAccount: Sendable, Hashable {
     }
 }
 
-extension StoredAccount {
+extension StoredAccount: StoredEntity {
     package init<Row: StoredRow & ~Copyable>(_ row: borrowing Row) throws {
         self.id = try row.integer(Column.id)
         let apps = Set(storedApps: try row.optionalText(Column.apps))
@@ -30,6 +30,8 @@ extension StoredAccount {
         self.tags = try row.optionalData(Column.tags)
         self.issued = try IssuedAccount(row)
     }
+
+    package init<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws { try self.init(row) }
 
     /// Whether the user is an enabled administrator.
     package var isAdministrator: Bool { self.rights?.role == .admin && !self.isDisabled }

@@ -4,29 +4,15 @@ package import PushCore
 /// Creates and revokes tokens.
 package protocol TokenStore: Sendable {
     /// Creates a token that an administrator issues for a user; `nil` if there is no such user.
-    func addToken(
-        for name: Username,
-        scopes: Scopes,
-        expiresAt: Date,
-        by record: AuditRecord?,
-        now: Date
-    ) async throws -> BearerToken?
+    func addToken(for name: Username, _ token: NewToken, by record: AuditRecord?) async throws -> BearerToken?
 
     /// Creates a session's token for a user who has signed in. `nil` if the password was changed,
     /// or the user disabled or deleted, since the user signed in.
     ///
     /// If the user then has more than `NewSession.maximumCount` sessions, the oldest sessions end.
-    /// `isVouched`: the user has signed in with a certificate or through a trusted proxy.
-    func addSession(
-        for user: User,
-        scopes: Scopes,
-        expiresAt: Date,
-        isVouched: Bool,
-        by record: AuditRecord?,
-        now: Date
-    ) async throws -> NewSession?
+    func addSession(for user: User, _ token: NewToken, by record: AuditRecord?) async throws -> NewSession?
 
-    /// Stores a code. One device of the user can use it to get a session with these scopes.
+    /// Stores a code. One device of the user can use it to get a session with the token's scopes.
     /// Returns `false` if the password, the role or the apps were changed, or the user disabled or
     /// deleted, since the user signed in.
     ///
@@ -34,10 +20,8 @@ package protocol TokenStore: Sendable {
     func addEnrolment(
         _ code: Fingerprint,
         for user: User,
-        scopes: Scopes,
-        expiresAt: Date,
-        by record: AuditRecord?,
-        now: Date
+        _ token: NewToken,
+        by record: AuditRecord?
     ) async throws -> Bool
 
     /// Uses a code, and begins a session with it. `nil` if the code does not exist or has expired,

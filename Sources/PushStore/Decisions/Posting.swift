@@ -1,6 +1,28 @@
 package import Foundation
 package import PushCore
 
+/// Notifications of one sender, which are stored together in their order.
+package struct PostRequest: Sendable {
+    package let posts: [NewNotification]
+    /// The idempotency key of a batch, which covers all its posts.
+    package let batch: IdempotentRequest?
+    package let bounds: StorageBounds?
+    /// The number of devices in a page; `nil`: the store's default.
+    package let page: Int?
+    /// The term of the `CredentialLease` in which the caller's request began; a term ends when the
+    /// lease expires. It is stored here, since another caller's task may store these posts.
+    package let term = CredentialLease.admission
+
+    package init(
+        _ posts: [NewNotification],
+        of batch: IdempotentRequest? = nil,
+        within bounds: StorageBounds? = nil,
+        page: Int? = nil
+    ) {
+        (self.posts, self.batch, self.bounds, self.page) = (posts, batch, bounds, page)
+    }
+}
+
 /// The decisions about the posts of one caller, in the order of the posts.
 ///
 /// The store writes each plan that `next` returns, and reports the outcome with `end`. A post is
@@ -13,9 +35,9 @@ package struct Posting: Sendable {
     /// The idempotency key for the whole batch; `nil` once it is part of a plan.
     private var batch: IdempotentRequest?
 
-    package init(_ posts: [NewNotification], of batch: IdempotentRequest?, within bounds: StorageBounds?) {
-        (self.posts, self.batch, self.bounds) = (posts, batch, bounds)
-        self.outcomes.reserveCapacity(posts.count)
+    package init(_ request: PostRequest) {
+        (self.posts, self.batch, self.bounds) = (request.posts, request.batch, request.bounds)
+        self.outcomes.reserveCapacity(self.posts.count)
     }
 
     /// The plan for the next post that the store must write; `nil` after the last post.

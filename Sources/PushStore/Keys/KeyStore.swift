@@ -135,9 +135,8 @@ package protocol KeyStore: Sendable {
     /// The reason why the keyring's first key does not encrypt yet; `nil` if it encrypts.
     var keyWait: KeyWait? { get }
 
-    /// Stores how many values each key has encrypted since the last call. If the write fails, the
-    /// next call stores these numbers, too.
-    func writeSealCounts() async throws
+    /// Adds the numbers of values that each key has encrypted to the stored numbers.
+    func addSeals(_ seals: [UInt32: Int]) async throws
 
     /// Re-encrypts, page by page, all values that are not encrypted with the keyring's first key.
     /// Returns `nil` if no other key is in use.
@@ -158,4 +157,17 @@ extension KeyStore {
     package func turnDayKeys(now: Date) async throws -> DayKeyTurn? { nil }
 
     package var keyWait: KeyWait? { nil }
+
+    /// Stores how many values each key has encrypted since the last call. If the write fails, the
+    /// next call stores these numbers, too.
+    package func writeSealCounts() async throws {
+        let seals = self.vault.takeSeals()
+        if seals.isEmpty { return }
+        do {
+            try await self.addSeals(seals)
+        } catch {
+            self.vault.giveBack(seals)
+            throw error
+        }
+    }
 }

@@ -68,12 +68,7 @@ package protocol PostStore: Sendable {
     /// `batch` is the idempotency key for the whole batch; it is stored with the first
     /// notification. If a request with another content has used the same key, nothing is stored,
     /// and each outcome is `keyReused`.
-    func post(
-        _ posts: [NewNotification],
-        of batch: IdempotentRequest?,
-        within bounds: StorageBounds?,
-        page: Int?
-    ) async throws -> [PostOutcome]
+    func post(_ request: PostRequest) async throws -> [PostOutcome]
 }
 
 /// Stores notifications, and their state for each recipient.

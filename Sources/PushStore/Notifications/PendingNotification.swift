@@ -1,6 +1,18 @@
 package import Foundation
 package import PushCore
 
+/// The arguments of one caller's fetch.
+package struct NotificationFetch: Sendable {
+    package let id: NotificationID
+    package let user: Int64
+    package let alsoAsSender: Bool
+    package let now: Date
+
+    package init(_ id: NotificationID, for user: Int64, alsoAsSender: Bool, now: Date) {
+        (self.id, self.user, self.alsoAsSender, self.now) = (id, user, alsoAsSender, now)
+    }
+}
+
 /// The read of a notification for one caller.
 ///
 /// ```swift
@@ -25,10 +37,5 @@ package protocol PendingNotification: AnyObject {
 }
 
 extension StoreReader {
-    package func pendingNotification(
-        _ id: NotificationID,
-        for user: Int64,
-        alsoAsSender: Bool,
-        now: Date
-    ) -> (any PendingNotification)? { nil }
+    package func pendingNotification(_ fetch: NotificationFetch) -> (any PendingNotification)? { nil }
 }

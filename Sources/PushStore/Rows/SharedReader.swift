@@ -13,6 +13,7 @@ package enum StoredValue: Sendable {
     case integer(Int64?)
     case text(String)
     case bytes(Data)
+    case integers([Int64])
 }
 
 /// A reader of lists and single entries. Each kind of database has its own statements for them.
@@ -26,6 +27,11 @@ package protocol SharedReader: Sendable {
     /// Runs a statement, and decodes its rows.
     func all<Entity: StoredEntity>(_ sql: String, _ values: [StoredValue]) async throws(StoreError) -> [Entity]
 
+    static var accountWithID: String { get }
+    static var accountNamed: String { get }
+    static var passwordOf: String { get }
+    static var lastUser: String { get }
+    static var passwordFrom: String { get }
     static var anyUser: String { get }
     static var usersAfter: String { get }
     static var entryNamed: String { get }
@@ -39,6 +45,7 @@ package protocol SharedReader: Sendable {
     static var devicesOfOne: String { get }
     static var deviceOfID: String { get }
     static var claims: String { get }
+    static var apps: String { get }
     static var isThere: String { get }
     static var isFanningOut: String { get }
     static var deliveries: String { get }
@@ -48,6 +55,9 @@ package protocol SharedReader: Sendable {
     static var recipients: String { get }
     static var summary: String { get }
     static var latestNotifications: String { get }
+    static var sendTime: String { get }
+    static var delivered: String { get }
+    static var lastAudit: String { get }
 }
 
 extension SharedReader {
@@ -56,12 +66,42 @@ extension SharedReader {
         return !rows.isEmpty
     }
 
-    private func first<Entity: StoredEntity>(_ sql: String, _ value: StoredValue) async throws(StoreError) -> Entity? {
-        let rows: [Entity] = try await self.all(sql, [value])
+    private func first<Entity: StoredEntity>(
+        _ sql: String,
+        _ values: StoredValue...
+    ) async throws(StoreError) -> Entity? {
+        let rows: [Entity] = try await self.all(sql, values)
         return rows.first
     }
 
+    private func number(_ sql: String, _ values: [StoredValue] = []) async throws(StoreError) -> Int64? {
+        let rows: [Number] = try await self.all(sql, values)
+        return rows.first?.value
+    }
+
     // MARK: Accounts
+
+    package func issuedAccount(of user: User) async throws(StoreError) -> IssuedAccount? {
+        let account: StoredAccount? = try await self.first(Self.accountWithID, .integer(user.id))
+        return account?.issued
+    }
+
+    package func tags(ofUser name: Username) async throws(StoreError) -> [Tag]? {
+        let account: AccountTags? = try await self.first(Self.accountNamed, .bytes(self.sealing.index.hash(name)))
+        return account?.tags
+    }
+
+    package func password(of user: User) async throws(StoreError) -> PasswordHash? {
+        let found: StoredPassword? =
+            try await self.first(Self.passwordOf, .integer(user.id), .integer(user.passwordNumber))
+        return found?.hash
+    }
+
+    package func password(chosenBy number: UInt64) async throws(StoreError) -> PasswordHash? {
+        guard let last = try await self.number(Self.lastUser) else { return nil }
+        let found: StoredPassword? = try await self.first(Self.passwordFrom, .integer(number.bucket(of: last) + 1))
+        return found?.hash
+    }
 
     /// Whether any user exists, including users whose rows cannot be read.
     package func hasUsers() async throws(StoreError) -> Bool { try await self.exists(Self.anyUser) }
@@ -148,6 +188,11 @@ extension SharedReader {
 
     // MARK: Notifications and their pushes
 
+    package func apps(of ids: [NotificationID], now: Date) async throws(StoreError) -> [NotificationID: AppName] {
+        let found: [NotificationApp] = try await self.all(Self.apps, [.integers(ids.map(\.rawValue)), .date(now)])
+        return Dictionary(found.map { ($0.id, $0.app) }) { first, _ in first }
+    }
+
     /// Whether the notification exists and is not recalled. If `sender` is not `nil`, this user
     /// must have sent it.
     package func isThere(_ id: NotificationID, from sender: Int64?, now: Date) async throws(StoreError) -> Bool {
@@ -227,6 +272,16 @@ extension SharedReader {
     package func latestNotifications(ofUser user: Int64, limit: Int) async throws(StoreError) -> [NotificationSummary] {
         try await self.all(Self.latestNotifications, [.integer(user), .count(limit)])
     }
+
+    package func sendTime(of id: NotificationID) async throws(StoreError) -> Date? {
+        try await self.number(Self.sendTime, [.integer(id.rawValue)]).map(Date.init(milliseconds:))
+    }
+
+    // MARK: Events and the audit
+
+    package func lastDeliveredEvent() async throws(StoreError) -> Int64 { try await self.number(Self.delivered) ?? 0 }
+
+    package func lastAuditNumber() async throws(StoreError) -> Int64 { try await self.number(Self.lastAudit) ?? 0 }
 }
 
 extension StoredValue {
@@ -237,6 +292,50 @@ extension StoredValue {
 /// A row that is not decoded: the caller only needs to know that it exists.
 private struct AnyRow: StoredEntity {
     init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) {}
+}
+
+/// The only value of a row.
+private enum OnlyColumn: Int32, SelectedColumn {
+    case value
+}
+
+private struct Number: StoredEntity {
+    let value: Int64?
+
+    init<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
+        self.value = try row.optionalInteger(OnlyColumn.value)
+    }
+}
+
+private struct StoredPassword: StoredEntity {
+    let hash: PasswordHash
+
+    init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
+        guard let text = try row.optionalText(OnlyColumn.value) else { return nil }
+        self.hash = PasswordHash(phc: text)
+    }
+}
+
+private struct AccountTags: StoredEntity {
+    let tags: [Tag]
+
+    init<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
+        self.tags = try StoredAccount(row).openTags(sealing)
+    }
+}
+
+private struct NotificationApp: StoredEntity {
+    let id: NotificationID
+    let app: AppName
+
+    private enum Column: Int32, SelectedColumn {
+        case id, app
+    }
+
+    init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
+        guard let id = NotificationID(rawValue: try row.integer(Column.id)) else { return nil }
+        (self.id, self.app) = (id, AppName(stored: try row.optionalText(Column.app)))
+    }
 }
 
 private struct OwnedDevice: StoredEntity {

@@ -3,9 +3,9 @@ internal import PostgreSQL
 package import PushCore
 package import PushStore
 
-extension PostgreSQLReader {
+extension PostgreSQLStore {
     package func nextDue(in lane: Lane, _ queue: Queue) async throws(StoreError) -> Date? {
-        if self.store.hasStreams(lane) {
+        if self.hasStreams(lane) {
             // Only pushes to streams at this server count: other servers send the pushes of their
             // own streams.
             return try await self.read(
@@ -13,10 +13,10 @@ extension PostgreSQLReader {
                 lane.description,
                 queue == .bulk,
                 Int64.min,
-                self.store.membership.number
+                self.membership.number
             ) { try $0.first?.integer(0) }.map(Date.init(milliseconds:))
         }
-        let marks = self.store.marks
+        let marks = self.marks
         let search = marks.begin(.pushes(lane, queue), at: .now)
         let first = try await self.read(Self.nextDue, lane.description, queue == .bulk, search.start) { rows in
             try rows.first?.integer(0)
@@ -39,7 +39,7 @@ extension PostgreSQLReader {
     package func oldestWaiting(in lane: Lane, _ queue: Queue) async throws(StoreError) -> Date? {
         // This search starts from the same due time as the search for the next due push: for
         // earlier due times, the index may have only entries of deleted rows.
-        let start = self.store.marks.begin(.pushes(lane, queue), at: .now).start
+        let start = self.marks.begin(.pushes(lane, queue), at: .now).start
         return try await self.read(
             Self.oldestWaiting,
             lane.description,
@@ -73,11 +73,7 @@ extension PostgreSQLReader {
         }
         return tallies
     }
-}
 
-/// Searches for the due push that best tests whether a provider accepts pushes again (the probe).
-/// Skips older pushes that do not satisfy the `ProbeChoice`.
-extension PostgreSQLReader {
     package func probe(in lane: Lane, _ choice: ProbeChoice, now: Date) async throws(StoreError) -> DuePush? {
         for wish in choice.wishes {
             for queue in Queue.allCases {

@@ -1,6 +1,6 @@
 internal import PushStore
 
-extension PostgreSQLReader {
+extension PostgreSQLStore {
     package static let isThere = """
         select 1 from notification
         where id = $1 and expires_at > $2 and recalled_at is null and ($3::int8 is null or sender_id = $3)
@@ -9,7 +9,7 @@ extension PostgreSQLReader {
     package static let isFanningOut = "select 1 from fanout where notification_id = $1 and not is_set_aside"
 
     package static let deliveries = """
-        with d as (\(DeliveryStage.pushes))
+        with d as (\(pushesInOrder))
         select \(DeliveryColumn.list)
         from d left join device v on v.number = d.device left join account u on u.id = d.user_id
         \(receipt) order by d.device
@@ -52,12 +52,11 @@ extension PostgreSQLReader {
         order by d.settled_at desc, d.notification_id desc, d.device desc
         """
 
-    private static let byRecipient = PairIndex(first: "notification_id", second: "user_id")
-
     package static let recipients = """
         with r as (
             select notification_id, user_id, fetched_at, read_at, dismissed_at from recipient
-            where \(byRecipient.rows(of: "$1", after: "$2")) order by \(byRecipient.order) limit $3)
+            where \(RecipientKey.byNotification.rows(of: "$1", after: "$2"))
+            order by \(RecipientKey.byNotification.order) limit $3)
         select \(RecipientColumn.list)
         from r left join account u on u.id = r.user_id order by r.user_id
         """
@@ -71,16 +70,14 @@ extension PostgreSQLReader {
         """
 
     package static let counts = """
-        with d as (\(DeliveryStage.pushes))
+        with d as (\(pushesInOrder))
         select \(DeliveryStage.expression), count(*), max(d.device) from d \(receipt)
         group by 1
         """
-}
 
-extension DeliveryStage {
     /// Selects pushes of the notification `$1` in the order of their devices: at most `$3` pushes,
     /// to devices after `$2`.
-    fileprivate static let pushes = """
+    private static let pushesInOrder = """
         (select device, user_id, lane, case when owner is null then 'queued' else 'sending' end as state, attempts, reason,
             null::int8 as settled_at, due_at
         from push where \(DuePush.byNotification.rows(of: "$1", after: "$2"))

@@ -3,7 +3,7 @@ internal import PostgreSQL
 package import PushCore
 package import PushStore
 
-extension PostgreSQLReader {
+extension PostgreSQLStore {
     package static let registeredDevices = """
         select \(StoredDevice.Column.list), p.accepted_at
         from device d left join device_push p on p.device = d.number
