@@ -16,7 +16,11 @@ OPERATIONS = []
 
 
 def operation(method, path, id, tag, summary, description, role, *scopes, seeing=None, parameters=(), body=None, answers, problems=()):
-    """`role` is the least one, `None` for anybody; `seeing` is the scope with which viewers may, too; `problems` are the statuses that not every operation has."""
+    """An operation of the document.
+
+    `role` is the least role, `None` for anybody. `seeing` is the scope with which viewers may, too.
+    `problems` are the statuses that not every operation has.
+    """
     known = [] if role is None else [401, 403, 429]
     if role is not None and (method != "GET" or id == "getNotification"):
         known.append(507)

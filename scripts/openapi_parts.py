@@ -955,7 +955,10 @@ def problem(status):
 
 
 def problem_schema(status):
-    """The problems of a status, with a name: generators of clients make a type for each schema without one, in each operation."""
+    """The schema of a status's problems, with a name.
+
+    Generators of clients make a type for each schema without a name, in each operation.
+    """
     types = [f"urn:sealpost:problem:{name}" for name, code, _ in CODES if code == status]
     words = {"type": {"enum": types}, "status": {"enum": [status]}}
     return {"allOf": [schema("Problem"), {"type": "object", "properties": words}]}
