@@ -24,7 +24,8 @@ extension PushClient {
     /// in RFC 7469.
     ///
     /// ```bash
-    /// openssl x509 -in cert.pem -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64
+    /// openssl x509 -in cert.pem -pubkey -noout | openssl pkey -pubin -outform der |
+    ///     openssl dgst -sha256 -binary | base64
     /// ```
     public struct KeyPin: Sendable, Hashable {
         let hash: Data
