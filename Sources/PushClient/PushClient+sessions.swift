@@ -101,7 +101,7 @@ extension PushClient {
         }
     }
 
-    /// The sign-outs of the account that the server has not confirmed yet. Where the app provides
+    /// The sign-outs of the account that the server has not confirmed yet. If the app provides
     /// tokens, a sign-out asks the app for one.
     var signOuts: SignOuts {
         guard case .provided(let provider) = self.credentials.kind, !TokenProvider.isAsking else {

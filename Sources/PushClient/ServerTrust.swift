@@ -8,7 +8,7 @@ internal import Foundation
 #endif
 
 extension PushClient {
-    /// Which certificates of the server the client trusts.
+    /// The certificates of the server that the client trusts.
     public enum ServerTrust: Sendable, Hashable {
         /// Trusts the certificates that the system trusts.
         case system
