@@ -53,8 +53,8 @@ extension PushClient {
         do {
             _ = try await self.api.call(APIRequest("POST", Paths.taken(id)))
         } catch PushClientError.problem(let problem) where [404, 410].contains(problem.status) {
-            // 404 or 410: the server has no such notification any more, so there is nothing left to
-            // confirm.
+            // 404 or 410: the server has no such notification any more, so there is nothing left
+            // to confirm.
         }
         try await self.inbox.remove([id])
     }
@@ -96,8 +96,8 @@ extension PushClient {
         do {
             _ = try await self.api.call(APIRequest("DELETE", Paths.notification(id)))
         } catch PushClientError.problem(let problem) where [404, 410].contains(problem.status) {
-            // 404 or 410: the server has no such notification any more, so there is nothing left to
-            // dismiss.
+            // 404 or 410: the server has no such notification any more, so there is nothing left
+            // to dismiss.
         }
         try await self.inbox.remove([id])
     }
