@@ -37,9 +37,14 @@ extension SQLiteDatabase {
 
     /// Reads the whole backup. Throws `StoreError` if it is damaged.
     func inspectBackup(_ copy: RunningCopy = RunningCopy()) throws(StoreError) -> StoreInspection {
-        let inspection = try self.inspect(copy)
-        if let line = inspection.damage.first { throw .failed(reason: "the backup is damaged: \(line)") }
-        return inspection
+        do throws(StoreError) {
+            let inspection = try self.inspect(copy)
+            if let line = inspection.damage.first { throw .failed(reason: "the backup is damaged: \(line)") }
+            return inspection
+        } catch .unusable(_, let reason) {
+            // The file is not the configured database, so no configuration is at fault.
+            throw .failed(reason: "the backup cannot be used: \(reason)")
+        }
     }
 
     /// Writes a copy of the database as of one moment to a new file that only its owner may read,
