@@ -504,9 +504,11 @@ import Testing
         #expect(shown.code == 128 + SIGINT && !shown.output.contains("sealpost:"), "\(shown.output)\(shown.errors)")
     }
 
-    @Test func anUnknownUserIsReportedBeforeThePasswordIsTyped() async throws {
+    @Test(arguments: [("passwd nobody", "does not exist"), ("add ALICE", "user ALICE already exists")])
+    func aWrongNameIsReportedBeforeThePasswordIsTyped(command: String, text: String) async throws {
         _ = try await self.run("user add alice --no-password")
-        let shown = try await Terminal.run(["user", "passwd", "nobody"], in: self.folder, [("does not exist", nil)])
+        let words = ["user"] + command.split(separator: " ").map(String.init)
+        let shown = try await Terminal.run(words, in: self.folder, [(text, nil)])
         #expect(shown.code == 1 && !shown.output.contains("Password:"), "\(shown.output)\(shown.errors)")
     }
 

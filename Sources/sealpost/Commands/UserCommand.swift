@@ -57,6 +57,7 @@ struct UserCommand: AsyncParsableCommand {
                     throw ValidationError("\"\(self.name)\" is not 1 to 100 letters, digits, -, _, @, # or .")
                 }
                 let configuration = try self.options.load()
+                if !self.noPassword, !self.password.passwordStdin { try await self.refuseExisting(configuration) }
                 let user = JSONValue.object(try self.members)
                 try await withAdministration(configuration, creates: true) { administration in
                     let added = try await administration.ask("POST", Paths.users, user) ?? .null
@@ -66,6 +67,20 @@ struct UserCommand: AsyncParsableCommand {
                     self.output.show(added, "user \(self.name) created with \(rights)")
                 }
             }
+        }
+
+        /// Throws a `Problem` if the user exists: nobody should type a password in vain.
+        private func refuseExisting(_ configuration: Configuration) async throws {
+            let path = Paths.user(Administration.encoded(self.name))
+            do {
+                try await withAdministration(configuration) { _ = try await $0.ask("GET", path) }
+            } catch let problem as Problem where problem.code == .notFound {
+                return
+            } catch is CommandFailure {
+                // There is no database yet. The request that adds the user reports other failures.
+                return
+            }
+            throw Problem(.conflict, "user \(self.name) already exists")
         }
 
         /// The members of the new user. Reads the password, unless the user gets none.
