@@ -111,6 +111,10 @@ package final class SQLiteStore: Store {
 
     package var failure: String? { self.writer.failure }
 
+    package var refusal: String? {
+        self.writer.state.withLock { $0.isLocked } ? "another program has locked the database's file" : nil
+    }
+
     package var isFull: Bool { self.writer.condition.isFull }
 
     package func sharing() -> SharingReport? { nil }

@@ -266,8 +266,10 @@ import Testing
         let refused = try await self.send("POST", "/api/notifications", to: port, body: #"{"Payload":"more"}"#)
         #expect(refused.statusCode == 503 && refused.value(forHTTPHeaderField: "Retry-After") == "1")
         #expect(try await self.send("GET", "/api/notifications", to: port).statusCode == 200)
+        #expect(try await self.send("GET", "/readyz", to: port).statusCode == 503)
         shell.signal(SIGKILL)
         _ = await shell.end()
+        try await eventually { try await self.send("GET", "/readyz", to: port).statusCode == 200 }
         let last = try await self.send("POST", "/api/notifications", to: port, body: #"{"Payload":"last"}"#)
         #expect(last.statusCode == 201)
         let ended = await daemon.terminated()

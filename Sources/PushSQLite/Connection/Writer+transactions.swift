@@ -18,7 +18,7 @@ extension Writer {
         for job in jobs { _ = self.end([job], apart: false) }
     }
 
-    /// Stops the writer if the disk has failed; records a full disk.
+    /// Stops the writer if the disk has failed; records a full disk, and a lock of another program.
     ///
     /// After a failed fsync, the kernel may have dropped the changed pages, and the next fsync
     /// then reports success. So this connection must not acknowledge a commit or checkpoint any
@@ -27,6 +27,7 @@ extension Writer {
         let reason: String
         switch error {
         case let error as DatabaseError where error.isFull: return self.recordFull()
+        case let error as DatabaseError where error.resultCode == .busy: return self.recordLocked()
         case let error as DatabaseError where error.resultCode == .ioError: reason = error.message ?? "I/O error"
         case StoreError.broken(let text): reason = text
         default: return
