@@ -24,7 +24,7 @@ struct UserCommand: AsyncParsableCommand {
 
         @OptionGroup var options: ConfigurationOptions
 
-        @Argument(help: "1 to 100 letters, digits, -, _, @, # or .")
+        @Argument(help: "\(Username.rule)")
         var name: String
 
         @Option(help: "\(Role.allCases.map(\.rawValue).joined(separator: ", "))")
@@ -54,7 +54,7 @@ struct UserCommand: AsyncParsableCommand {
         func run() async throws {
             try await reportingErrors(json: self.output.json, using: self.options.file) {
                 guard Username(self.name) != nil else {
-                    throw ValidationError("\"\(self.name)\" is not 1 to 100 letters, digits, -, _, @, # or .")
+                    throw ValidationError("\"\(self.name)\" is not \(Username.rule)")
                 }
                 let configuration = try self.options.load()
                 if !self.noPassword, !self.password.passwordStdin { try await self.refuseExisting(configuration) }
