@@ -171,6 +171,22 @@ import Testing
         #expect(try await self.run("user import -", input: "\u{FEFF}\(file)").hasSuffix("2 unchanged, 0 refused\n"))
     }
 
+    @Test func exportsToOneNameAtATimeDoNotDisturbEachOther() async throws {
+        let daemon = try await Daemon(in: self.folder)
+        _ = try await self.run("user add alice --no-password")
+        let ended = try await withThrowingTaskGroup(of: ChildProcess.Ended.self) { group in
+            for _ in 0..<12 {
+                group.addTask { [folder] in try await Daemon.run(["user", "export", "users"], in: folder) }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        for one in ended { #expect(one.code == 0 || one.errors.contains("the file exists"), "\(one)") }
+        #expect(try String(contentsOfFile: self.folder.file("users"), encoding: .utf8).contains(#""Name":"alice""#))
+        let files = try FileManager.default.contentsOfDirectory(atPath: self.folder.path)
+        #expect(!files.contains { $0.hasSuffix(".partial") }, "\(files)")
+        #expect(await daemon.terminate() == 0)
+    }
+
     /// Tests the commands while a server runs, and while none runs.
     @Test func allDataOfAUserIsPrintedAndTheExportIsInTheAudit() async throws {
         let daemon = try await Daemon(in: self.folder)
