@@ -448,7 +448,7 @@ import Testing
         try #require(chown(self.folder.file("var"), 65_534, 65_534) == 0)
         let ended = try await Daemon.run(command.split(separator: " ").map(String.init), in: self.folder)
         #expect(ended.code == 78)
-        #expect(ended.errors.contains("run the command as "), "\(ended.errors)")
+        #expect(ended.errors.contains("; run the command as nobody: runuser -u nobody -- …"), "\(ended.errors)")
         #expect(FileManager.default.contents(atPath: file) == text)
     }
 
