@@ -258,7 +258,7 @@ import Testing
     /// No restart repairs the file, so the exit code tells the service manager not to try one.
     @Test(
         arguments: ["serve", "user list", "migrate", "keys list", "backup copy.db --force"],
-        [0, 4096]
+        [0, 4096] as [UInt64]
     )
     func aDamagedDatabaseIsReportedWithARemedy(command: String, offset: UInt64) async throws {
         try await Daemon.makeDatabase(in: self.folder)
