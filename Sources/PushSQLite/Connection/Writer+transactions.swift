@@ -18,7 +18,7 @@ extension Writer {
         for job in jobs { _ = self.end([job], apart: false) }
     }
 
-    /// Stops the writer if the disk has failed; records a full disk, and a lock of another program.
+    /// Stops the writer if the disk has failed; records a full disk.
     ///
     /// After a failed fsync, the kernel may have dropped the changed pages, and the next fsync
     /// then reports success. So this connection must not acknowledge a commit or checkpoint any
@@ -27,7 +27,6 @@ extension Writer {
         let reason: String
         switch error {
         case let error as DatabaseError where error.isFull: return self.recordFull()
-        case let error as DatabaseError where error.resultCode == .busy: return self.recordLocked()
         case let error as DatabaseError where error.resultCode == .ioError: reason = error.message ?? "I/O error"
         case StoreError.broken(let text): reason = text
         default: return
@@ -43,6 +42,8 @@ extension Writer {
             try self.attempt(jobs, apart: apart)
         } catch {
             self.stopIfBroken(error)
+            // Only another program can hold the lock for so long.
+            if (error as? DatabaseError)?.resultCode == .busy { self.recordLocked() }
             let failure = self.failure.map { StoreError.broken(reason: $0) }
             if failure == nil, jobs.count > 1, (error as? DatabaseError)?.concernsAll != true { return false }
             for job in jobs { job.fail(failure ?? error) }
