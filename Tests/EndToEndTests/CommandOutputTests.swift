@@ -202,6 +202,8 @@ import Testing
 
     /// Commands print tables only on a terminal.
     @Test func aTerminalShowsATable() async throws {
+        try await Daemon.makeDatabase(in: self.folder)
+        #expect(try await self.table("user list") == ["NAME  ROLE  SINCE  APPS  PASSWORD  STATE"])
         _ = try await Daemon.run(["user", "add", "alice", "--no-password"], in: self.folder)
         let lines = try await self.table("user list")
         #expect(lines.first == "NAME   ROLE    SINCE       APPS     PASSWORD  STATE")
