@@ -3,6 +3,7 @@ internal import Dispatch
 internal import Glibc
 internal import PushStore
 internal import SQLite
+internal import Synchronization
 
 /// Handles a full disk, and a lock of another program. The writer then stores nothing, but loses
 /// nothing that is already stored. It notices by itself when the disk has room again, or when the
