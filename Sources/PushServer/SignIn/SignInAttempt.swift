@@ -47,8 +47,8 @@ struct SignInAttempt: Sendable, Hashable {
     let networks: [Network]
     /// Whether somebody has signed in to the account from this address before.
     var isKnown = false
-    /// Whether the address has no recent failure on the account, so that the attempt also counts
-    /// for the address's networks.
+    /// Whether the address has no recent failure on the account. If so, the attempt also counts
+    /// for the address itself and for the networks that contain it.
     var isNew = false
     /// Whether the account has had many failures from strangers.
     var isUnderAttack = false
