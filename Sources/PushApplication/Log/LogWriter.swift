@@ -55,8 +55,8 @@ package final class LogWriter: Sendable {
     /// Opens the file, and appends all lines that are not yet written. A missing file is created
     /// for its owner and its group only. The previous file is closed.
     ///
-    /// Throws `ConfigurationError` if the file cannot be opened, or `CommandFailure` if the disk is
-    /// full; the previous file then stays in use.
+    /// Throws `ConfigurationError` if the file cannot be opened, or `CommandFailure` if the disk
+    /// is full; the previous file then stays in use.
     package func append(to path: String) throws {
         // Without `O_NONBLOCK`, the start would wait until a process reads a named pipe.
         let descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0o640)

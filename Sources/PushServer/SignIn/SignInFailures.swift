@@ -4,8 +4,9 @@ internal import Foundation
 /// and computes the hashes.
 ///
 /// A pair is an account and an address. An account is a name that was tried, whether a user of
-/// this name exists or not. The failures of a pair end when the account gets a new password. An attempt counts as failed from its beginning: otherwise a thousand
-/// concurrent attempts could begin before the first one has failed.
+/// this name exists or not. The failures of a pair end when the account gets a new password. An
+/// attempt counts as failed from its beginning: otherwise a thousand concurrent attempts could
+/// begin before the first one has failed.
 struct SignInFailures: Sendable {
     /// The hash of a name, an address, a password or several of them.
     typealias Key = UInt64

@@ -33,8 +33,9 @@ final class SignInLimiter: Sendable {
     /// Begins an attempt. The caller must end the attempt by `succeed` or `cancel`; otherwise the
     /// attempt counts as failed.
     ///
-    /// `origin` is `nil` if all clients have the same address, for example behind a proxy. `number`
-    /// is the number of the account's password. Throws `TryLater` if the client must wait.
+    /// `origin` is `nil` if all clients have the same address, for example behind a proxy.
+    /// `number` is the number of the account's password. Throws `TryLater` if the client must
+    /// wait.
     func begin(
         _ account: Username,
         password: Secret<String>,
