@@ -357,7 +357,7 @@ operation(
     "Deletes a registration of the caller. Repeating it, or using another user's id, is not an error and changes nothing.",
     "device", "register", parameters=(REGISTRATION,), answers=ok("The registration is deleted; the body is empty."),
 )
-TOPIC = parameter("topic", "path", {"type": "string", "pattern": "^[-A-Za-z0-9_@#.:]{1,120}$", "not": {"enum": [".", ".."]}}, "The topic: a tag that a device may choose, percent-encoded.", example="news")
+TOPIC = parameter("topic", "path", {"type": "string", "pattern": "^[-A-Za-z0-9_@#+.:]{1,120}$", "not": {"enum": [".", ".."]}}, "The topic: a tag that a device may choose, percent-encoded.", example="news")
 
 operation(
     "PUT", "/api/devices/{id}/topics/{topic}", "joinTopic", "devices", "Join a topic",

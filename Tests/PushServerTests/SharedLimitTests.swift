@@ -64,7 +64,7 @@ import Testing
     /// wait.
     private func guess(_ limiter: SignInLimiter, now: Date) -> TimeInterval? {
         do {
-            _ = try limiter.begin(self.alice, password: Secret("wrong"), from: self.guesser, now: now)
+            _ = try limiter.begin(self.alice, password: Secret("wrong"), number: 1, from: self.guesser, now: now)
             return nil
         } catch {
             return TimeInterval(error.seconds)
