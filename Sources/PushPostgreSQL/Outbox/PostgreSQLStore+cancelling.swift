@@ -30,14 +30,21 @@ extension PostgreSQLStore {
         try await Self.cancel(tx, locked, reason: reason, now: now)
     }
 
-    /// Settles all pushes to deleted devices, including pushes that wait for a device to connect
-    /// or are being sent. A provider's later answer then changes nothing.
+    /// Settles at most `limit` pushes to deleted devices, including pushes that wait for a device
+    /// to connect or are being sent. A provider's later answer then changes nothing. Returns their
+    /// number.
     ///
     /// Afterwards the caller must delete the devices' rows of `device_push`: an answer that was
     /// stored just before this call may have added such a row.
-    static func endPushes(_ tx: WriteTransaction, ofDevices devices: [Int64], now: Date) async throws {
-        let locked = try Self.locked(try await tx.query(Self.lockDevices, devices))
-        try await Self.end(tx, locked.map { $0.push.cancelled("the device is gone") }, now: now)
+    static func endPushes(
+        _ tx: WriteTransaction,
+        ofDevices devices: [Int64],
+        atMost limit: Int,
+        now: Date
+    ) async throws -> Int {
+        let pushes = try await tx.query(Self.pushesOfDevices, devices, limit).map(DuePush.init)
+        try await Self.end(tx, pushes.map { $0.cancelled(PushReason.deviceGone) }, now: now)
+        return pushes.count
     }
 
     // MARK: - Private
@@ -63,6 +70,12 @@ extension PostgreSQLStore {
         from unnest($1::int8[], $2::int8[]) as k (notification_id, device)
         join push p on \(DuePush.equal("p", "k"))
         order by p.notification_id, p.device for update of p
+        """
+    static let pushesOfDevices = """
+        select p.notification_id, p.device from pg_catalog.unnest($1::int8[]) as d (device) cross join lateral (
+            select notification_id, device from push where \(DuePush.byDevice.rows(of: "d.device", after: "0"))
+            order by \(DuePush.byDevice.order) limit $2) as p
+        limit $2
         """
     static let lockDevices = """
         select notification_id, device, owner is not null from push

@@ -124,10 +124,12 @@ extension SQLiteReader {
         }
     }
 
-    package func schedule() throws(StoreError) -> Schedule {
+    package func schedule(countingAtMost limit: Int) throws(StoreError) -> Schedule {
         try self.read { db in
             Schedule(
-                count: try db.first("select count(*) from scheduled") { Int($0.integer(0)) } ?? 0,
+                count: try db.first("select count(*) from (select 1 from scheduled limit \(limit))") {
+                    Int($0.integer(0))
+                } ?? 0,
                 firstDue: try SQLiteStore.nextRelease(db)
             )
         }
