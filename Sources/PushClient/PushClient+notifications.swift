@@ -53,7 +53,8 @@ extension PushClient {
         do {
             _ = try await self.api.call(APIRequest("POST", Paths.taken(id)))
         } catch PushClientError.problem(let problem) where [404, 410].contains(problem.status) {
-            // The notification is already gone.
+            // 404 or 410: the server has no such notification any more, so there is nothing left
+            // to confirm.
         }
         try await self.inbox.remove([id])
     }
@@ -95,7 +96,8 @@ extension PushClient {
         do {
             _ = try await self.api.call(APIRequest("DELETE", Paths.notification(id)))
         } catch PushClientError.problem(let problem) where [404, 410].contains(problem.status) {
-            // The notification is already gone.
+            // 404 or 410: the server has no such notification any more, so there is nothing left
+            // to dismiss.
         }
         try await self.inbox.remove([id])
     }

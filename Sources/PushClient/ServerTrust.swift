@@ -8,7 +8,7 @@ internal import Foundation
 #endif
 
 extension PushClient {
-    /// Which certificates of the server the client trusts.
+    /// The certificates of the server that the client trusts.
     public enum ServerTrust: Sendable, Hashable {
         /// Trusts the certificates that the system trusts.
         case system
@@ -24,7 +24,8 @@ extension PushClient {
     /// in RFC 7469.
     ///
     /// ```bash
-    /// openssl x509 -in cert.pem -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64
+    /// openssl x509 -in cert.pem -pubkey -noout | openssl pkey -pubin -outform der |
+    ///     openssl dgst -sha256 -binary | base64
     /// ```
     public struct KeyPin: Sendable, Hashable {
         let hash: Data

@@ -194,7 +194,7 @@ import Testing
         let push = try #require(try await self.lease().first)
         #expect(push.push.priority == .high)
         try await self.fixture.settle(push, as: .accepted(providerID: nil))
-        // Many recalls in a row cause only one push a second.
+        // Many recalls in a row cause only one push per second.
         for _ in 0..<10 { try await self.look(isUrgent: true) }
         #expect(try await self.due() == 1)
         #expect(try await self.tally()?.enqueued == 3)
@@ -242,6 +242,20 @@ import Testing
         #expect(try await self.due() == 899)
         try await register()
         #expect(try await self.lease().count == 1)
+    }
+
+    /// An app that was installed again may register its handle under a new id.
+    @Test func aWaitingLookMovesToTheNewRegistrationOfItsHandle() async throws {
+        try await self.fixture.addDevice(of: self.alice, handle: "one")
+        try await self.look()
+        try await self.fixture.addDevice(of: self.alice, handle: "one")
+        self.fixture.clock.advance(by: 2)
+        let push = try #require(try await self.lease().first)
+        #expect(push.push.handle == "one")
+        try await self.fixture.settle(push, as: .accepted(providerID: nil))
+        #expect(try await self.tally()?.enqueued == 1)
+        #expect(try await self.look())
+        #expect(try await self.due() == Self.interval)
     }
 
     @Test func aChangeConcernsOnlyTheDevicesOfItsApp() async throws {

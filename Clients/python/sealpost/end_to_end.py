@@ -143,9 +143,10 @@ class Change(NamedTuple):
 
 
 class Pins:
-    """The device keys that this backend has seen. After each call that has reported changes, store `values`, which is JSON.
+    """The device keys that this backend has seen.
 
-    With `trusts_first_contact=False` nothing is encrypted for a new user before a call of `trust`.
+    After each call that has reported changes, store `values`, which is JSON. With
+    `trusts_first_contact=False` nothing is encrypted for a new user before a call of `trust`.
     """
 
     def __init__(self, values: Optional[Dict[str, Any]] = None, *, trusts_first_contact: bool = True):
@@ -344,8 +345,9 @@ def open_payload(
     text: str, key: DeviceKey, private: ec.EllipticCurvePrivateKey, senders: Iterable[str], *, app: str = "default",
     now: Optional[float] = None,
 ) -> Tuple[str, str]:
-    """Opens a payload for a device. Returns its JSON text, and the message's id, which the reader must compare with earlier ids.
+    """Opens a payload for a device.
 
+    Returns its JSON text, and the message's id, which the reader must compare with earlier ids.
     `senders` are the public keys that the app trusts. Raises `Unreadable`.
     """
     _must_be(str, text=text, app=app)
@@ -384,7 +386,10 @@ def open_payload(
 
 
 def padded(plain: bytes) -> bytes:
-    """Pads a text as ISO/IEC 7816-4 does: to a power of two from 256 to 4096 bytes, or, if longer, to a multiple of 4096."""
+    """Pads a text as ISO/IEC 7816-4 does.
+
+    The length becomes a power of two from 256 to 4096 bytes, or, if longer, a multiple of 4096.
+    """
     length = len(plain) + 1
     size = max(256, 1 << (length - 1).bit_length()) if length <= 4096 else -(-length // 4096) * 4096
     return plain + b"\x80" + bytes(size - length)
@@ -399,7 +404,10 @@ def device_key(account: str, signing: ec.EllipticCurvePrivateKey, agreement: ec.
 
 
 def approve(text: str, by: DeviceKey, signing: ec.EllipticCurvePrivateKey) -> str:
-    """The text of a new device with the approval of a device of the same account, after a person has compared fingerprints."""
+    """The text of a new device's keys with the approval of a device of the same account.
+
+    Call this after a person has compared the fingerprints.
+    """
     key = DeviceKey(text)
     if key.account != by.account:
         raise Unreadable("account")

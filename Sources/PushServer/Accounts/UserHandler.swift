@@ -46,7 +46,7 @@ struct UserHandler: Handler {
     private func addUser(_ context: RequestContext) async throws -> Response {
         let body = try JSONBody(try await context.request.body.collect())
         guard let name = Username(try body.requiredString("Name")) else {
-            throw Problem(.invalidMember, "Name must be 1 to 100 letters, digits, -, _, @, # or .")
+            throw Problem(.invalidMember, "Name must be \(Username.rule)")
         }
         guard ![".", ".."].contains(name.description) else {
             // Clients and proxies remove the segments `.` and `..` from a path, so no request
@@ -138,7 +138,7 @@ struct UserHandler: Handler {
     private func deleteUser(_ context: RequestContext) async throws -> Response {
         guard let name = Username(context.parameter) else { throw Problem(.notFound) }
         let record = try context.record(.deleteUser, of: name.description)
-        return try self.answer(to: try await self.store.deleteUser(name, by: record), of: name)
+        return try self.answer(to: try await self.store.deleteUser(name, by: record, now: context.now), of: name)
     }
 
     private func answer(to change: UserChange, of name: Username) throws(Problem) -> Response {

@@ -82,12 +82,12 @@ public final class Interference {
         return kind;
     }
 
-    /** The value in the server's own answer. */
+    /** The checked value, as the server's own answer would have it. */
     public String expected() {
         return expected;
     }
 
-    /** The value in this answer; null if the answer had no such value. */
+    /** The checked value, as this answer had it; null if the answer had no such value. */
     public @Nullable String seen() {
         return seen;
     }
