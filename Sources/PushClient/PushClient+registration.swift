@@ -3,7 +3,8 @@ public import Foundation
 internal import PushAPI
 
 extension PushClient {
-    /// The id of this device's registration, if there is one.
+    /// The id of this device's registration, if there is one. The call reads a file of at most 64
+    /// KiB from the disk, which takes a few milliseconds.
     public var registrationID: String? { self.records.registration?.id }
 
     /// Registers this device and returns its registration id, which the client stores.

@@ -15,7 +15,7 @@ extension PushClient {
         /// Trusts only certificate chains that the system trusts, and in which one certificate has
         /// one of these keys.
         ///
-        /// Foundation on Linux gives no access to certificates: there, each call throws
+        /// On Linux the client cannot compare the keys of a chain: there, each call throws
         /// `PushClientError.pinningUnavailable` before it sends anything.
         case pinned([KeyPin])
     }

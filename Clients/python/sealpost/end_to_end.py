@@ -14,6 +14,7 @@ import hmac
 import json
 import numbers
 import secrets
+import threading
 import time
 from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
@@ -244,7 +245,7 @@ class NoTrustedDevice(SealpostError):
 
 
 class Encryption:
-    """Encrypts payloads of one sender. Only one thread at a time may use an object."""
+    """Encrypts payloads of one sender. Several threads may share an object."""
 
     def __init__(self, key: SenderKey, pins: Optional[Pins] = None, *, changed: Optional[Callable[[List[Change]], None]] = None):
         self.key, self.pins = key, pins if pins is not None else Pins()
@@ -252,6 +253,8 @@ class Encryption:
         self._contexts: Dict[Tuple[str, str], Tuple[float, bytes, bytes]] = {}
         # The shared secret of the sender's key and a device's key, by device.
         self._shared: Dict[str, bytes] = {}
+        # Held while pins change, until the change is reported: no other thread may send before.
+        self._lock = threading.RLock()
 
     def send(self, client: Any, notification: Any, **options: Any) -> Any:
         """Sends a notification to the trusted devices of its recipients, as `Client.send` does.
@@ -265,7 +268,7 @@ class Encryption:
     def prepare(self, client: Any, to: Any, *, app: str = "default") -> None:
         """Makes the key agreements for recipients ahead.
 
-        If you call it at the start and then every half an hour, no payload waits for them.
+        If you call it in a thread, at the start and then every half an hour, no payload waits for them.
         """
         for recipient in self._recipients(client, to, app):
             self._context(recipient.key, app, CONTEXT_LIFETIME / 2)
@@ -281,13 +284,14 @@ class Encryption:
     def _recipients(self, client: Any, to: Any, app: str) -> List[Recipient]:
         recipients: List[Recipient] = []
         changes: List[Change] = []
-        for expression in [to] if isinstance(to, str) else to or []:
-            for user in client.device_keys(expression, app=app):
+        users = [user for expression in ([to] if isinstance(to, str) else to or []) for user in client.device_keys(expression, app=app)]
+        with self._lock:
+            for user in users:
                 found, own = self.pins.check(user.name, user.account, [key for key in user.keys if key is not None])
                 recipients += found
                 changes += own
-        if changes and self._changed:
-            self._changed(changes)
+            if changes and self._changed:
+                self._changed(changes)
         if not recipients:
             raise NoTrustedDevice(changes)
         return recipients
@@ -328,11 +332,11 @@ class Encryption:
             if len(self._contexts) >= 10 * MAXIMUM_DEVICES:
                 self._contexts.clear()
                 self._shared.clear()
-            if key.id not in self._shared:
-                self._shared[key.id] = self.key._private.exchange(ec.ECDH(), key.public)
+            shared = self._shared.get(key.id) or self.key._private.exchange(ec.ECDH(), key.public)
+            self._shared[key.id] = shared
             info = _info(key.account, app)
             ephemeral = self._ephemeral()
-            dh = ephemeral.exchange(ec.ECDH(), key.public) + self._shared[key.id]
+            dh = ephemeral.exchange(ec.ECDH(), key.public) + shared
             found = (now, *setup_sender(ephemeral, dh, key.agreement, self.key.public, info))
             self._contexts[name] = found
         return found[1], found[2], is_old

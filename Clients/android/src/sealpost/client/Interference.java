@@ -29,7 +29,10 @@ public final class Interference {
          * another request.
          */
         INSUFFICIENT_COVERAGE("insufficientCoverage"),
-        /** The signature is valid, but the clocks of server and device are too far apart. */
+        /**
+         * The signature is valid, but the clocks of server and device are too far apart; or a
+         * certificate is not valid at the device's time.
+         */
         WRONG_CLOCK("wrongClock"),
         /**
          * The answer is for another account: a proxy has sent the request with other credentials.
