@@ -166,4 +166,12 @@ struct GroupLimits: Sendable {
     let bytes: Int
     /// The maximum number of waiting callers; the queue refuses further callers with `busy`.
     let waiting: Int
+
+    /// The limits for groups of posts. There are two groups: while one of them waits for the disk,
+    /// the other executes statements.
+    static let posts = GroupLimits(groups: 2, members: 200, bytes: 4 << 20, waiting: 4096)
+
+    /// The limits for groups of fetches. There are two groups: while PostgreSQL executes the query
+    /// of one, this server reads the rows of the other.
+    static let fetches = GroupLimits(groups: 2, members: 64, bytes: 0, waiting: 65_536)
 }

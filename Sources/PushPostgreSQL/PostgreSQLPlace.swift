@@ -77,9 +77,7 @@ package struct PostgreSQLPlace: StorePlace {
 
     package func takeIntoUse(_ number: UInt32, of keyring: Keyring) throws(StoreError) {
         guard let checkValue = keyring.checkValue(of: number) else { return }
-        try self.connected {
-            _ = try $0.query(DataKeyEntry.adding, Int64(number), checkValue, Date().milliseconds)
-        }
+        try self.connected { _ = try $0.query(DataKeyEntry.adding, Int64(number), checkValue, Date().milliseconds) }
     }
 
     package func serverKeys() throws(StoreError) -> [ServerKeys] {
@@ -116,7 +114,7 @@ package struct PostgreSQLPlace: StorePlace {
             inspection.move =
                 try MoveMark(connection).flatMap { $0.isFinished ? nil : "holds a move that has not finished" }
             if hasTallies {
-                inspection.tallies = try PostgreSQLReader.tallies(in: connection.query(PostgreSQLReader.tallies))
+                inspection.tallies = try PostgreSQLStore.tallies(in: connection.query(PostgreSQLStore.tallies))
             }
             return inspection
         }

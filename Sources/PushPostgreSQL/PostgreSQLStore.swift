@@ -1,7 +1,7 @@
 internal import Dispatch
 internal import Migrations
 internal import PostgreSQL
-package import PushCore
+internal import PushCore
 package import PushStore
 internal import Reactor
 internal import Synchronization
@@ -19,7 +19,7 @@ package final class PostgreSQLStore: Store {
     /// This server's lease. While it lasts, the server may send pushes.
     let membership: ServerMembership
     let slots = WriterSlots()
-    let posts = GroupQueue<PostMember, PostEnd>(.posts)
+    let posts = GroupQueue<PostRequest, PostEnd>(.posts)
     let fetches = GroupQueue<NotificationFetch, Row?>(.fetches)
     let receipts = ReceiptBook()
     let tokenUses = TokenUses()
@@ -37,7 +37,7 @@ package final class PostgreSQLStore: Store {
 
     /// Opens a database, and migrates its schema. Blocks until the database answers. Throws
     /// `StoreError`.
-    convenience init(
+    init(
         _ address: DatabaseAddress,
         _ keyring: Keyring,
         _ options: StoreOptions,
@@ -46,17 +46,14 @@ package final class PostgreSQLStore: Store {
     ) throws(StoreError) {
         let opened = try OpenedDatabase(address, keyring, options, migrations)
         do {
-            self.init(opened, options, pool, on: try EventLoop(index: 0, name: "database"))
+            self.loop = try EventLoop(index: 0, name: "database")
         } catch {
             throw StoreError(opening: address.description, error)
         }
-    }
-
-    private init(_ opened: OpenedDatabase, _ options: StoreOptions, _ pool: PoolOptions, on loop: EventLoop) {
-        self.address = opened.address
+        self.address = address
         let condition = DatabaseCondition(mark: options.mark, onEvent: options.onEvent)
         let leases = self.leases
-        self.database = ConnectionPool(opened.address, pool, on: loop, after: opened.identity) { event in
+        self.database = ConnectionPool(address, pool, on: self.loop, after: opened.identity) { event in
             // The new primary may lack settlements that the old primary has stored. At the new
             // primary, the settled pushes are then still leased.
             if case .advanced = event { leases.recordUnknownOutcome(now: .now) }
@@ -67,14 +64,13 @@ package final class PostgreSQLStore: Store {
         self.keys = opened.keys
         self.audit = AuditChain(opened.sealing.vault, opened.sealing.secret)
         self.condition = condition
-        self.loop = loop
         self.membership = ServerMembership(
             opened.assigned,
             options,
             schema: opened.schema,
             opened.keys,
             self.database,
-            on: loop
+            on: self.loop
         ) { [marks] in
             marks.forgetAll()
             options.onWork()
@@ -97,16 +93,45 @@ package final class PostgreSQLStore: Store {
         DispatchQueue.global().async { [loop] in loop.stop() }
     }
 
-    /// All readers share the store's connections, so a reader opens no connection of its own.
-    package func makeReader() throws(StoreError) -> any StoreReader { PostgreSQLReader(self) }
-
-    package var isShared: Bool { true }
-
     package var lease: CredentialLease? { self.membership.lease }
 
-    package var vault: Vault { self.sealing.vault }
+    /// Even without a signal, the store checks after this time for receipts (records of fetches),
+    /// and whether a key waits for other servers.
+    static let longestWait = Duration.seconds(60)
 
-    package var indexSecret: IndexSecret { self.sealing.secret }
+    /// The store's background work, until the task is cancelled. It writes receipts and the ends
+    /// of event streams in groups, a short time after the first of each group. It repeats events
+    /// that other servers send to devices with an event stream at this server. It switches to the
+    /// keyring's first key once all servers have that key. It analyzes tables that have grown from
+    /// empty.
+    package func run() async {
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.keepReceipts() }
+            group.addTask { await self.keepStreams() }
+            group.addTask { await self.keepEchoes() }
+            group.addTask { await self.keepKeys() }
+            group.addTask { await self.keepStatistics() }
+        }
+    }
+
+    /// Repeats `body` until the task is cancelled; a cancellation also sets `signal`. After a
+    /// failure of `body`, waits for `pause`.
+    func repeating(_ signal: Signal, pause: Duration, _ body: () async throws -> Void) async {
+        await withTaskCancellationHandler {
+            while !Task.isCancelled {
+                do {
+                    try await body()
+                } catch {
+                    // This failure is not logged here: while the database fails, requests that
+                    // store notifications report it. If the task is cancelled, this sleep ends
+                    // early, and the loop's condition then ends the loop.
+                    try? await Task.sleep(for: pause)
+                }
+            }
+        } onCancel: {
+            signal.set()
+        }
+    }
 
     /// Writes the receipts, ends this server's lease, and closes the connections once the
     /// submitted work is done.

@@ -1,4 +1,3 @@
-internal import Foundation
 internal import PostgreSQL
 internal import PushCore
 internal import PushStore

@@ -104,15 +104,8 @@ struct Story {
     private func signUp(_ name: String, _ application: Application, _ server: URL) async throws -> PushClient {
         guard let username = Username(name) else { throw Broken(description: "\(name) is not a user name") }
         let hash = try PasswordHash(of: "correct horse: \(name)")
-        _ = try await application.store.addUser(
-            username,
-            role: .device,
-            apps: [.usual],
-            requiresEncryption: false,
-            password: hash,
-            by: nil,
-            now: Date()
-        )
+        let user = NewUser(username, role: .device, password: hash)
+        _ = try await application.store.addUser(user, by: nil, now: Date())
         return self.client(of: name, server)
     }
 

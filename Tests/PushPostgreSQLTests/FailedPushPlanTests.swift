@@ -22,7 +22,7 @@ import Testing
         )
         try connection.execute("vacuum analyze push_end")
         try connection.execute(
-            "prepare page (bigint, bigint, bigint, bigint, bigint) as \(PostgreSQLReader.failedPushes)"
+            "prepare page (bigint, bigint, bigint, bigint, bigint) as \(PostgreSQLStore.failedPushes)"
         )
         let plan = try connection.query("explain (costs off) execute page (0, 15000, 1, 1, 10)").map { try $0.text(0) }
         #expect(plan.contains { $0.contains("push_end_by_failure") }, "\(plan)")

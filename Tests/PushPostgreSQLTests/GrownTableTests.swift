@@ -18,14 +18,14 @@ import Testing
 
     private static let statements: [(name: String, sql: String, values: String)] = [
         ("what is scheduled and due", PostgreSQLStore.dueRows, "5000, 10"),
-        ("events of a sender", PostgreSQLReader.eventsOfSender, "0, 10, 2"),
+        ("events of a sender", PostgreSQLStore.eventsOfSender, "0, 10, 2"),
         ("the pace of a device", DevicePace.selectPaces, "'{1}', '{10}', '{1}'"),
         ("a page of a fan-out", PushInsertion.insertion, "1, true, '{90001}', '{1}', '{apns}', '{1}', '{null}'"),
-        ("pushes of a notification", PostgreSQLReader.deliveries, "1, 0, 10"),
-        ("counts of pushes", PostgreSQLReader.counts, "1, 0, 10"),
+        ("pushes of a notification", PostgreSQLStore.deliveries, "1, 0, 10"),
+        ("counts of pushes", PostgreSQLStore.counts, "1, 0, 10"),
         ("pushes since the last event", PostgreSQLStore.sendAgain, "'{30001}', 1, 1, 1"),
-        ("pushes to a recipient", PostgreSQLStore.pushesToRecipients, "'{1}', '{1}'"),
-        ("paced pushes to a recipient", PostgreSQLStore.pacedPushes, "'{1}', '{1}', '{1}', 'paced'"),
+        ("pushes to a recipient", WriteTransaction.pushesToRecipients, "'{1}', '{1}'"),
+        ("paced pushes to a recipient", WriteTransaction.pacedPushes, "'{1}', '{1}', '{1}', 'paced'"),
         ("streams of fenced servers", PostgreSQLStore.rowsOfFenced, "10"),
         ("the last streams of a server", PostgreSQLStore.rowsAfter, "9990, 1, 10"),
     ]
@@ -111,13 +111,13 @@ import Testing
     /// A server's sessions keep a plan that they have made before there were claims.
     @Test func theClaimOfADeviceIsFoundByItsOwnIndex() throws {
         try self.fill(.all)
-        try self.connection.execute("analyze device; prepare this as \(PostgreSQLReader.allDevices)")
+        try self.connection.execute("analyze device; prepare this as \(PostgreSQLStore.allDevices)")
         let plan = try self.connection.query("explain (costs off) execute this (0, 10)").map { try $0.text(0) }
         #expect(plan.contains { $0.hasSuffix("using device_by_claim on device c") }, "\(plan)")
     }
 
     @Test func theEndOfAStreamReadsOnlyItsPushes() throws {
         try self.fill(.all)
-        #expect(try self.read(by: PostgreSQLStore.parkPushes, "'{10}', '{apns}', 'away'") <= 100)
+        #expect(try self.read(by: WriteTransaction.parkPushes, "'{10}', '{apns}', 'away'") <= 100)
     }
 }

@@ -22,7 +22,7 @@ import Testing
         date: Int64 = 50_000
     ) -> (start: Int64, mayContinueBelow: Bool) {
         let now = self.begin + .seconds(seconds)
-        let search = self.marks.beginLease(in: self.lane, .bulk, at: now)
+        let search = self.marks.begin(.pushes(self.lane, .bulk), lifetime: SearchMarks.lifetime, at: now)
         let continuesBelow = search.mayContinueBelow && first == nil
         self.marks.endLease(
             search,
@@ -83,7 +83,11 @@ import Testing
 
     @Test func droppedMarksMakeTheNextSearchBeginAtTheStart() {
         self.lease(after: 0, taking: .seconds(1), first: nil)
-        let search = self.marks.beginLease(in: self.lane, .bulk, at: self.begin + .seconds(1))
+        let search = self.marks.begin(
+            .pushes(self.lane, .bulk),
+            lifetime: SearchMarks.lifetime,
+            at: self.begin + .seconds(1)
+        )
         #expect(search.start == 49_000)
         self.marks.forgetAll()
         // The search has not seen the pushes that were added below its start while it ran.

@@ -55,7 +55,9 @@ struct MoveFixture {
     ) async throws -> Int {
         let place = try place ?? self.place
         return try await self.file.asMoveSource(Keyring(text: keyring ?? self.keyring)) { source in
-            try await Move(from: source, to: place.asMoveTarget(), report: report).run(now: Date())
+            try await place.asMoveTarget { target in
+                try await Move(from: source, to: target, report: report).run(now: Date())
+            }
         }
     }
 
@@ -141,7 +143,7 @@ struct MoveFixture {
     }
 }
 
-/// What a store's readers return, for a comparison of two stores.
+/// The results of a store's readers, for a comparison of two stores.
 struct StoreAnswers: Hashable {
     var users: [UserEntry] = []
     var tags: [String: [PushCore.Tag]?] = [:]

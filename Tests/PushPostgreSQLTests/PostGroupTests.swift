@@ -27,7 +27,7 @@ import Testing
         to expression: String,
         once request: IdempotentRequest? = nil,
         within bounds: StorageBounds? = nil
-    ) throws -> PostMember {
+    ) throws -> PostRequest {
         let id = try #require(NotificationID(rawValue: number))
         let post = NewNotification(
             id: id,
@@ -42,10 +42,10 @@ import Testing
             expiresAt: self.fixture.now + 3600,
             once: request
         )
-        return PostMember(posts: [post], batch: nil, bounds: bounds, page: nil)
+        return PostRequest([post], within: bounds)
     }
 
-    private func outcomes(_ members: [PostMember]) async -> [PostOutcome?] {
+    private func outcomes(_ members: [PostRequest]) async -> [PostOutcome?] {
         await self.store.store(members).map { end in
             if case .success(.outcomes(let outcomes)) = end { outcomes.first } else { nil }
         }

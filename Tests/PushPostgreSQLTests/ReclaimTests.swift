@@ -17,7 +17,7 @@ import Testing
         #expect(try await fixture.lease().count == 1)
         for queue in Queue.allCases {
             let (lane, now) = (Lane(Platform("apns")), ContinuousClock.now)
-            let search = store.marks.beginLease(in: lane, queue, at: now - .seconds(1))
+            let search = store.marks.begin(.pushes(lane, queue), lifetime: SearchMarks.lifetime, at: now - .seconds(1))
             let later = fixture.now.milliseconds + 1_000_000
             store.marks.endLease(search, first: nil, continuedBelow: true, date: later, at: now)
         }

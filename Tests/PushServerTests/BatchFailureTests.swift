@@ -97,23 +97,16 @@ private struct FailingStore: PostStore, KeyStore {
 
     func hashed(_ audience: Audience) -> HashedAudience { self.base.hashed(audience) }
 
-    func post(
-        _ posts: [NewNotification],
-        of batch: IdempotentRequest?,
-        within bounds: StorageBounds?,
-        page: Int?
-    ) async throws -> [PostOutcome] {
-        if let failure = self.failure(posts) { throw failure }
-        return try await self.base.post(posts, of: batch, within: bounds, page: page)
+    func post(_ request: PostRequest) async throws -> [PostOutcome] {
+        if let failure = self.failure(request.posts) { throw failure }
+        return try await self.base.post(request)
     }
 
     func replaceKeyring(_ keyring: Keyring, by actor: AuditRecord.Actor, now: Date) async throws -> Bool {
         try await self.base.replaceKeyring(keyring, by: actor, now: now)
     }
 
-    func writeSealCounts() async throws {
-        try await self.base.writeSealCounts()
-    }
+    func addSeals(_ seals: [UInt32: Int]) async throws { try await self.base.addSeals(seals) }
 
     func rewrap(page: Int?, passed: @Sendable (Int) async throws -> Void) async throws -> RewrapResult? {
         try await self.base.rewrap(page: page, passed: passed)

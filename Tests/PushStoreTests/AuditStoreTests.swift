@@ -66,7 +66,7 @@ import Testing
                 by: record.another(.send, of: "canary\(number)", detail: "")
             )
         }
-        _ = try await self.store.post(posts, of: nil, within: nil, page: nil)
+        _ = try await self.store.post(PostRequest(posts))
         let entries = try await self.fixture.reader.auditEntries(before: nil, limit: 1)
         #expect(entries.map(\.subject) == ["canary1 canary2 canary3"])
         #expect(try await self.fixture.reader.lastAuditNumber() == before + 1)

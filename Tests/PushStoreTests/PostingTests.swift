@@ -93,7 +93,7 @@ import Testing
 
     @Test func postIsWrittenForTheUsersWhomItNames() throws {
         let once = self.request(1)
-        var (facts, posting) = (self.facts, Posting([try self.post(1, to: "alice", once: once)], of: nil, within: nil))
+        var (facts, posting) = (self.facts, Posting(PostRequest([try self.post(1, to: "alice", once: once)])))
         let plans = try self.decide(&posting, &facts)
         #expect(plans.map(\.recipients) == [[1]])
         #expect(plans.map(\.requests) == [[once]])
@@ -104,12 +104,12 @@ import Testing
 
     @Test func scheduledPostHasNoRecipientsYet() throws {
         let post = try self.post(1, to: "alice", sendAt: Self.now + 60)
-        var (facts, posting) = (self.facts, Posting([post], of: nil, within: nil))
+        var (facts, posting) = (self.facts, Posting(PostRequest([post])))
         #expect(try self.decide(&posting, &facts).map(\.recipients) == [[]])
     }
 
     @Test(arguments: ["bob", "carol"]) func userOutsideTheAppIsUnknown(name: String) throws {
-        var (facts, posting) = (self.facts, Posting([try self.post(1, to: "alice", name)], of: nil, within: nil))
+        var (facts, posting) = (self.facts, Posting(PostRequest([try self.post(1, to: "alice", name)])))
         #expect(try self.decide(&posting, &facts).isEmpty)
         #expect(posting.outcomes == [.unknownUser(try #require(Username(name)))])
     }
@@ -120,7 +120,7 @@ import Testing
     ])
     func senderKeepsItsBounds(usage: Usage, excess: StorageExcess?) throws {
         let bounds = try #require(StorageBounds(devices: 1, notifications: 2, bytes: 100))
-        var (facts, posting) = (self.facts, Posting([try self.post(1, to: "alice")], of: nil, within: bounds))
+        var (facts, posting) = (self.facts, Posting(PostRequest([try self.post(1, to: "alice")], within: bounds)))
         facts.usage = usage
         #expect(try self.decide(&posting, &facts).isEmpty == (excess != nil))
         #expect(posting.outcomes == [excess.map { .tooMuch($0) } ?? .stored(Reach(recipients: 1, pushes: 0))])
@@ -132,7 +132,7 @@ import Testing
         let (once, first) = (self.request(1), try self.post(1, to: "alice"))
         let bounds = try #require(StorageBounds(devices: 1, notifications: 1, bytes: 1))
         for (request, isSame) in [(once, true), (self.request(1, 9), false)] {
-            var posting = Posting([try self.post(2, to: "alice", once: request)], of: nil, within: bounds)
+            var posting = Posting(PostRequest([try self.post(2, to: "alice", once: request)], within: bounds))
             var facts = self.facts
             facts.requests[once.key] = self.stored(once, by: first)
             #expect(try self.decide(&posting, &facts).isEmpty)
@@ -152,7 +152,7 @@ import Testing
     @Test func batchIsStoredWithItsFirstPost() throws {
         let batch = self.request(1)
         let posts = [try self.post(1, to: "carol"), try self.post(2, to: "alice"), try self.post(3, to: "alice")]
-        var (facts, posting) = (self.facts, Posting(posts, of: batch, within: nil))
+        var (facts, posting) = (self.facts, Posting(PostRequest(posts, of: batch)))
         let plans = try self.decide(&posting, &facts)
         #expect(plans.map(\.index) == [1, 2])
         #expect(plans.map(\.requests) == [[batch], []])
@@ -160,14 +160,14 @@ import Testing
 
     @Test func batchGoesOnAfterItsRequestWasStored() throws {
         let (batch, post) = (self.request(1), try self.post(1, to: "alice"))
-        var (facts, posting) = (self.facts, Posting([try self.post(2, to: "alice")], of: batch, within: nil))
+        var (facts, posting) = (self.facts, Posting(PostRequest([try self.post(2, to: "alice")], of: batch)))
         facts.requests[batch.key] = self.stored(batch, by: post)
         #expect(try self.decide(&posting, &facts).map(\.requests) == [[]])
     }
 
     @Test func batchWithTheKeyOfAnotherRequestIsRefused() throws {
         let posts = [try self.post(1, to: "alice"), try self.post(2, to: "alice")]
-        var (facts, posting) = (self.facts, Posting(posts, of: self.request(1), within: nil))
+        var (facts, posting) = (self.facts, Posting(PostRequest(posts, of: self.request(1))))
         facts.requests[Data([1])] = self.stored(self.request(1, 9), by: posts[0])
         #expect(try self.decide(&posting, &facts).isEmpty)
         #expect(posting.outcomes == [.keyReused, .keyReused])
@@ -176,7 +176,7 @@ import Testing
     /// The posts after a taken id are not stored. The caller posts them again, in their order.
     @Test(arguments: [true, false]) func nothingIsStoredAfterATakenID(isKnown: Bool) throws {
         let posts = try [1, 2, 3].map { try self.post($0, to: "alice") }
-        var (facts, posting) = (self.facts, Posting(posts, of: nil, within: nil))
+        var (facts, posting) = (self.facts, Posting(PostRequest(posts)))
         if isKnown { facts.ids = [2] }
         let plans = try self.decide(&posting, &facts, taken: isKnown ? [] : [2])
         #expect(plans.count == (isKnown ? 1 : 2))

@@ -34,15 +34,7 @@ extension AccountStore {
         by record: AuditRecord? = nil,
         now: Date
     ) async throws -> Bool {
-        try await self.addUser(
-            name,
-            role: role,
-            apps: apps,
-            requiresEncryption: false,
-            password: password,
-            by: record,
-            now: now
-        )
+        try await self.addUser(NewUser(name, role: role, apps: apps, password: password), by: record, now: now)
     }
 
     /// Replaces the tags that were given to a user, whatever rights the user has.
@@ -80,32 +72,40 @@ extension AccountStore {
 }
 
 extension TokenStore {
-    /// Makes a token, and writes no record to the audit.
+    /// Makes a token.
     package func addToken(
         for name: Username,
         scopes: Scopes,
         expiresAt: Date,
+        by record: AuditRecord? = nil,
         now: Date
     ) async throws -> BearerToken? {
-        try await self.addToken(for: name, scopes: scopes, expiresAt: expiresAt, by: nil, now: now)
+        try await self.addToken(for: name, NewToken(scopes, now: now, expiresAt: expiresAt), by: record)
     }
 
-    /// Makes a session, and writes no record to the audit.
+    /// Makes a session.
     package func addSession(
         for user: User,
         scopes: Scopes,
         expiresAt: Date,
         isVouched: Bool = false,
+        by record: AuditRecord? = nil,
         now: Date
     ) async throws -> NewSession? {
-        try await self.addSession(
-            for: user,
-            scopes: scopes,
-            expiresAt: expiresAt,
-            isVouched: isVouched,
-            by: nil,
-            now: now
-        )
+        let token = NewToken(scopes, isVouched: isVouched, now: now, expiresAt: expiresAt)
+        return try await self.addSession(for: user, token, by: record)
+    }
+
+    /// Stores a code for a session.
+    package func addEnrolment(
+        _ code: Fingerprint,
+        for user: User,
+        scopes: Scopes,
+        expiresAt: Date,
+        by record: AuditRecord? = nil,
+        now: Date
+    ) async throws -> Bool {
+        try await self.addEnrolment(code, for: user, NewToken(scopes, now: now, expiresAt: expiresAt), by: record)
     }
 
     /// Ends a token, and writes no record to the audit.
@@ -149,7 +149,7 @@ extension PostStore {
         within bounds: StorageBounds? = nil,
         page: Int? = nil
     ) async throws -> PostOutcome {
-        let outcomes = try await self.post([notification], of: nil, within: bounds, page: page)
+        let outcomes = try await self.post(PostRequest([notification], within: bounds, page: page))
         guard let outcome = outcomes.first else { throw StoreError.failed(reason: "a post has no outcome") }
         return outcome
     }
@@ -201,6 +201,22 @@ extension NotificationStore {
     /// is.
     package func mark(_ id: NotificationID, as mark: ReadMark, by user: Int64, now: Date) async throws -> MarkOutcome {
         try await self.mark(id, as: mark, by: user, ifStill: nil, now: now)
+    }
+
+    /// Recalls a notification, with the store's default size of a page.
+    package func recall(
+        _ id: NotificationID,
+        by recaller: Recaller,
+        recording record: AuditRecord? = nil,
+        now: Date
+    ) async throws -> Bool {
+        try await self.recall(id, by: recaller, recording: record, page: nil, now: now)
+    }
+
+    /// Cancels one page of the pushes of a recalled notification, with the store's default size of
+    /// a page.
+    package func cancelRecalled(_ id: NotificationID, after device: Int64, now: Date) async throws -> Int64? {
+        try await self.cancelRecalled(id, after: device, page: nil, now: now)
     }
 
     /// Dismisses a notification, whether or not it is marked as read. Writes no record to the

@@ -4,63 +4,21 @@ package import PushCore
 package import PushStore
 
 extension PostgreSQLStore {
-    package func addToken(
-        for name: Username,
-        scopes: Scopes,
-        expiresAt: Date,
-        by record: AuditRecord?,
-        now: Date
-    ) async throws -> BearerToken? {
+    package func addToken(for name: Username, _ token: NewToken, by record: AuditRecord?) async throws -> BearerToken? {
         try await self.write { tx in
             // Locks the user. Otherwise the token could remain if another transaction deletes the
             // user at the same time.
-            guard let user = try await Self.lockAccount(name, tx)?.id else { return nil }
-            let row = NewToken(for: user, isSession: false, scopes: scopes, now: now, expiresAt: expiresAt)
-            return try await self.insert(row, by: record, tx)
+            guard let user = try await tx.lockAccount(name)?.id else { return nil }
+            return try await tx.insert(TokenRow(for: user, isSession: false, token), by: record)
         }
     }
 
-    package func addSession(
-        for user: User,
-        scopes: Scopes,
-        expiresAt: Date,
-        isVouched: Bool,
-        by record: AuditRecord?,
-        now: Date
-    ) async throws -> NewSession? {
+    package func addSession(for user: User, _ token: NewToken, by record: AuditRecord?) async throws -> NewSession? {
         try await self.write { tx in
-            guard try await Self.lockAccount(user.id, tx)?.admits(user) == true else { return nil }
-            let row = NewToken(
-                for: user.id,
-                isSession: true,
-                isVouched: isVouched,
-                scopes: scopes,
-                now: now,
-                expiresAt: expiresAt
-            )
-            return try await self.beginSession(row, by: record, tx)
+            guard try await tx.lockAccount(user.id)?.admits(user) == true else { return nil }
+            return try await tx.beginSession(TokenRow(for: user.id, isSession: true, token), by: record)
         }
     }
-
-    /// Inserts a session. If the user now has more sessions than allowed, ends the oldest
-    /// sessions.
-    func beginSession(_ row: NewToken, by record: AuditRecord?, _ tx: WriteTransaction) async throws -> NewSession {
-        let token = try await self.insert(row, by: record, tx)
-        let most = NewSession.maximumCount - 1
-        let ended = try await tx.query(Self.oldestSessions, row.user, token.fingerprint.bytes, most)
-        if ended.count > 0 { _ = try await tx.query(Self.newVersion, row.user) }
-        let fingerprints = try ended.compactMap { Fingerprint(bytes: try $0.data(0)) }
-        for fingerprint in fingerprints { tx.end(.token(fingerprint, user: row.user)) }
-        return NewSession(token: token, ended: fingerprints)
-    }
-
-    static let oldestSessions = """
-        delete from token where hash in (
-            select hash from token where user_id = $1 and is_session and hash <> $2
-            order by created_at desc offset $3)
-        returning hash
-        """
-    private static let newVersion = "update account set version = version + 1 where id = $1"
 
     package func revokeToken(_ prefix: TokenPrefix, by record: AuditRecord?, now: Date) async throws -> Fingerprint? {
         try await self.write { [audit] tx in
@@ -71,7 +29,7 @@ extension PostgreSQLStore {
             let (fingerprint, user) = (Fingerprint(bytes: try row.data(0)), try owner.integer(0))
             // If an administrator issued the token, the next call retires no device: such a token
             // is no session, so no device was registered with it.
-            try await Self.retireDevices(tx, ofUser: user, with: [prefix.description], by: record, now: now)
+            try await tx.retireDevices(ofUser: user, with: [prefix.description], by: record, now: now)
             if let fingerprint { tx.end(.token(fingerprint, user: user)) }
             return fingerprint
         }
@@ -112,42 +70,56 @@ extension PostgreSQLStore {
         update token t set used_at = greatest(t.used_at, used.at) from used where t.prefix = used.prefix
         """
 
-    // MARK: - Private
+    // MARK: Enrolment
 
-    /// Inserts a random token, or an enrolment code. Also adds an audit record that names the
-    /// token.
-    func insert(
-        _ row: NewToken,
-        as code: Fingerprint? = nil,
-        by record: AuditRecord?,
-        _ tx: WriteTransaction
-    ) async throws -> BearerToken {
-        // There are 62^8 prefixes, so the same prefix hardly ever occurs twice. If it does, the
-        // loop tries another prefix. An enrolment code also needs a prefix, although nobody sees
-        // it.
-        while true {
-            let token = BearerToken.random()
-            let hash = code ?? token.fingerprint
-            let inserted = try await tx.query(
-                Self.insertToken,
-                hash.bytes,
-                token.prefix.description,
-                row.user,
-                row.isSession,
-                row.isVouched,
-                row.scopes,
-                row.createdAt.milliseconds,
-                row.expiresAt.milliseconds,
-                self.sealing.rows.token(hash, user: row.user)
-            )
-            guard inserted.changed == 1 else { continue }
-            if let record { tx.append(record.about(token.prefix, in: self.audit)) }
-            return token
+    package func addEnrolment(
+        _ code: Fingerprint,
+        for user: User,
+        _ token: NewToken,
+        by record: AuditRecord?
+    ) async throws -> Bool {
+        try await self.write { tx in
+            guard try await tx.lockAccount(user.id)?.admitsCode(for: user) == true else { return false }
+            _ = try await tx.insert(TokenRow(codeFor: user, token), as: code, by: nil)
+            _ = try await tx.query(Self.oldestCodes, user.id, code.bytes, Enrolment.maximumCount - 1)
+            if let record { tx.append(record) }
+            return true
         }
     }
 
-    private static let insertToken = """
-        insert into token (hash, prefix, user_id, is_session, is_vouched, scopes, created_at, expires_at, mac)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (prefix) do nothing
+    static let oldestCodes = """
+        delete from token where hash in (
+            select hash from token where user_id = $1 and \(Enrolment.isCode) and hash <> $2
+            order by created_at desc offset $3)
         """
+
+    package func redeemEnrolment(
+        _ code: Fingerprint,
+        expiresAt: Date,
+        now: Date,
+        by record: @escaping @Sendable (Username, Scopes) -> AuditRecord
+    ) async throws -> Enrolment? {
+        try await self.write { [sealing] tx in
+            let found = try await tx.query(Self.lockUserOfCode, code.bytes, now.milliseconds).first.map {
+                try TokenGrant.used($0, code, sealing)
+            }
+            // If two requests use a code at the same time, the second request fails here: the
+            // first request has deleted the code.
+            guard let (user, grant) = found, try await tx.query(Self.useCode, code.bytes).changed == 1 else {
+                return nil
+            }
+            let scopes = Enrolment.scopes(of: grant, for: user)
+            let row = TokenRow(for: user.id, isSession: true, NewToken(scopes, now: now, expiresAt: expiresAt))
+            let session = try await tx.beginSession(row, by: record(user.name, scopes))
+            return Enrolment(user: user.name, userID: user.id, scopes: scopes, session: session)
+        }
+    }
+
+    /// Locks the user before the token, in the same order as `addSession`.
+    private static let lockUserOfCode = """
+        select \(TokenColumn.selected) from token t join account u on u.id = t.user_id
+        where t.hash = $1 and t.\(Enrolment.isCode) and t.expires_at > $2 and u.disabled_at is null
+        for no key update of u
+        """
+    private static let useCode = "delete from token where hash = $1"
 }

@@ -4,27 +4,19 @@ package import PushCore
 package import PushStore
 
 extension PostgreSQLStore {
-    package func addUser(
-        _ name: Username,
-        role: Role,
-        apps: Set<AppName>,
-        requiresEncryption: Bool,
-        password: PasswordHash,
-        by record: AuditRecord?,
-        now: Date
-    ) async throws -> Bool {
+    package func addUser(_ user: NewUser, by record: AuditRecord?, now: Date) async throws -> Bool {
         try await self.write { [sealing] tx in
             let inserted = try await tx.query(
                 Self.insertUser,
-                sealing.index.hash(name),
-                role.rawValue,
-                apps.stored,
-                password.phc,
+                sealing.index.hash(user.name),
+                user.role.rawValue,
+                user.apps.stored,
+                user.password.phc,
                 now.milliseconds,
-                requiresEncryption
+                user.requiresEncryption
             )
             guard let id = try inserted.first?.integer(0) else { return false }
-            _ = try await tx.query(Self.nameUser, id, try sealing.seal(name.description, in: .username(id)))
+            _ = try await tx.query(Self.nameUser, id, try sealing.seal(user.name.description, in: .username(id)))
             if let record { tx.append(record) }
             return true
         }
@@ -53,11 +45,11 @@ extension PostgreSQLStore {
         now: Date
     ) async throws -> UserChange {
         try await self.write { tx in
-            let (account, isLast) = try await Self.lockAccount(name, isLosing: change.isLosing, tx)
+            let (account, isLast) = try await tx.lockAccount(name, isLosing: change.isLosing)
             switch change.decide(account, isLastAdministrator: isLast) {
             case .end(let outcome): return outcome
             case .write(let plan):
-                try await Self.write(plan, by: record, tx, now: now)
+                try await tx.write(plan, by: record, now: now)
                 return .done
             }
         }
@@ -71,72 +63,6 @@ extension PostgreSQLStore {
 
     private static let rehash = "update account set password = $1 where id = $2 and password = $3"
 
-    private static func write(
-        _ plan: AccountPlan,
-        by record: AuditRecord?,
-        _ tx: WriteTransaction,
-        now: Date
-    ) async throws {
-        let (user, change) = (plan.user, plan.change)
-        if let issued = change.issued?.account {
-            _ = try await tx.query(
-                Self.setIssued,
-                user,
-                issued.owner,
-                issued.issuedAt.milliseconds,
-                issued.rights.role?.rawValue,
-                issued.storedApps,
-                issued.rights.scopes?.description
-            )
-        }
-        if plan.isNews {
-            _ = try await tx.query(
-                Self.changeUser,
-                user,
-                change.role?.rawValue,
-                change.isDisabled,
-                now.milliseconds,
-                change.apps != nil,
-                change.apps?.stored,
-                change.password?.phc,
-                change.requiresEncryption
-            )
-            tx.end(.user(user))
-        }
-        if plan.endsSessions {
-            let sessions = try await tx.query(Self.endSessions, user).map { try $0.text(0) }
-            if plan.retiresDevices {
-                try await Self.retireDevices(tx, ofUser: user, with: sessions, by: record, now: now)
-            }
-        }
-        if let apps = change.apps {
-            let devices = try await tx.query(Self.devicesWithHandle, user).map(EndingDevice.init)
-            try await Self.write(DeviceEnds(of: devices, outside: apps), ofUser: user, tx, now: now)
-        }
-        if let record { tx.append(record) }
-    }
-
-    private static let changeUser = """
-        update account set role = coalesce($2, role),
-            disabled_at = case when $3 then coalesce(disabled_at, $4) when not $3 then null else disabled_at end,
-            apps = case when $5 then $6 else apps end,
-            password = coalesce($7, password),
-            password_number = password_number + case when $7 is null then 0 else 1 end,
-            requires_encryption = coalesce($8, requires_encryption),
-            version = version + 1
-        where id = $1
-        """
-    private static let setIssued = """
-        update account set issued_to = $2, issued_at = $3, issued_role = $4, issued_apps = $5, issued_scopes = $6
-        where id = $1
-        """
-    static let endSessions = "delete from token where is_session and user_id = $1 returning prefix"
-
-    private static let devicesWithHandle = """
-        \(EndingDevice.select)
-        where user_id = $1 and platform is not null order by number for update
-        """
-
     package func setTags(
         _ tags: Set<Tag>,
         ofUser name: Username,
@@ -144,7 +70,7 @@ extension PostgreSQLStore {
         by record: AuditRecord?
     ) async throws -> Bool {
         try await self.write { [sealing] tx in
-            let account = try await Self.lockAccount(name, tx)
+            let account = try await tx.lockAccount(name)
             guard let plan = try UserTagPlan(tags, of: account, ifStill: rights, by: record, sealing) else {
                 return false
             }
@@ -174,7 +100,7 @@ extension PostgreSQLStore {
         now: Date
     ) async throws -> UserChange? {
         try await self.write { tx in
-            let (account, isLast) = try await Self.lockAccount(name, isLosing: true, tx)
+            let (account, isLast) = try await tx.lockAccount(name, isLosing: true)
             let outcome = AccountChange.deletion(of: account, isLastAdministrator: isLast)
             guard outcome == .done, let id = account?.id else { return outcome }
             // A post that makes the user a recipient locks the user's counter of changes. This
@@ -185,7 +111,7 @@ extension PostgreSQLStore {
             let ended = try await Self.endPushes(tx, ofDevices: devices, atMost: page, now: now)
             let untaken = try await tx.query(Self.untakenByUser, id, page).map { try $0.integer(0) }
             let count = try await tx.query(Self.receivedByUser, id, page).count
-            try await Self.eraseIfTaken(tx, untaken)
+            try await tx.eraseIfTaken(untaken)
             guard max(ended, count) < page else { return nil }
             try await Self.delete(tx, devices: devices)
             _ = try await tx.query(Self.rowsOfUser, id)

@@ -32,25 +32,26 @@ extension PostgreSQLStore {
         newest as (delete from collapse where device = any($1::bigint[]))
         delete from device where number = any($1::bigint[])
         """
+}
 
+extension WriteTransaction {
     /// Retires devices of one user, cancels their pushes, and deletes their claims to handles. If
     /// another account has registered a device's handle, `moved` is the platform of that
     /// registration.
-    static func retire(
-        _ tx: WriteTransaction,
+    func retire(
         devices: [Int64],
         ofUser user: Int64,
         reason: String,
         moved platform: Platform? = nil,
         now: Date
     ) async throws {
-        let retired = try await tx.query(Self.retire, devices, now.milliseconds, reason, platform?.description)
+        let retired = try await self.query(Self.retire, devices, now.milliseconds, reason, platform?.description)
         for (device, platform) in try retired.map({ (try $0.integer(0), try $0.optionalText(1)) }) {
-            tx.record(NewEvent(kind: .retired, at: now, device: device, user: user, lane: platform, reason: reason))
+            self.record(NewEvent(kind: .retired, at: now, device: device, user: user, lane: platform, reason: reason))
         }
-        try await Self.cancelPushes(tx, ofDevices: devices, reason: reason, now: now)
-        let useless = try await tx.query(Self.endTags, devices, user, StoredDevice.tombstoneLimit)
-        try await Self.delete(tx, devices: useless.map { try $0.integer(0) })
+        try await self.cancelPushes(ofDevices: devices, reason: reason, now: now)
+        let useless = try await self.query(Self.endTags, devices, user, StoredDevice.tombstoneLimit)
+        try await PostgreSQLStore.delete(self, devices: useless.map { try $0.integer(0) })
     }
 
     private static let retire = """
@@ -76,16 +77,10 @@ extension PostgreSQLStore {
     /// Retires those devices of a user that were last registered with one of `sessions`; the
     /// caller ends these sessions. Adds a record for each device to the audit, with the actor of
     /// `record`. The caller must have locked the user.
-    static func retireDevices(
-        _ tx: WriteTransaction,
-        ofUser user: Int64,
-        with sessions: [String],
-        by record: AuditRecord?,
-        now: Date
-    ) async throws {
+    func retireDevices(ofUser user: Int64, with sessions: [String], by record: AuditRecord?, now: Date) async throws {
         if sessions.isEmpty { return }
-        let devices = try await tx.query(Self.devicesOfSessions, user, sessions).map(EndingDevice.init)
-        try await Self.write(DeviceEnds(ofSessions: devices, by: record), ofUser: user, tx, now: now)
+        let devices = try await self.query(Self.devicesOfSessions, user, sessions).map(EndingDevice.init)
+        try await self.write(DeviceEnds(ofSessions: devices, by: record), ofUser: user, now: now)
     }
 
     /// Compares `session_at` with `registered_at`, because of servers of an older version. If such
@@ -99,11 +94,11 @@ extension PostgreSQLStore {
 
     /// Retires the devices and deletes the claims in `ends`, and adds its records to the audit.
     /// The caller must have locked the user.
-    static func write(_ ends: DeviceEnds, ofUser user: Int64, _ tx: WriteTransaction, now: Date) async throws {
+    func write(_ ends: DeviceEnds, ofUser user: Int64, now: Date) async throws {
         for group in ends.retired {
-            try await Self.retire(tx, devices: group.devices, ofUser: user, reason: group.reason, now: now)
+            try await self.retire(devices: group.devices, ofUser: user, reason: group.reason, now: now)
         }
-        try await Self.delete(tx, devices: ends.claims)
-        for record in ends.records { tx.append(record) }
+        try await PostgreSQLStore.delete(self, devices: ends.claims)
+        for record in ends.records { self.append(record) }
     }
 }

@@ -12,14 +12,14 @@ extension PostgreSQLStore {
     /// Runs a registration: reads the facts that `decide` asks for, and writes the plan that it
     /// returns. If another transaction registers the same handle at the same time, runs again, and
     /// then finds that registration.
-    package func follow<Outcome>(
+    package func follow(
         _ decision: RegistrationDecision,
         page: Int,
-        _ decide: @escaping @Sendable (RegistrationFacts) throws -> RegistrationStep<Outcome>
-    ) async throws -> RegistrationEnd<Outcome> {
+        _ decide: @escaping @Sendable (RegistrationFacts) throws -> RegistrationStep
+    ) async throws -> RegistrationEnd {
         for _ in 0..<Self.attempts {
             do {
-                return try await self.write([]) { tx in
+                return try await self.write { tx in
                     try await Registrar(tx: tx, decision: decision, page: page).run(decide)
                 }
             } catch is Registrar.HandleTaken {}
@@ -28,7 +28,7 @@ extension PostgreSQLStore {
     }
 
     package func moveQueued(ofDevice device: Int64, page: Int, now: Date) async throws -> Int {
-        try await self.write { try await Self.moveQueued($0, ofDevice: device, page: page, now: now) }
+        try await self.write { try await $0.moveQueued(ofDevice: device, page: page, now: now) }
     }
 
     package func change(
@@ -55,7 +55,7 @@ extension PostgreSQLStore {
         try await self.write { tx in
             let moved = try await tx.query(Self.moveDevice, device, other.description, lane.description, handleKey)
             guard moved.count == 1 else { return nil }
-            return try await Self.moveQueued(tx, ofDevice: device, page: page, now: now)
+            return try await tx.moveQueued(ofDevice: device, page: page, now: now)
         }
     }
 

@@ -8,8 +8,7 @@ extension Registrar {
     func write(_ plan: RegistrationPlan) async throws -> Int {
         for old in plan.retired {
             if old.user == self.user { _ = try await self.tx.query(Self.moveLook, old.device, plan.device) }
-            try await PostgreSQLStore.retire(
-                self.tx,
+            try await self.tx.retire(
                 devices: [old.device],
                 ofUser: old.user,
                 reason: old.reason,
@@ -24,8 +23,8 @@ extension Registrar {
         if plan.forgetsPushes { _ = try await self.tx.query(Self.forgetPushes, plan.device) }
         if let key = plan.usedCode { _ = try await self.tx.query(Self.useCode, key) }
         guard plan.movesPushes else { return 0 }
-        _ = try await PostgreSQLStore.wakePushes(self.tx, ofDevices: [plan.device], now: self.now)
-        return try await PostgreSQLStore.moveQueued(self.tx, ofDevice: plan.device, page: self.page, now: self.now)
+        _ = try await self.tx.wakePushes(ofDevices: [plan.device], now: self.now)
+        return try await self.tx.moveQueued(ofDevice: plan.device, page: self.page, now: self.now)
     }
 
     /// Moves the waiting look (a push that tells a device to sync) of the user's earlier device
@@ -141,7 +140,7 @@ extension Registrar {
     /// Enqueues the push of a confirmation code, and cancels the push of an earlier code.
     private func enqueue(_ push: ClaimPlan.CodePush, to claim: Int64, _ values: HandleValues) async throws {
         let (reason, lane) = (PushReason.replacedConfirmation, values.registration.lane.description)
-        try await PostgreSQLStore.cancelPushes(self.tx, ofDevices: [claim], reason: reason, now: self.now)
+        try await self.tx.cancelPushes(ofDevices: [claim], reason: reason, now: self.now)
         let (id, due) = (push.notification.rawValue, push.due.milliseconds)
         _ = try await self.tx.query(Self.insertPush, id, claim, self.user, lane, due, values.key)
         self.tx.count(.enqueued, lane: lane)

@@ -1,5 +1,6 @@
 package import Foundation
 internal import PostgreSQL
+internal import PushCore
 package import PushStore
 
 extension PostgreSQLStore {
@@ -39,5 +40,79 @@ extension PostgreSQLStore {
     static let oldestEvents = """
         select number, at, kind from event where number > $1 and number < (select max(number) from event)
         order by number limit $2
+        """
+
+    // MARK: Reading
+
+    package func events(
+        after number: Int64?,
+        ofSender sender: User?,
+        limit: Int
+    ) async throws(StoreError) -> EventPage {
+        let (start, sealing) = (number ?? 0, self.sealing)
+        let body = { (rows: Rows) throws -> EventPage in
+            let (state, columns) = (rows.first, StoredEvent.Column.allCases.count)
+            return EventPage(
+                // If there are no events, the query returns one row that has only the numbers of
+                // `event_state`.
+                try rows.compactMap { $0.isNull(0) ? nil : try StoredEvent($0, to: sender, sealing) },
+                after: number,
+                limit: limit,
+                newest: try state?.integer(columns) ?? 0,
+                trimmed: try state?.integer(columns + 1) ?? 0
+            )
+        }
+        // The query requests one event more than `limit`: the additional event shows that there
+        // are more.
+        if let sender { return try await self.read(Self.eventsOfSender, start, limit + 1, sender.id, as: body) }
+        return try await self.read(Self.allEvents, start, limit + 1, as: body)
+    }
+
+    package static let delivered = "select delivered from event_state"
+
+    package func eventBacklog() async throws(StoreError) -> EventBacklog {
+        try await self.read(Self.backlog) { rows in
+            guard let row = rows.first else { return EventBacklog(count: 0, oldest: nil) }
+            let count = try row.integer(0) &- row.integer(1) &- row.integer(2)
+            return EventBacklog(
+                count: max(0, Int(clamping: count)),
+                oldest: try row.optionalInteger(3).map(Date.init(milliseconds:))
+            )
+        }
+    }
+
+    private static let bySender = PairIndex(first: "sender_id", second: "number")
+
+    static let allEvents = events(where: "number > $1 and kind <> 0", by: "number")
+    static let eventsOfSender = events(where: bySender.rows(of: "$3", after: "$1"), by: bySender.order)
+
+    /// Selects the columns of `StoredEvent`, and two numbers of `event_state`.
+    private static func events(where condition: String, by order: String) -> String {
+        """
+        select e.number, e.at, e.kind, e.notification_id,
+            (select v.id from device v where v.number = e.device), e.user_id,
+            (select u.name from account u where u.id = e.user_id), e.platform, e.reason,
+            (select coalesce(n.app, '\(AppName.usual)') from notification n where n.id = e.notification_id),
+            (select coalesce(u.apps, '\(AppName.usual)') from account u where u.id = e.user_id), s.newest, s.trimmed
+        from event_state s
+        left join lateral (
+            select number, at, kind, notification_id, device, user_id, platform, reason from event
+            where \(condition) order by \(order) limit $2) as e on true
+        order by e.number
+        """
+    }
+
+    /// Selects the numbers that the count of undelivered events is computed from. When a server
+    /// starts, it writes a row of kind 0, and numbers may be missing only directly before this
+    /// row. The sum is the missing numbers plus the rows of kind 0; it is subtracted from the
+    /// range of numbers, because none of these is an event.
+    static let backlog = """
+        with s as (select newest, greatest(delivered, trimmed) as start from event_state)
+        select s.newest, s.start, (
+            select coalesce(sum(b.number - greatest(b.before, s.start)), 0)::int8 from (
+                select x.number, coalesce((select max(p.number) from event p where p.number < x.number), 0) as before
+                from event x where x.kind = 0 and x.number > s.start) as b), (
+            select e.at from event e where e.number > s.start and e.kind <> 0 order by e.number limit 1)
+        from s
         """
 }

@@ -138,7 +138,5 @@ struct HeldKeys: Sendable, Hashable {
         }
     }
 
-    var checkValues: [UInt32: Data] {
-        Dictionary(self.keys.map { ($0.number, $0.checkValue) }) { first, _ in first }
-    }
+    var checkValues: [UInt32: Data] { Dictionary(self.keys.map { ($0.number, $0.checkValue) }) { first, _ in first } }
 }

@@ -44,16 +44,10 @@ extension PostgreSQLStore {
         }
     }
 
-    package func writeSealCounts() async throws {
-        let seals = self.sealing.vault.takeSeals().sorted { $0.key < $1.key }
-        guard !seals.isEmpty else { return }
-        do {
-            try await self.write { tx in
-                _ = try await tx.query(Self.addSeals, seals.map { Int64($0.key) }, seals.map(\.value))
-            }
-        } catch {
-            self.sealing.vault.giveBack(Dictionary(uniqueKeysWithValues: seals.map { ($0.key, $0.value) }))
-            throw error
+    package func addSeals(_ seals: [UInt32: Int]) async throws {
+        let seals = seals.sorted { $0.key < $1.key }
+        try await self.write { tx in
+            _ = try await tx.query(Self.addSeals, seals.map { Int64($0.key) }, seals.map(\.value))
         }
     }
 
@@ -124,9 +118,7 @@ extension PostgreSQLStore {
         }
         self.keys.recordReported()
     }
-}
 
-extension PostgreSQLReader {
     package func countSealed() async throws(StoreError) -> Int {
         try await self.read(Self.sealed) { rows in Int(clamping: try rows.first?.integer(0) ?? 0) }
     }

@@ -12,8 +12,6 @@ final class SharedKeys: Sendable {
     private struct State {
         /// The keyring; its first key encrypts, or will encrypt once all servers have it.
         var keyring: Keyring
-        /// The number of replacements of the keyring.
-        var exchanges = 0
         var wait: KeyWait?
         var reported: KeyWait?
         /// The reason why this server has stopped encrypting, because it lacks a key; `nil` if it
@@ -30,7 +28,7 @@ final class SharedKeys: Sendable {
         let checkValue: Data
         /// The published form of the server's keys.
         let held: Data
-        fileprivate let exchanges: Int
+        fileprivate let keyring: Keyring
     }
 
     let vault: Vault
@@ -81,7 +79,6 @@ final class SharedKeys: Sendable {
             self.vault.replaceKeyring(ordered)
         }
         self.state.withLock { state in
-            if state.keyring != keyring { state.exchanges += 1 }
             state.keyring = keyring
             state.lack = nil
             state.isUnreported = state.isUnreported || before != sealing
@@ -112,11 +109,11 @@ final class SharedKeys: Sendable {
     func entry(_ agreement: KeyAgreement) -> Entry? {
         guard self.beginChange() else { return nil }
         defer { self.endChange() }
-        let (keyring, exchanges) = self.state.withLock { ($0.keyring, $0.exchanges) }
+        let keyring = self.keyring
         guard self.isWhole(keyring, agreement) else { return nil }
         let sealing = agreement.choice(keyring, besides: nil).sealing
         guard let checkValue = keyring.checkValue(of: sealing) else { return nil }
-        return Entry(sealing: sealing, checkValue: checkValue, held: self.held(keyring), exchanges: exchanges)
+        return Entry(sealing: sealing, checkValue: checkValue, held: self.held(keyring), keyring: keyring)
     }
 
     /// Decides whether this server may continue after it has joined under the number `server`. If
@@ -128,8 +125,7 @@ final class SharedKeys: Sendable {
         let keyring = self.keyring
         guard self.isWhole(keyring, agreement) else { return false }
         let choice = agreement.choice(keyring, besides: server)
-        let isCurrent = self.state.withLock { $0.exchanges == entry.exchanges }
-        guard isCurrent, choice.sealing == entry.sealing else { return false }
+        guard keyring == entry.keyring, choice.sealing == entry.sealing else { return false }
         self.use(keyring, sealing: choice.sealing, choice.wait)
         self.recordReported()
         body()
@@ -154,18 +150,15 @@ final class SharedKeys: Sendable {
             try agreement.check(keyring)
             return true
         } catch {
-            self.stopSealing("\(error)")
+            let reason = "\(error)"
+            let isNew = self.state.withLock { state in
+                defer { state.lack = reason }
+                return state.lack != reason
+            }
+            if self.vault.isSealing { self.vault.replaceKeyring(self.vault.keyring, isSealing: false) }
+            if isNew { self.onEvent(.outWithoutKey(reason: reason)) }
             return false
         }
-    }
-
-    private func stopSealing(_ reason: String) {
-        let isNew = self.state.withLock { state in
-            defer { state.lack = reason }
-            return state.lack != reason
-        }
-        if self.vault.isSealing { self.vault.replaceKeyring(self.vault.keyring, isSealing: false) }
-        if isNew { self.onEvent(.outWithoutKey(reason: reason)) }
     }
 
     private func record(_ wait: KeyWait?) {

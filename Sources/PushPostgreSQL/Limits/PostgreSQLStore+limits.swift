@@ -14,7 +14,9 @@ extension PostgreSQLStore: LimitStore {
     package func exchange(_ news: LimitNews, of process: Int64) async throws -> LimitAnswer {
         if !news.delays.isEmpty { try await self.store(news.delays, of: process) }
         if !news.pauses.isEmpty { try await self.store(news.pauses, of: process) }
-        var answer = try await self.read(Self.limitNews, values: [process]) { try Self.answer($0) }
+        var answer = LimitAnswer()
+        answer.servers = try await self.countServers()
+        answer.delays = try await self.read(Self.delaysOfOthers, values: [process]) { try $0.map(Self.delay) }
         answer.pauses = try await self.read(Self.pausesOfOthers, values: [process]) { try Self.pauses($0) }
         return answer
     }
@@ -38,32 +40,15 @@ extension PostgreSQLStore: LimitStore {
         )
     }
 
-    private static func answer(_ rows: Rows) throws -> LimitAnswer {
-        var answer = LimitAnswer()
-        for row in rows {
-            guard let lane = try row.optionalText(2) else {
-                answer.servers = Int(clamping: try row.integer(0))
-                continue
-            }
-            let delay = LaneDelay(
-                lane: lane,
-                length: .milliseconds(min(max(0, try row.integer(1)), Self.longestDelay)),
-                reason: try row.text(3),
-                number: try row.integer(0)
-            )
-            answer.delays.append(delay)
-        }
-        return answer
+    private static func delay(_ row: Row) throws -> LaneDelay {
+        let length = Duration.milliseconds(min(max(0, try row.integer(2)), Self.longestDelay))
+        return LaneDelay(lane: try row.text(0), length: length, reason: try row.text(3), number: try row.integer(1))
     }
 
-    /// Selects the number of live servers, and the pauses that providers have requested from other
-    /// servers.
-    static let limitNews = """
-        select count(*), 0::int8, null::text, null::text
-        from node where not is_fenced and until > \(DatabaseClock.now)
-        union all
-        select r.until, r.until - \(DatabaseClock.now), r.lane, r.reason
-        from lane_rest r where r.until > \(DatabaseClock.now) and r.process <> $1
+    /// Selects the pauses that providers have requested from other servers.
+    static let delaysOfOthers = """
+        select lane, until, until - \(DatabaseClock.now), reason
+        from lane_rest where until > \(DatabaseClock.now) and process <> $1
         """
 
     /// Inserts pauses that providers have requested. The parameters are lanes (queues of pushes to
@@ -91,11 +76,9 @@ extension PostgreSQLStore: LimitStore {
             select lane from lane_rest where until < \(DatabaseClock.now) order by lane for update skip locked) o
         where r.lane = o.lane
         """
-}
 
-/// The pauses of lanes (the queues of pushes to one provider). All servers that share the database
-/// observe the same pauses.
-extension PostgreSQLStore {
+    // MARK: The pauses of lanes, which all servers observe
+
     /// The maximum pause in the table `lane_pause`. A provider may request a longer pause, which
     /// is stored in another table.
     private static let longestPause = Duration.seconds(86_400)

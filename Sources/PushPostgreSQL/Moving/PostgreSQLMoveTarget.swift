@@ -4,133 +4,144 @@ internal import PostgreSQL
 package import PushStore
 
 extension PostgreSQLPlace {
-    /// Connects to the database into which a store will be moved. Blocks until the database
-    /// answers. Throws `StoreError`.
-    package func asMoveTarget() throws(StoreError) -> PostgreSQLMoveTarget {
-        try self.connected { PostgreSQLMoveTarget($0, place: self.description) }
+    /// Connects to the database into which a store will be moved, and runs `body`. Blocks until
+    /// the database answers. Errors of the database become `StoreError`.
+    package func asMoveTarget<Value>(_ body: (PostgreSQLMoveTarget) async throws -> Value) async throws -> Value {
+        let target = try self.connected { PostgreSQLMoveTarget($0, place: self.description) }
+        do {
+            return try await body(target)
+        } catch let error as DatabaseError {
+            throw StoreError(error)
+        }
     }
 }
 
-/// A database into which a store is moved. All functions block until the database answers, and
-/// throw `StoreError` if the database fails.
+/// A database into which a store is moved. All functions block until the database answers.
 package struct PostgreSQLMoveTarget: MoveTarget {
     package let place: String
     private let connection: BlockingConnection
 
-    init(_ connection: BlockingConnection, place: String) {
-        (self.connection, self.place) = (connection, place)
-    }
+    init(_ connection: BlockingConnection, place: String) { (self.connection, self.place) = (connection, place) }
 
     package func isUnfinished(_ identity: Data) throws -> Bool {
-        try self.failing {
-            guard let mark = try MoveMark(self.connection) else { return false }
-            return !mark.isFinished && mark.source == identity
-        }
+        guard let mark = try MoveMark(self.connection) else { return false }
+        return !mark.isFinished && mark.source == identity
     }
 
     package func begin(_ identity: Data, now: Date) throws -> Bool {
-        try self.failing {
-            try Schema.prepare(self.connection, Migration.allPostgreSQL)
-            return try self.connection.transaction {
-                // If a server starts now, it waits for the end of this transaction, and then finds
-                // the row of `move`.
-                _ = try self.connection.query(Schema.schemaLock)
-                if let name = try self.connection.query(Self.servers).first?.text(0) {
-                    throw self.refusal("a server uses it, \(name): stop it first, or wait some seconds if it has ended")
-                }
-                if let mark = try MoveMark(self.connection) {
-                    guard mark.source == identity else {
-                        throw self.refusal("another database was moved into it: use an empty one")
-                    }
-                    guard !mark.isFinished else {
-                        throw self.refusal("the database was moved into it already: set `database` to it")
-                    }
-                    return true
-                }
-                for table in MovedTable.all where !MovedTable.ofEmptyStores.contains(table.name) {
-                    if try self.connection.query(table.finding)[0].boolean(0) {
-                        throw self.refusal("it is not empty, and has rows in \(table.name): use an empty one")
-                    }
-                }
-                _ = try self.connection.query(MoveMark.begin, identity, now.milliseconds)
-                return false
+        try Schema.prepare(self.connection, Migration.allPostgreSQL)
+        return try self.connection.transaction {
+            // If a server starts now, it waits for the end of this transaction, and then finds
+            // the row of `move`.
+            _ = try self.connection.query(Schema.schemaLock)
+            if let name = try self.connection.query(Self.servers).first?.text(0) {
+                throw self.refusal("a server uses it, \(name): stop it first, or wait some seconds if it has ended")
             }
+            if let mark = try MoveMark(self.connection) {
+                guard mark.source == identity else {
+                    throw self.refusal("another database was moved into it: use an empty one")
+                }
+                guard !mark.isFinished else {
+                    throw self.refusal("the database was moved into it already: set `database` to it")
+                }
+                return true
+            }
+            for table in MovedTable.names where !MovedTable.ofEmptyStores.contains(table) {
+                if try self.connection.query(MovedTable.finding(table))[0].boolean(0) {
+                    throw self.refusal("it is not empty, and has rows in \(table): use an empty one")
+                }
+            }
+            _ = try self.connection.query(MoveMark.begin, identity, now.milliseconds)
+            return false
+        }
+    }
+
+    package func tables() throws -> [MovedTable] {
+        let rows = try self.connection.query(Self.columns)
+        return try MovedTable.names.map { name in
+            let own = try rows.filter { try $0.text(0) == name }
+            let columns = try own.map { row in
+                guard let kind = MovedValue.Kind(rawValue: try row.text(2)) else { throw StoreError.undecodable }
+                return MovedTable.Column(name: try row.text(1), kind: kind)
+            }
+            return MovedTable(name, columns, keyLength: try own.count { try $0.boolean(3) })
         }
     }
 
     package func clear(_ table: MovedTable, _ body: (Int) throws -> Void) throws {
-        try self.failing {
-            while true {
-                let count = try self.connection.query(table.deletion, Self.clearedRows).changed
-                if count == 0 { return }
-                try body(count)
-            }
+        while true {
+            let count = try self.connection.query(table.deletion, Self.clearedRows).changed
+            if count == 0 { return }
+            try body(count)
         }
     }
 
     package func insert(_ rows: [MovedRow], into table: MovedTable) throws {
-        try self.failing { _ = try self.connection.query(table.insertion, values: table.parameters(rows)) }
+        _ = try self.connection.query(table.insertion, values: table.parameters(rows))
     }
 
     package func read(_ table: MovedTable, _ body: ([MovedRow]) throws -> Void) throws {
-        try self.failing {
-            var last: MovedRow?
-            while true {
-                let rows = try self.connection.query(
-                    table.selection(isBehindKey: last != nil),
-                    values: [Int64(table.pageRows)] + (last.map(table.keyParameters) ?? [])
-                )
-                let page = try rows.map { try table.values($0) }
-                if page.isEmpty { return }
-                try body(page)
-                last = page.last
-            }
+        var last: MovedRow?
+        while true {
+            let rows = try self.connection.query(
+                table.selection(isBehindKey: last != nil),
+                values: [Int64(table.pageRows)] + (last.map(table.keyParameters) ?? [])
+            )
+            let page = try rows.map { try table.values($0) }
+            if page.isEmpty { return }
+            try body(page)
+            last = page.last
         }
     }
 
     package func continueNumbers(after last: [NumberedColumn: Int64]) throws {
-        try self.failing {
-            for (column, number) in last where number > 0 {
-                _ = try self.connection.query(
-                    "select setval(pg_get_serial_sequence($1, $2)::regclass, $3)",
-                    column.table,
-                    column.column,
-                    number
-                )
-            }
+        for (column, number) in last where number > 0 {
+            _ = try self.connection.query(
+                "select setval(pg_get_serial_sequence($1, $2)::regclass, $3)",
+                column.table,
+                column.column,
+                number
+            )
         }
     }
 
     package func auditFault(_ audit: AuditChain) throws -> AuditFault? {
-        try self.failing {
-            guard let row = try self.connection.query(PostgreSQLReader.nextChain, Int64(0)).first else {
-                return AuditFault(number: 0)
-            }
-            let chain = try StoredAuditChain(row)
-            if let fault = chain.fault(audit) { return fault }
-            var link = chain.start
-            while link.number < chain.end.number {
-                let page = try self.connection.query(PostgreSQLReader.entriesAfter, link.number, chain.end.number)
-                if page.count == 0 { return AuditFault(number: link.number + 1) }
-                if let fault = audit.fault(in: try page.map { try SealedAuditEntry($0) }, after: &link) { return fault }
-            }
-            return link == chain.end ? nil : AuditFault(number: chain.end.number)
+        guard let row = try self.connection.query(PostgreSQLStore.nextChain, Int64(0)).first else {
+            return AuditFault(number: 0)
         }
+        let chain = try StoredAuditChain(row)
+        if let fault = chain.fault(audit) { return fault }
+        var link = chain.start
+        while link.number < chain.end.number {
+            let page = try self.connection.query(PostgreSQLStore.entriesAfter, link.number, chain.end.number)
+            if page.count == 0 { return AuditFault(number: link.number + 1) }
+            if let fault = audit.fault(in: try page.map { try SealedAuditEntry($0) }, after: &link) { return fault }
+        }
+        return link == chain.end ? nil : AuditFault(number: chain.end.number)
     }
 
     package func finish(now: Date) throws {
-        try self.failing {
-            // Updates the planner's statistics. Otherwise queries would be slow until autovacuum
-            // analyzes the tables.
-            try self.connection.execute("analyze")
-            _ = try self.connection.query(MoveMark.finish, now.milliseconds)
-        }
+        // Updates the planner's statistics. Otherwise queries would be slow until autovacuum
+        // analyzes the tables.
+        try self.connection.execute("analyze")
+        _ = try self.connection.query(MoveMark.finish, now.milliseconds)
     }
 
     // MARK: - Private
 
     /// The maximum number of rows that one statement deletes.
     private static let clearedRows: Int64 = 10_000
+
+    /// Selects all columns, except those that servers set while they run. The columns of a table's
+    /// key come first, in the order of the key.
+    private static let columns = """
+        select c.relname::text, a.attname::text, format_type(a.atttypid, null), a.attnum = any(i.indkey::int2[])
+        from pg_class c join pg_index i on i.indrelid = c.oid and i.indisprimary
+        join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+        where c.relnamespace = (select m.relnamespace from pg_class m where m.oid = to_regclass('migration'))
+            and not (c.relname = 'account' and a.attname = 'version' or c.relname = 'push' and a.attname = 'owner')
+        order by array_position(i.indkey::int2[], a.attnum), a.attnum
+        """
 
     private static let servers = """
         select name from node
@@ -139,15 +150,6 @@ package struct PostgreSQLMoveTarget: MoveTarget {
 
     private func refusal(_ reason: String) -> MoveFailure {
         MoveFailure("nothing was moved to \(self.place): \(reason)")
-    }
-
-    /// Converts errors of the database to `StoreError`.
-    private func failing<Value>(_ body: () throws -> Value) throws -> Value {
-        do {
-            return try body()
-        } catch let error as DatabaseError {
-            throw StoreError(error)
-        }
     }
 }
 

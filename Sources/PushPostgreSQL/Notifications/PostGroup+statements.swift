@@ -20,19 +20,6 @@ struct GroupRecipient {
     let mac: Int64
 }
 
-extension PostGroup.Chosen {
-    /// The number of recipients and pushes; `nil` until the devices are found.
-    var reach: Reach? { self.devices.map { Reach(recipients: self.recipients.count, pushes: $0.count) } }
-
-    var isDue: Bool { self.devices?.contains { !$0.isAway } ?? false }
-
-    var isScheduled: Bool { self.notification.sendAt != nil }
-
-    fileprivate var pushes: [(notification: NewNotification, device: GroupDevice)] {
-        (self.devices ?? []).map { (self.notification, $0) }
-    }
-}
-
 extension HashedAudience {
     /// The tags that select devices in the audience's branches.
     var deviceTags: [Data] {
@@ -46,7 +33,8 @@ extension PostGroup {
     /// Finds the users whom the posts name, and locks these users against deletion. Also reads how
     /// much the posts' senders have stored, and finds which of the posts' ids are in use.
     static func lookUp(for posts: [NewNotification], _ senders: [Int64]) throws -> Statement {
-        try Statement(Self.lookup, Self.userKeys(of: posts), senders, posts.map(\.id.rawValue))
+        let users = Set(posts.flatMap { $0.audience.users.map(\.key) })
+        return try Statement(Self.lookup, Array(users), senders, posts.map(\.id.rawValue))
     }
 
     static let lookup = """
@@ -58,7 +46,7 @@ extension PostGroup {
         union all select n.id, null, null, null, null, null from notification n where n.id = any($3::int8[])
         """
 
-    /// Draws change numbers, like `WriteTransaction.numbers`, but earlier: the users' ids are not
+    /// Draws change numbers, like `WriteTransaction.changes`, but earlier: the users' ids are not
     /// known yet, nor which posts will be stored. So it draws, for each named user, one number for
     /// each post that names this user. `nil` if the posts name no user.
     static func draw(for posts: [NewNotification]) throws -> Statement? {
@@ -73,10 +61,6 @@ extension PostGroup {
     static let nextChanges = WriteTransaction.nextChanges(
         ofUsers: "(select id as user_id from account where name_key = any($1::bytea[])) as u"
     )
-
-    private static func userKeys(of posts: [NewNotification]) -> [Data] {
-        Array(Set(posts.flatMap { $0.audience.users.map(\.key) }))
-    }
 
     /// Adds to the senders' usage (how many notifications and bytes they have stored), and locks
     /// these rows. Fails if a sender then exceeds its maximum in `most`. `added` is sorted by
@@ -253,21 +237,4 @@ extension PostGroup {
     static let untakenInsertion = """
         insert into untaken (notification_id, user_id) select * from unnest($1::int8[], $2::int8[])
         """
-}
-
-extension PostGroup.Facts {
-    /// Adds the facts in the rows that `lookup` has found.
-    mutating func add(_ rows: Rows) throws {
-        for row in rows {
-            let id = try row.integer(0)
-            if let key = try row.optionalData(1) {
-                let apps = Set(storedApps: try row.optionalText(2))
-                self.users[key] = NamedUser(id: id, apps: apps, requiresEncryption: try row.boolean(5))
-            } else if let notifications = try row.optionalInteger(3) {
-                self.usage[id] = Usage(notifications: notifications, bytes: try row.integer(4))
-            } else {
-                self.ids.insert(id)
-            }
-        }
-    }
 }

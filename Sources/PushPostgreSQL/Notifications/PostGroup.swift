@@ -44,9 +44,52 @@ struct PostGroup {
         let devices: [GroupDevice]?
 
         var notification: NewNotification { self.plan.post }
+
+        /// The number of recipients and pushes; `nil` until the devices are found.
+        var reach: Reach? { self.devices.map { Reach(recipients: self.recipients.count, pushes: $0.count) } }
+
+        var isDue: Bool { self.devices?.contains { !$0.isAway } ?? false }
+
+        var isScheduled: Bool { self.notification.sendAt != nil }
+
+        var pushes: [(notification: NewNotification, device: GroupDevice)] {
+            (self.devices ?? []).map { (self.notification, $0) }
+        }
     }
 
-    private let members: [PostMember]
+    /// The facts that the decisions on all posts of a group need; they are read together.
+    struct Facts: PostFacts {
+        var keys: IdempotencyKeys
+        var users: [Data: NamedUser] = [:]
+        var usage: [Int64: Usage] = [:]
+        /// The ids of posts that are already in use.
+        var ids: Set<Int64> = []
+
+        func earlier(_ request: IdempotentRequest) -> StoredRequest? { self.keys.stored[request.key] }
+
+        func usage(of sender: Int64) -> Usage { self.usage[sender] ?? Usage() }
+
+        func user(withKey key: Data) -> NamedUser? { self.users[key] }
+
+        func isTaken(_ id: NotificationID) -> Bool { self.ids.contains(id.rawValue) }
+
+        /// Adds the facts in the rows that `lookup` has found.
+        mutating func add(_ rows: Rows) throws {
+            for row in rows {
+                let id = try row.integer(0)
+                if let key = try row.optionalData(1) {
+                    let apps = Set(storedApps: try row.optionalText(2))
+                    self.users[key] = NamedUser(id: id, apps: apps, requiresEncryption: try row.boolean(5))
+                } else if let notifications = try row.optionalInteger(3) {
+                    self.usage[id] = Usage(notifications: notifications, bytes: try row.integer(4))
+                } else {
+                    self.ids.insert(id)
+                }
+            }
+        }
+    }
+
+    private let members: [PostRequest]
     private let run: Run
     private let isAlone: Bool
     private let store: PostgreSQLStore
@@ -59,7 +102,7 @@ struct PostGroup {
 
     /// Reads the facts for the posts, and locks their rows.
     init(
-        _ members: [PostMember],
+        _ members: [PostRequest],
         _ run: Run,
         isAlone: Bool,
         by store: PostgreSQLStore,
@@ -99,7 +142,7 @@ struct PostGroup {
             return nil
         }
         self.tx.commitWithLastStatements { $0.isOvertaking ? Overtaken() : nil }
-        var postings = self.members.map { Posting($0.posts, of: $0.batch, within: $0.bounds) }
+        var postings = self.members.map(Posting.init)
         var chosen: [Chosen] = []
         var fits = postings.map { _ in true }
         for (place, member) in self.members.enumerated() {
@@ -126,7 +169,7 @@ struct PostGroup {
     /// The devices of a direct post (one that goes only to users whom it names). `nil` for another
     /// post. Also `nil` for a direct post that turns out to be unsuitable: it has too many
     /// devices, or devices of users whom it does not name.
-    private func devices(of post: NewNotification, _ member: PostMember) -> [GroupDevice]? {
+    private func devices(of post: NewNotification, _ member: PostRequest) -> [GroupDevice]? {
         guard !self.isAlone || member.isDirect(post) else { return nil }
         let found = post.audience.deviceTags.flatMap { self.devices[$0] ?? [] }
         let own = Dictionary(found.map { ($0.number, $0) }) { first, _ in first }
@@ -178,12 +221,17 @@ struct PostGroup {
             for statement in [insertion, untaken].compactMap({ $0 }) { self.tx.queryLast(statement) }
             return []
         }
-        let sequences = try await self.sequences(insertion, untaken)
+        let sequences: [Int64: Int64]
+        do {
+            let rows = try await self.tx.query(all: [insertion, untaken].compactMap { $0 })[0]
+            sequences = try WriteTransaction.numbers(rows)
+        } catch let error as DatabaseError where error.isOvertaking {
+            throw Overtaken()
+        }
         var made: [(Chosen, (reach: Reach, hasWork: Bool))] = []
         for post in walked {
             guard let sequence = sequences[post.notification.id.rawValue] else { throw Overtaken() }
-            let enqueued = try await PostgreSQLStore.enqueue(
-                self.tx,
+            let enqueued = try await self.tx.enqueue(
                 PushTarget(post.plan.post, sequence: sequence),
                 besides: post.plan.recipients,
                 page: self.members[post.place].page ?? AudienceWalk.page,
@@ -192,15 +240,6 @@ struct PostGroup {
             made.append((post, enqueued))
         }
         return made
-    }
-
-    private func sequences(_ insertion: Statement, _ untaken: Statement?) async throws -> [Int64: Int64] {
-        do {
-            let rows = try await self.tx.query(all: [insertion, untaken].compactMap { $0 })[0]
-            return try WriteTransaction.numbers(rows)
-        } catch let error as DatabaseError where error.isOvertaking {
-            throw Overtaken()
-        }
     }
 
     /// Writes the senders' usage. This write comes last, since all posts of a sender wait for the
@@ -232,25 +271,6 @@ struct PostGroup {
         select n.id from unnest($1::int8[], $2::int8[], $3::int8[]) as t (id, sender_id, seed)
         join notification n on n.id = t.id and n.sender_id = t.sender_id and n.seed = t.seed limit 1
         """
-}
-
-extension PostGroup {
-    /// The facts that the decisions on all posts of a group need; they are read together.
-    struct Facts: PostFacts {
-        var keys: IdempotencyKeys
-        var users: [Data: NamedUser] = [:]
-        var usage: [Int64: Usage] = [:]
-        /// The ids of posts that are already in use.
-        var ids: Set<Int64> = []
-
-        func earlier(_ request: IdempotentRequest) -> StoredRequest? { self.keys.stored[request.key] }
-
-        func usage(of sender: Int64) -> Usage { self.usage[sender] ?? Usage() }
-
-        func user(withKey key: Data) -> NamedUser? { self.users[key] }
-
-        func isTaken(_ id: NotificationID) -> Bool { self.ids.contains(id.rawValue) }
-    }
 }
 
 extension DatabaseError {

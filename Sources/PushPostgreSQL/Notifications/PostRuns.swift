@@ -14,13 +14,13 @@ final class PostRuns: Sendable {
     }
 
     private let store: PostgreSQLStore
-    private let members: [PostMember]
+    private let members: [PostRequest]
     private let isAlone: Bool
     private let state: Mutex<State>
 
     /// `last` contains the outcomes of an earlier run with the same posts, whose commit may have
     /// succeeded.
-    init(of members: [PostMember], isAlone: Bool = false, last: [PostEnd]? = nil, by store: PostgreSQLStore) {
+    init(of members: [PostRequest], isAlone: Bool = false, last: [PostEnd]? = nil, by store: PostgreSQLStore) {
         (self.members, self.isAlone, self.store) = (members, isAlone, store)
         self.state = Mutex(State(last: last))
     }

@@ -16,7 +16,7 @@ extension PostgreSQLStore {
         try await self.write { tx in
             let row = try await tx.query(Self.leasePayload, id.rawValue, user, end.milliseconds, now.milliseconds).first
             guard let row, try row.boolean(1) else {
-                return try await Self.state(of: id, for: user, tx, now: now)?.leased(now) ?? .refused
+                return try await tx.state(of: id, for: user, now: now)?.leased(now) ?? .refused
             }
             if try row.boolean(2) { tx.record(.collected(id.rawValue, by: user, at: now, sender: try row.integer(0))) }
             if let record { tx.append(record) }
@@ -48,15 +48,16 @@ extension PostgreSQLStore {
         now: Date
     ) async throws -> TakeOutcome {
         try await self.write { tx in
-            let first = try await Self.state(of: id, for: user, tx, now: now)?.taking ?? .missing
+            let first = try await tx.state(of: id, for: user, now: now)?.taking ?? .missing
             guard first == .taken else { return first }
             let numbers = try await tx.changes(ofUsers: [user])
             // Another transaction may have ended the lease before this transaction locked the
             // user's row.
-            let outcome = try await Self.state(of: id, for: user, tx, now: now)?.taking ?? .missing
+            let outcome = try await tx.state(of: id, for: user, now: now)?.taking ?? .missing
             guard outcome == .taken else { return outcome }
             let recipient = RecipientKey(id.rawValue, user)
-            try await Self.endLeases(tx, [recipient], numbers, now: now)
+            _ = try await tx.hide([recipient], numbers, reason: PushReason.taken, now: now)
+            try await tx.recordTaken([recipient])
             if let record { tx.append(record) }
             return .taken
         }
@@ -72,8 +73,11 @@ extension PostgreSQLStore {
             }
             let ended = leases.prefix(limit).prefix { $0.end <= now.milliseconds }
             let keys = ended.map(\.key).sorted()
-            let counts = Dictionary(keys.map { ($0.user, 1) }, uniquingKeysWith: +)
-            try await Self.endLeases(tx, keys, try await tx.numbers(counts), now: now)
+            // Each user gets as many numbers as the user with the most leases needs.
+            let most = Dictionary(grouping: keys, by: \.user).values.map(\.count).max() ?? 1
+            let numbers = try await tx.changes(ofUsers: keys.map(\.user), each: most)
+            _ = try await tx.hide(keys, numbers, reason: PushReason.taken, now: now)
+            try await tx.recordTaken(keys)
             tx.afterCommit { for lease in ended { book.record(LookOrder(user: lease.key.user, app: lease.app)) } }
             return leases.dropFirst(ended.count).first.map { Date(milliseconds: $0.end) }
         }
@@ -84,24 +88,4 @@ extension PostgreSQLStore {
         from untaken where leased_until is not null
         order by leased_until limit $1
         """
-
-    // MARK: - Private
-
-    private static func endLeases(
-        _ tx: WriteTransaction,
-        _ leases: [RecipientKey],
-        _ numbers: [Int64: Int64],
-        now: Date
-    ) async throws {
-        if leases.isEmpty { return }
-        _ = try await Self.hide(tx, leases, numbers, reason: PushReason.taken, now: now)
-        try await Self.recordTaken(tx, leases)
-    }
-}
-
-extension NewEvent {
-    /// The event which says that a recipient has fetched a read-once payload for the first time.
-    static func collected(_ notification: Int64, by user: Int64, at time: Date, sender: Int64?) -> NewEvent {
-        NewEvent(kind: .collected, at: time, notification: notification, user: user, sender: sender)
-    }
 }

@@ -7,19 +7,13 @@ extension PostgreSQLStore {
         HashedAudience(audience, self.sealing.index, self.options.tags)
     }
 
-    package func post(
-        _ posts: [NewNotification],
-        of batch: IdempotentRequest?,
-        within bounds: StorageBounds?,
-        page: Int?
-    ) async throws -> [PostOutcome] {
-        if posts.isEmpty { return [] }
-        let member = PostMember(posts: posts, batch: batch, bounds: bounds, page: page)
+    package func post(_ request: PostRequest) async throws -> [PostOutcome] {
+        if request.posts.isEmpty { return [] }
         return try await self.measuringCommit {
-            guard member.joinsOthers else { return try await self.postAlone(member) }
-            switch try await self.posts.end(of: member, work: { await self.store($0) }).get() {
+            guard request.joinsOthers else { return try await self.postAlone(request) }
+            switch try await self.posts.end(of: request, work: { await self.store($0) }).get() {
             case .outcomes(let outcomes): return outcomes
-            case .alone(let run, let last): return try await self.postAlone(member, from: run, last: last)
+            case .alone(let run, let last): return try await self.postAlone(request, from: run, last: last)
             }
         }
     }
@@ -28,7 +22,7 @@ extension PostgreSQLStore {
     ///
     /// If the transaction fails and one member's posts may be the cause, each member stores its
     /// posts in a transaction of its own. Then only the faulty posts fail.
-    func store(_ members: [PostMember]) async -> [Result<PostEnd, StoreError>] {
+    func store(_ members: [PostRequest]) async -> [Result<PostEnd, StoreError>] {
         let runs = PostRuns(of: members, by: self)
         do {
             return try await runs.ends(from: .first).map { .success($0) }
@@ -48,7 +42,7 @@ extension PostgreSQLStore {
     // MARK: - Private
 
     private func postAlone(
-        _ member: PostMember,
+        _ member: PostRequest,
         from run: PostGroup.Run = .first,
         last: [PostOutcome]? = nil
     ) async throws -> [PostOutcome] {
@@ -71,18 +65,7 @@ extension StoreError {
     }
 }
 
-/// The posts of one caller, in their order, with the options of its request.
-struct PostMember: GroupMember {
-    let posts: [NewNotification]
-    /// The idempotency key of a batch, which covers all its posts.
-    let batch: IdempotentRequest?
-    let bounds: StorageBounds?
-    /// The number of devices in a page; `nil`: the store's default.
-    let page: Int?
-    /// The term of the `CredentialLease` in which the caller's request began; a term ends when the
-    /// lease expires. It is stored here, since another caller's task may store these posts.
-    let term = CredentialLease.admission
-
+extension PostRequest: GroupMember {
     var byteCount: Int { self.posts.reduce(0) { $0 + $1.sealedPayload.count } }
 
     /// Whether the posts may share a transaction with other callers' posts. A group first locks
@@ -112,10 +95,4 @@ enum PostEnd: Sendable {
     /// The caller must store its posts alone, in a run of this kind. The group's commit may have
     /// succeeded: `last` contains the outcomes of that transaction.
     case alone(PostGroup.Run, last: [PostOutcome]?)
-}
-
-extension GroupLimits {
-    /// The limits for groups of posts. There are two groups: while one of them waits for the disk,
-    /// the other executes statements.
-    static let posts = GroupLimits(groups: 2, members: 200, bytes: 4 << 20, waiting: 4096)
 }

@@ -17,7 +17,7 @@ extension PostgreSQLStore {
             // `changes` locks the user's counter of changes. From here on, no other transaction
             // changes the user's notifications.
             let numbers = try await tx.changes(ofUsers: [user])
-            return try await Self.mark(tx, [id.rawValue], as: mark, by: user, from: numbers, now: now)
+            return try await tx.mark([id.rawValue], as: mark, by: user, from: numbers, now: now)
         }
         if marked.contains(id.rawValue) { return .marked }
         let present = try await self.marks([id.rawValue], of: user, now: now).first?.mark
@@ -36,8 +36,8 @@ extension PostgreSQLStore {
         var changedApps: Set<AppName> = []
         if !unread.isEmpty {
             let marked = try await self.write { tx in
-                let first = try await tx.numbers([user.id: unread.count])
-                return Set(try await Self.mark(tx, unread, as: .read, by: user.id, from: first, now: now))
+                let first = try await tx.changes(ofUsers: [user.id], each: unread.count)
+                return Set(try await tx.mark(unread, as: .read, by: user.id, from: first, now: now))
             }
             changedApps = Set(visible.filter { marked.contains($0.id) }.map(\.app))
             read.formUnion(marked)
@@ -46,6 +46,28 @@ extension PostgreSQLStore {
             read.formUnion(present.filter { $0.mark == .read }.map(\.id))
         }
         return (read: ids.filter { read.remove($0.rawValue) != nil }, changedApps: changedApps)
+    }
+
+    package func dismiss(
+        _ id: NotificationID,
+        by user: Int64,
+        ifStill mark: ReadMark?,
+        recording record: AuditRecord?,
+        now: Date
+    ) async throws -> Bool {
+        let key = RecipientKey(id.rawValue, user)
+        return try await self.write { tx in
+            // Reads without a lock first, so that a dismissal that changes nothing mostly writes
+            // nothing.
+            let state = try await tx.state(of: id, for: user, now: now)
+            guard let state, state.mayDismiss(ifStill: mark) else { return false }
+            let numbers = try await tx.changes(ofUsers: [user])
+            let hidden = try await tx.hide([key], numbers, ifStill: mark, reason: PushReason.dismissed, now: now)
+            guard hidden == 1 else { return false }
+            if state.isReadOnce { try await tx.recordTaken([key]) }
+            if let record { tx.append(record) }
+            return true
+        }
     }
 
     // MARK: - Private
@@ -72,34 +94,4 @@ extension PostgreSQLStore {
         \(KeyLookup(columns: ["id"]).join("*", of: "notification", as: "n", with: "t", ["id": "t.notification_id"]))
         where n.expires_at > $3 and n.payload is not null
         """
-
-    /// Sets the mark (read or unread) of the visible notifications that do not have this mark yet;
-    /// returns these notifications.
-    ///
-    /// `numbers` has the first of the change numbers that were drawn for the user.
-    private static func mark(
-        _ tx: WriteTransaction,
-        _ ids: [Int64],
-        as mark: ReadMark,
-        by user: Int64,
-        from numbers: [Int64: Int64],
-        now: Date
-    ) async throws -> [Int64] {
-        let first = try Self.number(of: user, in: numbers)
-        return try await tx.query(
-            """
-            update recipient r set read_at = $4, change = t.change, changed_at = $5
-            from unnest($1::int8[], $2::int8[], $3::int8[]) as t (notification_id, change, user_id)
-            where \(RecipientKey.lookup.equality("r", "t")) and r.dismissed_at is null
-                and (r.read_at is null) = ($4::int8 is not null)
-                and (select n.expires_at > $5 and n.payload is not null from notification n where n.id = t.notification_id)
-            returning r.notification_id
-            """,
-            ids,
-            ids.indices.map { first + Int64($0) },
-            ids.map { _ in user },
-            mark == .read ? now.milliseconds : nil,
-            now.milliseconds
-        ).map { try $0.integer(0) }
-    }
 }

@@ -26,7 +26,7 @@ extension PostgreSQLStore {
         let page = page ?? Self.recallPage
         let apps = self.appsWithLooks
         let step = try await self.write { tx in
-            let step = try await Self.recall(tx, id.rawValue, by: recaller, page: page, lookingIn: apps, now: now)
+            let step = try await tx.recall(id.rawValue, by: recaller, page: page, lookingIn: apps, now: now)
             if step != .refused, let record { tx.append(record) }
             return step
         }
@@ -43,14 +43,9 @@ extension PostgreSQLStore {
         let page = page ?? AudienceWalk.page
         try await self.continueRecalls()
         return try await self.write { tx in
-            let devices = try await tx.query(
-                Self.pushes,
-                id.rawValue,
-                device,
-                page
-            ).map { try $0.integer(0) }
+            let devices = try await tx.query(Self.pushes, id.rawValue, device, page).map { try $0.integer(0) }
             let pushes = devices.map { DuePush(notification: id.rawValue, device: $0) }
-            try await Self.cancel(tx, pushes, reason: PushReason.recalled, now: now)
+            try await tx.cancel(pushes, reason: PushReason.recalled, now: now)
             return devices.count < page ? nil : devices.last
         }
     }
@@ -82,15 +77,15 @@ extension PostgreSQLStore {
             users = try await tx.query(
                 """
                 select user_id from recipient
-                where \(Self.byNotification.rows(of: "$1", after: "$2")) and dismissed_at is null
-                order by \(Self.byNotification.order) limit $3
+                where \(RecipientKey.byNotification.rows(of: "$1", after: "$2")) and dismissed_at is null
+                order by \(RecipientKey.byNotification.order) limit $3
                 """,
                 id,
                 last,
                 page
             ).map { try $0.integer(0) }
             let numbers = try await tx.changes(ofUsers: users)
-            try await Self.setRecallChanges(tx, users, numbers, ofRecall: id, at: recalledAt)
+            try await tx.setRecallChanges(users, numbers, ofRecall: id, at: recalledAt)
         }
         if let lastUser = users.last, users.count == page {
             _ = try await tx.query("update recall set user_id = $2 where notification_id = $1", id, lastUser)
@@ -102,7 +97,15 @@ extension PostgreSQLStore {
 
     // MARK: - Private
 
-    private enum RecallStep: Sendable {
+    /// Selects at most `$3` pushes of the notification `$1`, to devices after `$2`.
+    private static let pushes = """
+        select device from push where \(DuePush.byNotification.rows(of: "$1", after: "$2"))
+        order by \(DuePush.byNotification.order) limit $3
+        """
+}
+
+extension WriteTransaction {
+    fileprivate enum RecallStep: Sendable {
         case refused
         /// Some recipients are not marked yet.
         case begun
@@ -110,8 +113,7 @@ extension PostgreSQLStore {
     }
 
     /// `apps` are the apps whose devices get looks: pushes that tell a device to sync.
-    private static func recall(
-        _ tx: WriteTransaction,
+    fileprivate func recall(
         _ id: Int64,
         by recaller: Recaller,
         page: Int,
@@ -120,7 +122,7 @@ extension PostgreSQLStore {
     ) async throws -> RecallStep {
         // This statement waits for a running fan-out or release of the notification. So the recall
         // also covers the recipients whom the fan-out or the release has added.
-        let place = try await tx.query(
+        let place = try await self.query(
             """
             with f as (select 1 from fanout where notification_id = $1 for update),
             s as (select 1 from scheduled where notification_id = $1 for update)
@@ -136,13 +138,13 @@ extension PostgreSQLStore {
         }
         // A recipient who has dismissed the notification is not marked: for this recipient the
         // notification is already gone.
-        let found = try await tx.query(
+        let found = try await self.query(
             """
             select r.user_id from notification n
             left join lateral (
                 select user_id from recipient
-                where \(Self.byNotification.rows(of: "$1", after: "0")) and dismissed_at is null
-                order by \(Self.byNotification.order) limit $3) as r on true
+                where \(RecipientKey.byNotification.rows(of: "$1", after: "0")) and dismissed_at is null
+                order by \(RecipientKey.byNotification.order) limit $3) as r on true
             where \(Self.recallable) order by r.user_id
             """,
             id,
@@ -152,8 +154,8 @@ extension PostgreSQLStore {
         if found.isEmpty { return .refused }
         let recipients = found.compactMap(\.self)
         let users = Array(recipients.prefix(page))
-        let numbers = try await tx.changes(ofUsers: users)
-        let erased = try await tx.query(
+        let numbers = try await self.changes(ofUsers: users)
+        let erased = try await self.query(
             """
             with n as (
                 select n.id, length(n.payload)::int8 as bytes from notification n
@@ -166,9 +168,9 @@ extension PostgreSQLStore {
             apps.contains(place.app) ? 0 as Int64 : nil
         ).first
         guard let erased else { return .refused }
-        try await Self.setRecallChanges(tx, users, numbers, ofRecall: id, at: now.milliseconds)
+        try await self.setRecallChanges(users, numbers, ofRecall: id, at: now.milliseconds)
         let isComplete = recipients.count <= page
-        _ = try await tx.query(
+        _ = try await self.query(
             """
             with f as (delete from fanout where notification_id = $1),
             s as (delete from scheduled where notification_id = $1)
@@ -179,18 +181,9 @@ extension PostgreSQLStore {
             !isComplete
         )
         let usage = Usage(notifications: 0, bytes: try erased.optionalInteger(0) ?? 0)
-        try await Self.subtract(tx, [place.sender: usage])
+        try await self.subtract([place.sender: usage])
         return isComplete ? .complete : .begun
     }
-
-    /// The index over the recipients of a notification, in the order of the users' ids.
-    static let byNotification = PairIndex(first: "notification_id", second: "user_id")
-
-    /// Selects at most `$3` pushes of the notification `$1`, to devices after `$2`.
-    private static let pushes = """
-        select device from push where \(DuePush.byNotification.rows(of: "$1", after: "$2"))
-        order by \(DuePush.byNotification.order) limit $3
-        """
 
     /// The condition that must be true to recall the notification `n`. `$1` is its id, and `$2`
     /// the time.
@@ -199,15 +192,14 @@ extension PostgreSQLStore {
         """
 
     /// Gives each recipient the change number that was drawn for it.
-    private static func setRecallChanges(
-        _ tx: WriteTransaction,
+    fileprivate func setRecallChanges(
         _ users: [Int64],
         _ numbers: [Int64: Int64],
         ofRecall id: Int64,
         at time: Int64
     ) async throws {
         if users.isEmpty { return }
-        _ = try await tx.query(
+        _ = try await self.query(
             """
             with l as (
                 select t.* from unnest($1::int8[], $2::int8[], $3::int8[]) as t (notification_id, user_id, change)
@@ -218,7 +210,7 @@ extension PostgreSQLStore {
             """,
             users.map { _ in id },
             users,
-            try users.map { try Self.number(of: $0, in: numbers) },
+            try users.map { try PostgreSQLStore.number(of: $0, in: numbers) },
             time
         )
     }

@@ -31,18 +31,18 @@ extension PostgreSQLStore {
             do {
                 // Receipts, like the times of tokens' last use, may be lost in a crash. So their
                 // commit does not wait for the disk.
-                try await self.write(.relaxed) { tx in try await Self.write(receipts, tx) }
+                try await self.write(.relaxed) { tx in try await tx.write(receipts) }
             } catch {
                 self.receipts.putBack(receipts)
                 throw error
             }
         }
     }
+}
 
-    // MARK: - Private
-
-    private static func write(_ receipts: [ReceiptBook.Receipt], _ tx: WriteTransaction) async throws {
-        let rows = try await tx.query(
+extension WriteTransaction {
+    fileprivate func write(_ receipts: [ReceiptBook.Receipt]) async throws {
+        let rows = try await self.query(
             Self.storeReceipts,
             receipts.map(\.key.notification),
             receipts.map(\.key.user),
@@ -52,9 +52,9 @@ extension PostgreSQLStore {
             (key: try RecipientKey(row), at: Date(milliseconds: try row.integer(2)), sender: try row.optionalInteger(3))
         }
         for one in written {
-            tx.record(.collected(one.key.notification, by: one.key.user, at: one.at, sender: one.sender))
+            self.record(.collected(one.key.notification, by: one.key.user, at: one.at, sender: one.sender))
         }
-        try await Self.cancelPaced(tx, written.map { ($0.key, $0.at) })
+        try await self.cancelPaced(written.map { ($0.key, $0.at) })
     }
 
     /// Stores the time of the first fetch. Locks the rows in the order of their keys before it
@@ -74,16 +74,16 @@ extension PostgreSQLStore {
     /// Cancels pushes that still wait for the minimum interval between two pushes to a device. A
     /// push is cancelled only if its device is the user's only one in the lane (a provider's
     /// queue): the fetch then counts as this device's.
-    private static func cancelPaced(_ tx: WriteTransaction, _ fetched: [(key: RecipientKey, at: Date)]) async throws {
+    private func cancelPaced(_ fetched: [(key: RecipientKey, at: Date)]) async throws {
         if fetched.isEmpty { return }
-        let pushes = try await tx.query(
+        let pushes = try await self.query(
             Self.pacedPushes,
             keys: fetched.map(\.key),
             fetched.map(\.at.milliseconds),
             PushReason.paced
         ).map { (push: try DuePush($0), at: try $0.integer(2)) }
         for (time, pushes) in Dictionary(grouping: pushes, by: \.at).sorted(by: { $0.key < $1.key }) {
-            try await Self.cancel(tx, pushes.map(\.push), reason: PushReason.fetched, now: Date(milliseconds: time))
+            try await self.cancel(pushes.map(\.push), reason: PushReason.fetched, now: Date(milliseconds: time))
         }
     }
 

@@ -9,8 +9,8 @@ internal import Synchronization
 /// rows of `push` are deleted before its rows of `push_end`. Any thread may use this object.
 /// Callers must record a deletion only after its commit.
 final class RetentionProgress: Sendable {
-    /// Tables whose keys consist of a notification and a second number.
-    enum Table: String, Hashable {
+    /// Tables whose keys consist of a notification and a second number, in the order of deletion.
+    enum Table: String, CaseIterable {
         case pushes = "push"
         case endedPushes = "push_end"
         case recipients = "recipient"
@@ -62,11 +62,7 @@ final class RetentionProgress: Sendable {
 
     func forget(_ ids: [Int64]) {
         self.last.withLock { last in
-            for id in ids {
-                for table in [Table.pushes, .endedPushes, .recipients] {
-                    last[Key(table: table, notification: id)] = nil
-                }
-            }
+            for id in ids { for table in Table.allCases { last[Key(table: table, notification: id)] = nil } }
         }
     }
 }

@@ -7,7 +7,6 @@ internal import PushStore
 /// A database that is ready for use: it is migrated, and this server has all data keys in use and
 /// is registered in the table `node`.
 struct OpenedDatabase {
-    let address: DatabaseAddress
     /// The cluster and its timeline. They are already stored in the server's `DatabaseMark`.
     let identity: ClusterIdentity
     let sealing: Sealing
@@ -36,20 +35,24 @@ struct OpenedDatabase {
             // tables.
             let mark = DatabaseMark(identity)
             if mark != kept { try options.mark?.keep(mark) }
-            let days = try Self.dayKeys(connection, options, migrations)
-            self.address = address
+            let hasDayKeys = migrations.contains { $0.name == Migration.dayKeys }
+            let days = try options.dayChain.flatMap { keeper in
+                hasDayKeys ? try DayKeyReport.open(keeper, now: options.now(), connection) : nil
+            }
             let schema = migrations.map(\.name).max() ?? ""
             self.schema = schema
             (self.sealing, self.keys, self.assigned) = try connection.transaction {
                 try Schema.holdMigrations(connection, migrations)
                 try MoveMark.refuseUnfinished(connection, address)
-                let choice = try Self.keys(connection, keyring, options, migrations)
+                let agreement = try KeyAgreement(connection.query(KeyAgreement.all))
+                try agreement.check(keyring)
+                let choice = agreement.choice(keyring, besides: nil)
+                try DataKeyEntry.record(choice.sealing, of: keyring, now: options.now(), connection)
                 let vault = Vault(keyring.sealing(with: choice.sealing) ?? keyring, days: days)
                 let secret = try Self.secret(connection, vault)
                 try Self.beginEvents(connection, options.events, now: options.now())
                 _ = try connection.query(ServerMembership.firstEpoch)
-                let reportsKeys = Self.areShared(migrations)
-                let assigned = try Self.join(connection, options, schema: schema, vault, reportsKeys ? keyring : nil)
+                let assigned = try Self.join(connection, options, schema: schema, vault, keyring)
                 return (Sealing(vault, secret), SharedKeys(keyring, choice.wait, vault, options), assigned)
             }
         } catch {
@@ -65,47 +68,13 @@ struct OpenedDatabase {
     ) throws -> (BlockingConnection, ClusterIdentity, kept: DatabaseMark?) {
         do {
             let kept = try keeper?.load()
-            let (connection, identity) = try BlockingConnection.open(address, after: kept.map { ClusterIdentity($0) })
+            let last = kept.map { ClusterIdentity(system: $0.cluster, timeline: $0.timeline) }
+            let (connection, identity) = try BlockingConnection.open(address, after: last)
             return (connection, identity, kept)
         } catch let fault as ClusterFault {
-            throw StoreError.refused(fault, kept: keeper?.place)
+            let place = keeper?.place ?? "nowhere"
+            throw StoreError.refused(summary: fault.summary, reason: fault.description, kept: place)
         }
-    }
-
-    /// Whether servers publish which data keys they have; they publish them from the migration
-    /// `sharedKeys` on.
-    private static func areShared(_ migrations: [Migration]) -> Bool {
-        migrations.contains { $0.name == Migration.sharedKeys }
-    }
-
-    /// This server's encrypting key, which is marked as in use. If it is not the keyring's first
-    /// key, also returns the servers that lack the first key.
-    private static func keys(
-        _ connection: BlockingConnection,
-        _ keyring: Keyring,
-        _ options: StoreOptions,
-        _ migrations: [Migration]
-    ) throws -> (sealing: UInt32, wait: KeyWait?) {
-        var choice: (sealing: UInt32, wait: KeyWait?) = (keyring.sealing, nil)
-        if Self.areShared(migrations) {
-            let agreement = try KeyAgreement(connection.query(KeyAgreement.all))
-            try agreement.check(keyring)
-            choice = agreement.choice(keyring, besides: nil)
-        }
-        try DataKeyEntry.record(choice.sealing, of: keyring, now: options.now(), connection)
-        return choice
-    }
-
-    /// The day keys; `nil` if the server has no file for them.
-    private static func dayKeys(
-        _ connection: BlockingConnection,
-        _ options: StoreOptions,
-        _ migrations: [Migration]
-    ) throws -> DayKeys? {
-        guard let keeper = options.dayChain, migrations.contains(where: { $0.name == Migration.dayKeys }) else {
-            return nil
-        }
-        return try DayKeyReport.open(keeper, now: options.now(), connection)
     }
 
     /// Reads the database's secret for keyed hashes. The first start creates this secret.
@@ -152,39 +121,25 @@ struct OpenedDatabase {
         _ options: StoreOptions,
         schema: String,
         _ vault: Vault,
-        _ reported: Keyring?
+        _ keyring: Keyring
     ) throws -> AssignedNumber {
         _ = try connection.query(ServerMembership.deleteFenced)
         let sealing = vault.keyring.sealing
-        var values: [any Bindable] = [ServerMembership.name, options.release, schema, Int64(sealing)]
-        if let reported {
-            values.append(SharedKeys.held(reported, isCommand: !options.isListedAfterEnd))
-            values.append(reported.checkValue(of: sealing) ?? Data())
-        }
         let start = ContinuousClock.now
-        let statement = reported == nil ? ServerMembership.insertServer : ServerMembership.insertServerWithKeys
-        let row = try connection.query(statement, values: values).first
+        let row = try connection.query(
+            ServerMembership.insertServer,
+            ServerMembership.name,
+            options.release,
+            schema,
+            Int64(sealing),
+            SharedKeys.held(keyring, isCommand: !options.isListedAfterEnd),
+            keyring.checkValue(of: sealing) ?? Data()
+        ).first
         guard let row else { preconditionFailure("while migrations are held off, it returns a number or throws") }
         return try AssignedNumber(row, since: start)
     }
 }
 
 extension DatabaseMark {
-    init(_ identity: ClusterIdentity) {
-        self.init(cluster: identity.system, timeline: identity.timeline)
-    }
-}
-
-extension ClusterIdentity {
-    init(_ mark: DatabaseMark) {
-        self.init(system: mark.cluster, timeline: mark.timeline)
-    }
-}
-
-extension StoreError {
-    /// The error for a server that contradicts the stored `DatabaseMark`. `place` is where that
-    /// mark is stored.
-    static func refused(_ fault: ClusterFault, kept place: String?) -> StoreError {
-        .refused(summary: fault.summary, reason: fault.description, kept: place ?? "nowhere")
-    }
+    init(_ identity: ClusterIdentity) { self.init(cluster: identity.system, timeline: identity.timeline) }
 }

@@ -18,7 +18,7 @@ enum SchemaComparison {
         guard !known.isEmpty, known.count == applied.count else { return }
         let expected = try Self.expected(of: known, connection)
         let tables = expected.filter { $0.hasPrefix("table ") }.map { String($0.dropFirst("table ".count)) }
-        let found = try Self.objects(of: tables, in: "current_schema()", connection)
+        let found = Set(try connection.query(Self.objects(in: "current_schema()"), tables).map { try $0.text(0) })
         let added = found.subtracting(expected).sorted()
         let missing = expected.subtracting(found).sorted()
         if added.isEmpty, missing.isEmpty { return }
@@ -62,19 +62,12 @@ enum SchemaComparison {
             where n.nspname = \(schema) and c.relkind = 'r'
             """
         )
-        return try Self.objects(of: tables.map { try $0.text(0) }, in: schema, connection)
+        let names = try tables.map { try $0.text(0) }
+        return Set(try connection.query(Self.objects(in: schema), names).map { try $0.text(0) })
     }
 
-    /// Selects one line for each object that can influence a statement on one of the store's
-    /// tables. Other tables, and objects that belong to extensions, are left out.
-    private static func objects(
-        of tables: [String],
-        in schema: String,
-        _ connection: BlockingConnection
-    ) throws -> Set<String> {
-        Set(try connection.query(Self.objects(in: schema), tables).map { try $0.text(0) })
-    }
-
+    /// Selects one line for each object that can influence a statement on one of the tables in
+    /// `$1`. Other tables, and objects that belong to extensions, are left out.
     private static func objects(in schema: String) -> String {
         """
         with s as (select n.oid from pg_namespace n where n.nspname = \(schema)),

@@ -31,8 +31,8 @@ struct AudienceCondition {
         let audience = audience.audience
         self.platforms = audience.platforms?.map(\.description).sorted() ?? []
         self.app = audience.app.description
-        let onDevice = audience.expressions.map { self.condition($0, on: .device) }
-        let onUser = audience.expressions.map { self.condition($0, on: .user) }
+        let onDevice = audience.expressions.map { self.condition($0) { $0.onDevice($1) } }
+        let onUser = audience.expressions.map { self.condition($0) { $0.onUser($1) } }
         let ofPlatform = audience.platforms == nil ? "true" : "d.platform = any($2::text[])"
         self.onDevice = "\(Self.activeDevice) and \(ofPlatform) and (\(onDevice.joined(separator: " or ")))"
         self.onUser = "(\(onUser.joined(separator: " or "))) and \(Self.hasUser(audience.app))"
@@ -41,12 +41,6 @@ struct AudienceCondition {
     /// The SQL condition on a row of `device` (alias `d`): the device can receive pushes.
     static let activeDevice = "d.retired_at is null and d.handle is not null and d.claims_for is null"
 
-    // MARK: - Private
-
-    private enum Subject {
-        case device, user
-    }
-
     /// The SQL condition on a row of `account` (alias `u`): the user belongs to the app.
     /// `parameter` is the SQL parameter that contains the app's name.
     static func hasUser(_ app: AppName, parameter: String = "$3") -> String {
@@ -54,14 +48,14 @@ struct AudienceCondition {
         return app == .usual ? "(u.apps is null or \(isListed))" : isListed
     }
 
-    private mutating func condition(_ expression: TagExpression, on subject: Subject) -> String {
+    // MARK: - Private
+
+    private mutating func condition(_ expression: TagExpression, _ tag: (inout Self, Tag) -> String) -> String {
         switch expression {
-        case .tag(let tag): return subject == .device ? self.onDevice(tag) : self.onUser(tag)
-        case .not(let expression): return "not (\(self.condition(expression, on: subject)))"
-        case .and(let left, let right):
-            return "(\(self.condition(left, on: subject))) and (\(self.condition(right, on: subject)))"
-        case .or(let left, let right):
-            return "((\(self.condition(left, on: subject))) or (\(self.condition(right, on: subject))))"
+        case .tag(let name): tag(&self, name)
+        case .not(let expression): "not (\(self.condition(expression, tag)))"
+        case .and(let left, let right): "(\(self.condition(left, tag))) and (\(self.condition(right, tag)))"
+        case .or(let left, let right): "((\(self.condition(left, tag))) or (\(self.condition(right, tag))))"
         }
     }
 

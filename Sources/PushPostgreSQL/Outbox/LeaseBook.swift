@@ -37,9 +37,7 @@ final class LeaseBook: Sendable {
 
     /// For each of these pushes, the server number of its lease; `nil` for a push that is not
     /// leased.
-    func owners(of pushes: [DuePush]) -> [Int64?] {
-        self.state.withLock { state in pushes.map { state.owners[$0] } }
-    }
+    func owners(of pushes: [DuePush]) -> [Int64?] { self.state.withLock { state in pushes.map { state.owners[$0] } } }
 
     /// All leases, in the order of the pushes' keys.
     var all: [(push: DuePush, owner: Int64)] {

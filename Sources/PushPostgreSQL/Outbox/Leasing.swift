@@ -17,29 +17,42 @@ struct Leasing {
     /// The number of this server, which the leases contain.
     let owner: Int64
     let now: Date
-    let statements: LeaseStatements
+    /// Whether the lane's devices are reached only through event streams.
+    private let hasStreams: Bool
     /// Gets a report of each damaged row.
     private let condition: DatabaseCondition
 
     init(_ lane: Lane, interval: Duration?, by store: PostgreSQLStore, now: Date) {
         (self.lane, self.interval, self.now) = (lane, interval, now)
         (self.owner, self.condition) = (store.membership.number, store.condition)
-        self.statements = store.hasStreams(lane) ? .ofStreams : .all
+        self.hasStreams = store.hasStreams(lane)
     }
 
-    /// Runs one of `statements`, which locks due pushes.
-    func find(_ sql: String, _ values: [any Bindable], _ tx: WriteTransaction) async throws -> [DueDelivery] {
-        let owner: [any Bindable] = self.statements.areOfHolder ? [self.owner] : []
-        return try await DueDelivery.all(tx.query(sql, values: values + owner), tx)
+    /// Finds and locks due pushes that satisfy a condition with the parameters `values`, at most
+    /// `limit`. Of pushes to event streams, finds those to devices with a stream at this server.
+    func find(
+        where condition: String,
+        _ values: [any Bindable],
+        limit: Int,
+        _ tx: WriteTransaction
+    ) async throws -> [DueDelivery] {
+        var (condition, values) = (condition, values + [limit])
+        let count = values.count
+        if self.hasStreams {
+            // Any server may find a push that was withdrawn while it was being sent: such a push
+            // is not sent, but only settled.
+            condition += " and (p.is_withdrawn or \(StreamHolder.ofPush) = $\(count + 1))"
+            values.append(self.owner)
+        }
+        let sql = DueDelivery.select(where: condition, limit: "$\(count)")
+        return try await DueDelivery.all(tx.query(sql, values: values), tx)
     }
 
     /// Leases the pushes that are sent now, the oldest first. Settles, moves or postpones the
     /// other pushes.
     func lease(_ due: [DueDelivery], _ tx: WriteTransaction) async throws -> [LeasedDelivery] {
         if due.isEmpty { return [] }
-        let decisions = due.map {
-            ($0, $0.decision(in: self.lane.description, othersHaveKeys: true, now: self.now))
-        }
+        let decisions = due.map { ($0, $0.decision(in: self.lane.description, othersHaveKeys: true, now: self.now)) }
         var pace: DevicePace?
         if self.interval != nil || self.isProbe {
             let staying = decisions.filter { if case .move = $0.1 { false } else { true } }
@@ -81,8 +94,8 @@ struct Leasing {
         if !leased.isEmpty { _ = try await tx.query(Self.leasePushes, keys: leased.map(\.key), self.owner) }
         try await Self.postpone(waits, reason: PushReason.paced, tx)
         try await Self.postpone(keyless, reason: nil, tx)
-        try await PostgreSQLStore.move(tx, moves, now: self.now)
-        try await PostgreSQLStore.end(tx, ends, now: self.now)
+        try await tx.move(moves, now: self.now)
+        try await tx.end(ends, now: self.now)
         return self.countsUnread ? try await self.countingUnread(leased, tx) : leased
     }
 
@@ -141,38 +154,4 @@ struct Leasing {
 
 extension LeasedDelivery {
     var key: DuePush { DuePush(notification: self.push.notification.rawValue, device: self.device) }
-}
-
-/// The statements that find and lock the due pushes of a lane (a provider's queue).
-struct LeaseStatements {
-    /// Selects pushes of the lane `$1` and the queue `$2` that became due between the time `$4`,
-    /// where this search starts (see `SearchMarks`), and the time `$3`; at most `$5` pushes.
-    let above: String
-    /// Selects pushes of the lane and the queue that became due before the time `$4`.
-    let below: String
-    /// Selects the push of the notification `$1` to the device `$2`, if it is in the lane `$3` and
-    /// due at the time `$4`.
-    let one: String
-    /// Whether only pushes are selected whose device has its event stream at a certain server. The
-    /// last parameter is that server's number.
-    let areOfHolder: Bool
-
-    static let all = LeaseStatements(areOfHolder: false)
-    static let ofStreams = LeaseStatements(areOfHolder: true)
-
-    private init(areOfHolder: Bool) {
-        self.areOfHolder = areOfHolder
-        // Any server may select a push that was withdrawn while it was being sent: such a push is
-        // not sent, but only settled.
-        func condition(_ value: String) -> String {
-            areOfHolder ? " and (p.is_withdrawn or \(StreamHolder.ofPush) = \(value))" : ""
-        }
-        let lane = "p.lane = $1 and p.is_bulk = $2 and p.due_at <= $3"
-        self.above = DueDelivery.select(where: "\(lane) and p.due_at >= $4\(condition("$6"))", limit: "$5")
-        self.below = DueDelivery.select(where: "\(lane) and p.due_at < $4\(condition("$6"))", limit: "$5")
-        self.one = DueDelivery.select(
-            where: "p.notification_id = $1 and p.device = $2 and p.lane = $3 and p.due_at <= $4\(condition("$5"))",
-            limit: "1"
-        )
-    }
 }

@@ -30,7 +30,7 @@ extension PostgreSQLStore {
                 _ = try await tx.query(Self.endFanout, id)
                 // All recipients may have collected the read-once payload before the broadcast
                 // ended.
-                if target.isReadOnce { try await Self.eraseIfTaken(tx, [id]) }
+                if target.isReadOnce { try await tx.eraseIfTaken([id]) }
             } else {
                 _ = try await tx.query(
                     "update fanout set branch = $2, cursor = $3 where notification_id = $1",
@@ -49,28 +49,35 @@ extension PostgreSQLStore {
         select \(RunningBroadcast.columns) from fanout t join notification n on n.id = t.notification_id
         where not t.is_set_aside order by n.sequence, n.created_at limit 1 for update of t skip locked
         """
+    private static let endFanout = "delete from fanout where notification_id = $1"
 
+    static func number(of user: Int64, in numbers: [Int64: Int64]) throws -> Int64 {
+        guard let number = numbers[user] else { throw StoreError.failed(reason: "user \(user) has no change number") }
+        return number
+    }
+}
+
+extension WriteTransaction {
     /// Enqueues the pushes of a new notification. If there are many, enqueues only the first page,
     /// and inserts a row so that the fan-out continues later.
     ///
     /// `recipients` are the users whom this transaction has made recipients. Returns the number of
     /// users and pushes. Also returns whether the delivery has work now: due pushes, or further
     /// pages.
-    static func enqueue(
-        _ tx: WriteTransaction,
+    func enqueue(
         _ target: PushTarget,
         besides recipients: Set<Int64>,
         page: Int,
         now: Date
     ) async throws -> (reach: Reach, hasWork: Bool) {
-        let pages = AudiencePages(target.audience, tx)
+        let pages = AudiencePages(target.audience, self)
         var walk = AudienceWalk()
         var found = try await pages.take(page, at: &walk)
         // An audience that does not end with its first page may still be small, since it may have
         // several branches. So it is counted, unless the first page's branch has more rows.
         let isBulk =
             if found.isLast || found.hasMore { !found.isLast } else { try await pages.isLarger(than: page) }
-        var pushes = PushInsertion(target, isBulk: isBulk, newRecipients: recipients, tx, now: now)
+        var pushes = PushInsertion(target, isBulk: isBulk, newRecipients: recipients, self, now: now)
         try await pushes.insert(found.rows)
         while !found.isLast, !isBulk {
             found = try await pages.take(page, at: &walk)
@@ -79,10 +86,10 @@ extension PostgreSQLStore {
         if !found.isLast {
             let audience = target.audience.audience
             let expressions = audience.expressions.map(\.description)
-            _ = try await tx.query(
+            _ = try await self.query(
                 Self.insertFanout,
                 target.id,
-                try tx.sealing.seal(expressions, in: .expressions(target.id), until: target.expiresAt),
+                try self.sealing.seal(expressions, in: .expressions(target.id), until: target.expiresAt),
                 try audience.platformNames,
                 walk.branch,
                 walk.cursor
@@ -91,8 +98,6 @@ extension PostgreSQLStore {
         let reach = Reach(recipients: pushes.recipientCount, pushes: pushes.count, isComplete: found.isLast)
         return (reach, pushes.dueCount > 0 || !found.isLast)
     }
-
-    private static let endFanout = "delete from fanout where notification_id = $1"
 
     /// Inserts the row of a fan-out, with the position at which the walk over the audience
     /// continues.
@@ -105,17 +110,12 @@ extension PostgreSQLStore {
     ///
     /// Leaves out users who were deleted meanwhile: a deletion and this transaction both lock the
     /// user's account, so they run one after the other.
-    static func insertRecipients(
-        _ tx: WriteTransaction,
-        users: [Int64],
-        of target: PushTarget,
-        now: Date
-    ) async throws -> Set<Int64> {
+    func insertRecipients(users: [Int64], of target: PushTarget, now: Date) async throws -> Set<Int64> {
         if users.isEmpty { return [] }
-        let new = try await tx.query(Self.newRecipients, users, target.id, target.isForAll).map { try $0.integer(0) }
+        let new = try await self.query(Self.newRecipients, users, target.id, target.isForAll).map { try $0.integer(0) }
         if new.isEmpty { return [] }
-        let numbers = try await tx.changes(ofUsers: new)
-        let rows = try await tx.query(
+        let numbers = try await self.changes(ofUsers: new)
+        let rows = try await self.query(
             """
             with r as (
                 insert into recipient (notification_id, user_id, change, changed_at, mac)
@@ -130,8 +130,8 @@ extension PostgreSQLStore {
             target.id,
             now.milliseconds,
             new,
-            try new.map { try Self.number(of: $0, in: numbers) },
-            new.map { tx.sealing.rows.recipient(of: target.id, user: $0) },
+            try new.map { try PostgreSQLStore.number(of: $0, in: numbers) },
+            new.map { self.sealing.rows.recipient(of: target.id, user: $0) },
             target.isReadOnce
         )
         return Set(try rows.map { try $0.integer(0) })
@@ -147,9 +147,4 @@ extension PostgreSQLStore {
             and (select r.user_id from recipient r where r.notification_id = $2 and r.user_id = a.id) is null
         order by a.id for key share of a
         """
-
-    static func number(of user: Int64, in numbers: [Int64: Int64]) throws -> Int64 {
-        guard let number = numbers[user] else { throw StoreError.failed(reason: "user \(user) has no change number") }
-        return number
-    }
 }

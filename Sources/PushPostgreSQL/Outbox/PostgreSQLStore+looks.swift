@@ -65,9 +65,7 @@ extension PostgreSQLStore {
             return syncs[Int(try row.integer(2)) - 1].subject.concerns(try row.text(3)) ? push : nil
         }
         if found.isEmpty { return }
-        try await self.write { tx in
-            try await Self.cancel(tx, found, reason: PushReason.fetched, now: now)
-        }
+        try await self.write { tx in try await tx.cancel(found, reason: PushReason.fetched, now: now) }
     }
 
     package func deleteLooks(in lane: Lane, now: Date) async throws -> Bool {
@@ -95,7 +93,7 @@ extension PostgreSQLStore {
         if devices.isEmpty { return 0 }
         let waiting = try await Self.waiting(devices, tx)
         let streaming = devices.filter { tx.streamLanes.contains($0.lane) }.map(\.number)
-        let holders = try await StreamHolder.all(tx, of: streaming)
+        let holders = try await tx.holders(of: streaming)
         let away = Set(streaming).subtracting(holders.keys)
         let looks = devices.compactMap { device -> Look? in
             guard let plan = plans[device.lane], !away.contains(device.number) else { return nil }
@@ -167,7 +165,7 @@ extension PostgreSQLStore {
     /// stream that nobody reads would fill the database.
     private static func delete(_ pushes: [DuePush], _ tx: WriteTransaction, now: Date) async throws {
         if pushes.isEmpty { return }
-        try await Self.cancel(tx, pushes, reason: PushReason.replacedLook, now: now)
+        try await tx.cancel(pushes, reason: PushReason.replacedLook, now: now)
         _ = try await tx.query(Self.deleteEndedLooks, pushes.map(\.notification), pushes.map(\.device))
         let looks = Set(pushes.map(\.notification)).sorted()
         _ = try await tx.query(Self.deleteEmptyLooks, looks)
@@ -229,8 +227,8 @@ extension PostgreSQLStore {
 
     private static let recallRecipients = """
         select user_id, dismissed_at is not null from recipient
-        where \(PostgreSQLStore.byNotification.rows(of: "$1", after: "$2")) and user_id <= $3
-        order by \(PostgreSQLStore.byNotification.order) limit $4
+        where \(RecipientKey.byNotification.rows(of: "$1", after: "$2")) and user_id <= $3
+        order by \(RecipientKey.byNotification.order) limit $4
         """
 
     static let looksInLane = """

@@ -14,16 +14,17 @@ extension PostgreSQLStore {
         leasing.countsUnread = request.countsUnread
         return try await self.lease(leasing) { leasing, tx in
             let (lane, queue) = (request.lane, request.queue)
-            let search = self.marks.beginLease(in: lane, queue, at: .now)
-            func find(_ sql: String, limit: Int) async throws -> [DueDelivery] {
-                let values: [any Bindable] = [lane.description, queue == .bulk, now.milliseconds, search.start, limit]
-                return try await leasing.find(sql, values, tx)
+            let search = self.marks.begin(.pushes(lane, queue), lifetime: SearchMarks.lifetime, at: .now)
+            func find(_ comparison: String, limit: Int) async throws -> [DueDelivery] {
+                let condition = "p.lane = $1 and p.is_bulk = $2 and p.due_at <= $3 and p.due_at \(comparison) $4"
+                let values: [any Bindable] = [lane.description, queue == .bulk, now.milliseconds, search.start]
+                return try await leasing.find(where: condition, values, limit: limit, tx)
             }
-            var due = try await find(leasing.statements.above, limit: request.limit)
+            var due = try await find(">=", limit: request.limit)
             let continuesBelow = search.mayContinueBelow && due.count < request.limit
             // The search continues below its start, since pushes with earlier due times may have
             // been inserted, although this is rare.
-            if continuesBelow { due += try await find(leasing.statements.below, limit: request.limit - due.count) }
+            if continuesBelow { due += try await find("<", limit: request.limit - due.count) }
             // Pushes that became due at the same time are in the order of their notifications.
             due.sort { ($0.dueAt, $0.sequence, $0.key.device) < ($1.dueAt, $1.sequence, $1.key.device) }
             self.marks.endLease(
@@ -47,8 +48,9 @@ extension PostgreSQLStore {
         leasing.isProbe = true
         return try await self.lease(leasing) { leasing, tx in
             // The push may have been cancelled or leased since a reader found it.
+            let condition = "p.notification_id = $1 and p.device = $2 and p.lane = $3 and p.due_at <= $4"
             let values: [any Bindable] = [push.notification, push.device, lane.description, now.milliseconds]
-            return try await leasing.find(leasing.statements.one, values, tx)
+            return try await leasing.find(where: condition, values, limit: 1, tx)
         }.first
     }
 
@@ -136,4 +138,40 @@ extension PostgreSQLStore {
         update push p set owner = null from unnest($1::int8[], $2::int8[]) as k (notification_id, device)
         where \(DuePush.equal("p", "k")) and p.owner = $3
         """
+
+    package func change(
+        _ push: SinglePush,
+        _ change: PushChange,
+        by record: AuditRecord?,
+        now: Date
+    ) async throws -> PushChangeOutcome {
+        let (outcome, lane) = try await self.write { tx -> (PushChangeOutcome, String) in
+            let (id, name) = (push.notification.rawValue, push.device.description)
+            guard let number = try await tx.query(Self.findDevice, id, name, now.milliseconds, push.sender).first else {
+                return (.missing, "")
+            }
+            let device = try number.integer(0)
+            guard let (standing, lane) = try await tx.standing(id, device: device) else { return (.missing, "") }
+            let outcome = change.outcome(for: standing, now: now)
+            guard outcome == .done else { return (outcome, lane) }
+            switch change {
+            case .cancel:
+                let pushes = [DuePush(notification: id, device: device)]
+                try await tx.cancel(pushes, reason: PushReason.cancelled, now: now)
+            case .hasten: _ = try await tx.query(Self.hasten, id, device, now.milliseconds)
+            }
+            if let record { tx.append(record) }
+            return (.done, lane)
+        }
+        // The device's event stream may be at another server. In this case, that server must send
+        // the push.
+        if outcome == .done, change == .hasten { self.membership.announce(workIn: [lane]) }
+        return outcome
+    }
+
+    static let findDevice = """
+        select d.number from notification n join device d on d.id = $2
+        where n.id = $1 and n.expires_at > $3 and n.recalled_at is null and ($4::int8 is null or n.sender_id = $4)
+        """
+    static let hasten = "update push set due_at = $3 where notification_id = $1 and device = $2 and owner is null"
 }

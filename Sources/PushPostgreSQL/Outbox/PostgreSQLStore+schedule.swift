@@ -1,19 +1,15 @@
 package import Foundation
 internal import PostgreSQL
-package import PushCore
+internal import PushCore
 package import PushStore
 
 extension PostgreSQLStore {
     package func releaseScheduled(limit: Int?, now: Date) async throws -> Release {
         try await self.write { tx in
             var release = Release()
-            let due = try await tx.query(Self.dueRows, now.milliseconds, limit ?? Release.limit).map {
-                try StoredTarget($0)
-            }
+            let due = try await tx.query(Self.dueRows, now.milliseconds, limit ?? Release.limit).map(StoredTarget.init)
             if !due.isEmpty { try await self.release(try await self.readable(due, tx), &release, tx, now: now) }
-            release.nextDue = try await tx.query(Self.firstDue).first.map {
-                Date(milliseconds: try $0.integer(0))
-            }
+            release.nextDue = try await tx.query(Self.firstDue).first.map { Date(milliseconds: try $0.integer(0)) }
             return release
         }
     }
@@ -38,17 +34,24 @@ extension PostgreSQLStore {
 
     static let firstDue = "select due_at from scheduled where not is_set_aside order by due_at limit 1"
 
+    package static let sendTime = "select due_at from scheduled where notification_id = $1 and not is_set_aside"
+
+    package func schedule(countingAtMost limit: Int) async throws(StoreError) -> Schedule {
+        let count = "select count(*) from (select 1 from scheduled limit $1) as s"
+        return try await self.read("select (\(count)), (\(PostgreSQLStore.firstDue))", limit) { rows in
+            Schedule(
+                count: Int(clamping: try rows.first?.integer(0) ?? 0),
+                firstDue: try rows.first?.optionalInteger(1).map(Date.init(milliseconds:))
+            )
+        }
+    }
+
     // MARK: - Private
 
-    private typealias Readable = (scheduled: StoredTarget, audience: HashedAudience)
+    fileprivate typealias Readable = (scheduled: StoredTarget, audience: HashedAudience)
 
-    private func release(
-        _ due: [Readable],
-        _ release: inout Release,
-        _ tx: WriteTransaction,
-        now: Date
-    ) async throws {
-        let rights = try await Self.rights(of: due.filter { $0.scheduled.isWanted(now) }, tx)
+    private func release(_ due: [Readable], _ release: inout Release, _ tx: WriteTransaction, now: Date) async throws {
+        let rights = try await ReleaseRights(of: due.filter { $0.scheduled.isWanted(now) }, tx)
         var (done, refused): ([Int64], [Int64]) = ([], [])
         var pushes = 0
         for (scheduled, audience) in due where pushes < Release.pushes {
@@ -59,13 +62,13 @@ extension PostgreSQLStore {
                 release.refused.append(id)
                 continue
             }
-            let made = try await Self.send(scheduled, to: audience, rights.users(of: audience), tx, now: now)
+            let made = try await tx.send(scheduled, to: audience, rights.users(of: audience), now: now)
             release.sent.append(id)
             release.hasWork = release.hasWork || made.hasWork
             pushes += made.reach.pushes
         }
         _ = try await tx.query("delete from scheduled where notification_id = any($1::int8[])", done)
-        try await Self.recallUnsent(tx, refused, now: now)
+        try await tx.recallUnsent(refused, now: now)
     }
 
     /// The rows whose audience can be decrypted. Other rows are marked as set aside, so that they
@@ -87,35 +90,23 @@ extension PostgreSQLStore {
         tx.afterCommit { for id in ids { self.condition.shared.record(.scheduled(notification: id)) } }
         return readable
     }
+}
 
-    /// Reads the rights that the release needs. Also locks, with one statement and in a fixed
-    /// order, the counters of changes of all users whom the notifications name.
-    private static func rights(of wanted: [Readable], _ tx: WriteTransaction) async throws -> ReleaseRights {
-        let rights = try await ReleaseRights(
-            tx,
-            senders: Set(wanted.map(\.scheduled.sender)).sorted(),
-            named: Array(Set(wanted.flatMap { $0.audience.users.map(\.key) }))
-        )
-        let users = Set(wanted.flatMap { rights.users(of: $0.audience) })
-        if wanted.count > 1, users.count > 1 { try await StreamHolder.lockCounters(tx, of: users) }
-        return rights
-    }
-
+extension WriteTransaction {
     /// Sends a scheduled notification in the same way as a post that is made now.
-    private static func send(
+    fileprivate func send(
         _ scheduled: StoredTarget,
         to audience: HashedAudience,
         _ users: [Int64],
-        _ tx: WriteTransaction,
         now: Date
     ) async throws -> (reach: Reach, hasWork: Bool) {
-        let rows = try await tx.query(Self.assignSequence, scheduled.id, now.milliseconds, Int64.random(in: 0..<256))
+        let rows = try await self.query(Self.assignSequence, scheduled.id, now.milliseconds, Int64.random(in: 0..<256))
         guard let sequence = try rows.first?.integer(0) else {
             throw StoreError.failed(reason: "notification \(scheduled.id) is gone")
         }
         let target = scheduled.target(to: audience, sequence: sequence)
-        let recipients = try await Self.insertRecipients(tx, users: users, of: target, now: now)
-        return try await Self.enqueue(tx, target, besides: recipients, page: AudienceWalk.page, now: now)
+        let recipients = try await self.insertRecipients(users: users, of: target, now: now)
+        return try await self.enqueue(target, besides: recipients, page: AudienceWalk.page, now: now)
     }
 
     /// Gives a scheduled notification its place in the order of notifications, computed from the
@@ -127,13 +118,13 @@ extension PostgreSQLStore {
         """
 
     /// Recalls scheduled notifications that were never sent.
-    private static func recallUnsent(_ tx: WriteTransaction, _ ids: [Int64], now: Date) async throws {
+    fileprivate func recallUnsent(_ ids: [Int64], now: Date) async throws {
         if ids.isEmpty { return }
         var erased: [Int64: Usage] = [:]
-        for row in try await tx.query(Self.eraseUnsent, ids, now.milliseconds) {
+        for row in try await self.query(Self.eraseUnsent, ids, now.milliseconds) {
             erased[try row.integer(0), default: Usage()].bytes += try row.integer(1)
         }
-        try await Self.subtract(tx, erased)
+        try await self.subtract(erased)
     }
 
     static let eraseUnsent = """
@@ -145,41 +136,25 @@ extension PostgreSQLStore {
         """
 }
 
-extension PostgreSQLReader {
-    package func sendTime(of id: NotificationID) async throws(StoreError) -> Date? {
-        try await self.read(
-            "select due_at from scheduled where notification_id = $1 and not is_set_aside",
-            id.rawValue
-        ) { rows in
-            try rows.first.map { Date(milliseconds: try $0.integer(0)) }
-        }
-    }
-
-    package func schedule(countingAtMost limit: Int) async throws(StoreError) -> Schedule {
-        let count = "select count(*) from (select 1 from scheduled limit $1) as s"
-        return try await self.read("select (\(count)), (\(PostgreSQLStore.firstDue))", limit) { rows in
-            Schedule(
-                count: Int(clamping: try rows.first?.integer(0) ?? 0),
-                firstDue: try rows.first?.optionalInteger(1).map(Date.init(milliseconds:))
-            )
-        }
-    }
-}
-
 /// The accounts that the released notifications name, and the present rights of their senders.
 struct ReleaseRights {
     /// The rights of the senders, without those who were deleted or disabled.
     private var senders: [Int64: SenderRight] = [:]
     private var named: [Data: NamedUser] = [:]
 
-    /// Reads the accounts of senders and named users, and locks them against deletion.
-    init(_ tx: WriteTransaction, senders: [Int64], named keys: [Data]) async throws {
+    /// Reads the accounts of senders and named users, and locks them against deletion. Also locks,
+    /// with one statement and in a fixed order, the counters of changes of all named users.
+    fileprivate init(of wanted: [PostgreSQLStore.Readable], _ tx: WriteTransaction) async throws {
+        let senders = Set(wanted.map(\.scheduled.sender)).sorted()
+        let keys = Array(Set(wanted.flatMap { $0.audience.users.map(\.key) }))
         for row in try await tx.query(Self.accounts, senders, keys) {
             let (id, key) = (try row.integer(0), try row.data(1))
             let apps = Set(storedApps: try row.optionalText(3))
             self.named[key] = NamedUser(id: id, apps: apps, requiresEncryption: try row.boolean(5))
             if try row.boolean(4) { self.senders[id] = SenderRight(role: try row.text(2), key: key, apps: apps) }
         }
+        let users = Set(wanted.flatMap { self.users(of: $0.audience) })
+        if wanted.count > 1, users.count > 1 { try await tx.lockCounters(of: users) }
     }
 
     static let accounts = """
@@ -188,9 +163,7 @@ struct ReleaseRights {
         """
 
     /// Whether a sender may now send to an audience.
-    func allow(_ sender: Int64, _ audience: HashedAudience) -> Bool {
-        self.senders[sender]?.covers(audience) ?? false
-    }
+    func allow(_ sender: Int64, _ audience: HashedAudience) -> Bool { self.senders[sender]?.covers(audience) ?? false }
 
     /// The ids of the users whom an audience names, in ascending order. Leaves out users who were
     /// deleted or who lost the app after the post.

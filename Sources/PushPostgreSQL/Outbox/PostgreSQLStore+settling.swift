@@ -32,14 +32,43 @@ extension PostgreSQLStore {
             for round in Self.rounds(settlements) {
                 let (ends, returning) = (round.compactMap(\.end), round.filter { $0.return != nil })
                 if returning.isEmpty, !someEndedBefore {
-                    try await Self.endAll(tx, ends, now: now)
+                    try await tx.endAll(ends, now: now)
                     continue
                 }
-                let ended = try await Self.end(tx, ends, now: now)
+                let ended = try await tx.end(ends, now: now)
                 // A push that was refused at an address that the device no longer has is retried
                 // at the new address.
-                try await Self.requeue(returning.filter { !ended.contains($0.push) }, tx, now: now)
+                try await tx.requeue(returning.filter { !ended.contains($0.push) }, now: now)
             }
+        }
+    }
+
+    /// If a push's device now has a stream, at this server or another one, makes the push due
+    /// immediately. The other pushes wait until their devices connect.
+    ///
+    /// This must be the first step of its transaction: it locks the counters of changes of the
+    /// devices' users. So a stream that is opened meanwhile finds the waiting pushes.
+    private func findStreams(
+        of settlements: [PushSettlement],
+        _ tx: WriteTransaction,
+        now: Date
+    ) async throws -> [PushSettlement] {
+        let away = settlements.filter { $0.away != nil }
+        if away.isEmpty { return settlements }
+        try await tx.lockCounters(of: away.compactMap(\.away?.user))
+        let holders = try await tx.holders(of: away.map(\.push.device))
+        let number = self.membership.number
+        return settlements.map { settlement in
+            guard let handle = settlement.away?.handle, let holder = holders[settlement.push.device] else {
+                return settlement
+            }
+            // If the stream's row names this server, the stream may have just ended, so this
+            // server's `StreamHub` is asked.
+            let isListening = DeviceHandle(handle).map(self.options.streams.isListening) ?? false
+            guard holder != number || isListening else { return settlement }
+            var settlement = settlement
+            settlement.makeDueNow(now: now)
+            return settlement
         }
     }
 
@@ -56,56 +85,4 @@ extension PostgreSQLStore {
         }
         return rounds
     }
-
-    /// Makes pushes due again for the same attempt, if they are still leased. Moves a push whose
-    /// device now has another lane (a provider's queue), and cancels a push that was withdrawn.
-    private static func requeue(_ settlements: [PushSettlement], _ tx: WriteTransaction, now: Date) async throws {
-        if settlements.isEmpty { return }
-        let rows = try await tx.query(
-            Self.lockLeased,
-            keys: settlements.map(\.push),
-            settlements.map(\.owner),
-            settlements.map(\.attempts)
-        )
-        let returns = Dictionary(settlements.map { ($0.push, $0.return) }) { first, _ in first }
-        var (ends, moves): ([PushEnd], [DuePush]) = ([], [])
-        var waits: [(push: DuePush, wait: PushSettlement.Return)] = []
-        for row in rows {
-            let push = try DuePush(row)
-            guard let wait = returns[push] ?? nil else { continue }
-            if try row.boolean(2) {
-                ends.append(push.cancelled(try row.optionalText(3)))
-            } else if try row.boolean(4) {
-                moves.append(push)
-            } else {
-                waits.append((push, wait))
-            }
-        }
-        try await Self.end(tx, ends, now: now)
-        try await Self.move(tx, moves, now: now)
-        if waits.isEmpty { return }
-        _ = try await tx.query(
-            Self.requeue,
-            keys: waits.map(\.push),
-            waits.map { $0.wait.dueAt?.milliseconds } as [Int64?],
-            waits.map(\.wait.reason),
-            waits.map(\.wait.attempts)
-        )
-    }
-
-    static let lockLeased = """
-        select p.notification_id, p.device, p.is_withdrawn, p.reason, coalesce(v.lane <> \(PostgreSQLStore.lane("p")), false)
-        from unnest($1::int8[], $2::int8[], $3::int8[], $4::int8[]) as k (notification_id, device, owner, attempts)
-        join push p on \(DuePush.equal("p", "k"))
-            and p.owner = k.owner and p.attempts = k.attempts
-        left join device v on v.number = p.device
-        order by p.notification_id, p.device for update of p
-        """
-
-    static let requeue = """
-        update push p set owner = null, due_at = k.due_at, reason = k.reason, attempts = k.attempts
-        from unnest($1::int8[], $2::int8[], $3::int8[], $4::text[], $5::int8[])
-            as k (notification_id, device, due_at, reason, attempts)
-        where \(DuePush.equal("p", "k"))
-        """
 }

@@ -40,7 +40,7 @@ struct PushInsertion {
     private mutating func addRecipients(_ users: Set<Int64>) async throws {
         let users = users.subtracting(self.newRecipients).subtracting(self.earlierRecipients).sorted()
         if users.isEmpty { return }
-        let new = try await PostgreSQLStore.insertRecipients(self.tx, users: users, of: self.target, now: self.now)
+        let new = try await self.tx.insertRecipients(users: users, of: self.target, now: self.now)
         self.newRecipients.formUnion(new)
         let others = users.filter { !new.contains($0) }
         if others.isEmpty { return }
@@ -104,13 +104,13 @@ struct PushInsertion {
         let away = try await self.silent(byStream)
         let users = Set(away.map(\.user)).subtracting(self.newRecipients)
         if users.isEmpty { return Set(away.map(\.number)) }
-        try await StreamHolder.lockCounters(self.tx, of: users)
+        try await self.tx.lockCounters(of: users)
         return Set(try await self.silent(away).map(\.number))
     }
 
     /// The devices among `devices` that have no event stream at any server.
     private func silent(_ devices: [AudienceDevice]) async throws -> [AudienceDevice] {
-        let holders = try await StreamHolder.all(self.tx, of: devices.map(\.number))
+        let holders = try await self.tx.holders(of: devices.map(\.number))
         return devices.filter { holders[$0.number] == nil }
     }
 }
@@ -156,7 +156,7 @@ extension PushInsertion {
             self.target.id,
             self.target.sequence
         )
-        try await PostgreSQLStore.cancel(self.tx, older, reason: PushReason.replaced, now: self.now)
+        try await self.tx.cancel(older, reason: PushReason.replaced, now: self.now)
     }
 
     static let insertCollapse = """

@@ -2,23 +2,13 @@ extension ServerMembership {
     static let firstEpoch = "insert into epoch (id, newest, trimmed) values (1, 0, 0) on conflict (id) do nothing"
 
     /// Inserts the row of a server that joins, and assigns its number. The parameters are its
-    /// name, its release, the newest migration that it knows, and its encrypting key. Returns no
-    /// row if the database has meanwhile got a migration that the server must know but does not
-    /// know.
-    static let insertServer = """
-        insert into node (name, release, schema, started_at, until, sealing, seen_epoch)
-        select $1, $2, $3, \(DatabaseClock.now), \(DatabaseClock.now) + \(leaseDuration), $4, e.newest from epoch e
-        where e.id = 1 and not exists (select 1 from migration where name > $3 and oldest_known > $3)
-        returning number, seen_epoch
-        """
-
-    /// Inserts the row of a server that joins, and assigns its number. The row also has the keys
-    /// that the server has. The statement marks the encrypting key as in use, with its check
-    /// value.
+    /// name, its release, the newest migration that it knows, its encrypting key, the keys that it
+    /// has, and the check value of the encrypting key. The statement marks that key as in use.
     ///
     /// Returns no row while another server is joining or changing its keys, or while the schema is
-    /// being changed.
-    static let insertServerWithKeys = """
+    /// being changed. Also returns no row if the database has meanwhile got a migration that the
+    /// server must know but does not know.
+    static let insertServer = """
         with l as (select id from schema_state where id = 1 for update skip locked),
         k as (
             insert into data_key (number, check_value, used_at) select $4, $6, \(DatabaseClock.now) from l

@@ -210,7 +210,7 @@ final class ServerMembership: Sendable {
     private func join(with entry: SharedKeys.Entry) {
         let start = ContinuousClock.now
         self.database.control(
-            Self.insertServerWithKeys,
+            Self.insertServer,
             Self.name,
             self.options.release,
             self.schema,

@@ -19,8 +19,8 @@ extension PostgreSQLStore {
         await withDiscardingTaskGroup { group in
             await self.repeating(self.echoes.signal, pause: Self.interval) {
                 await self.echoes.signal.wait(atMost: Self.interval)
-                // Each event is sent in its own task, since the task waits until the client has
-                // read the event, up to a limit.
+                // Each event is sent in its own task, since the task waits until a socket has
+                // accepted the event, or the device's streams have ended.
                 for echo in try await self.findEchoes() { group.addTask { await self.send(echo) } }
             }
             group.cancelAll()
@@ -30,12 +30,6 @@ extension PostgreSQLStore {
     /// Searches once for events to repeat, and sends them.
     package func echoStreams() async throws {
         for echo in try await self.findEchoes() { await self.send(echo) }
-    }
-
-    /// Sets `is_shared` in the rows of streams whose devices have streams at several servers. The
-    /// caller must have locked the counters of changes of the devices' users.
-    static func markShared(_ tx: WriteTransaction, ofDevices devices: [Int64]) async throws {
-        if !devices.isEmpty { _ = try await tx.query(Self.markStreamsShared, devices) }
     }
 
     /// Clears `is_shared` in the rows of this server's streams whose devices no longer have a
@@ -50,7 +44,7 @@ extension PostgreSQLStore {
             rows = rows.dropFirst(page.count)
             let (devices, users) = (page.map(\.device), page.map(\.user))
             try await self.write { tx in
-                try await StreamHolder.lockCounters(tx, of: users)
+                try await tx.lockCounters(of: users)
                 _ = try await tx.query(Self.markStreamsUnshared, devices, number)
             }
         }
@@ -94,12 +88,7 @@ extension PostgreSQLStore {
         if delivery == .full { self.echoes.giveBack(echo.push) }
     }
 
-    static let markStreamsShared = """
-        update stream s set is_shared = true
-        where s.device = any($1::int8[]) and not s.is_shared and \(isElsewhere)
-        """
-
-    private static let isElsewhere = """
+    static let isElsewhere = """
         exists (
             select 1 from stream o where o.device = s.device and o.node <> s.node and o.node = any\(StreamHolder.activeServers))
         """

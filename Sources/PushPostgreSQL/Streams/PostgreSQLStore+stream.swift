@@ -12,7 +12,7 @@ extension PostgreSQLStore {
     ) async throws -> Int {
         try await self.makeDue(ofUser: user, after: last, now: now) { [membership] tx in
             let opened = try await tx.query(Self.openStreams, devices.map(\.description), membership.number)
-            try await Self.markShared(tx, ofDevices: opened.map { try $0.integer(0) })
+            try await tx.markShared(ofDevices: opened.map { try $0.integer(0) })
             return opened
         }
     }
@@ -40,32 +40,16 @@ extension PostgreSQLStore {
             // A post that has found no stream of the device still holds the lock on the user's
             // counter of changes. This statement waits for that lock, so the post's push becomes
             // due, too.
-            try await StreamHolder.lockCounters(tx, of: [user])
+            try await tx.lockCounters(of: [user])
             let numbers = try await devices(tx).map { try $0.integer(0) }
             if numbers.isEmpty { return 0 }
-            let count = try await Self.wakePushes(tx, ofDevices: numbers, now: now)
+            let count = try await tx.wakePushes(ofDevices: numbers, now: now)
             guard let last else { return count }
             let lost = try await tx.query(Self.sendAgain, numbers, user, last.rawValue, now.milliseconds)
             for lane in try lost.map({ try $0.text(0) }) { tx.count(.enqueued, lane: lane) }
             return count + lost.count
         }
     }
-
-    /// Makes all pushes that wait for these devices due immediately, including those without a due
-    /// time; returns their number.
-    static func wakePushes(_ tx: WriteTransaction, ofDevices devices: [Int64], now: Date) async throws -> Int {
-        try await tx.query(Self.wake, devices, now.milliseconds).changed
-    }
-
-    static let wake = """
-        with waiting as (
-            select notification_id, device from push
-            where device = any($1::bigint[]) and owner is null and (due_at is null or due_at > $2)
-            order by notification_id, device for update)
-        update push p set due_at = $2 from waiting w where \(DuePush.equal("p", "w"))
-        """
-
-    // MARK: - Private
 
     private static let numbers = "select number from device where id = any($1::text[])"
 

@@ -111,9 +111,7 @@ extension PostgreSQLStore {
 
     // MARK: - Private
 
-    private func isListening(_ row: StreamRow) -> Bool {
-        row.handle.map(self.options.streams.isListening) ?? false
-    }
+    private func isListening(_ row: StreamRow) -> Bool { row.handle.map(self.options.streams.isListening) ?? false }
 
     /// Deletes rows, except those of a stream that is now open at this server, and those of other
     /// live servers.
@@ -124,29 +122,28 @@ extension PostgreSQLStore {
     private func remove(_ rows: [StreamRow]) async throws {
         if rows.isEmpty { return }
         try await self.write { tx in
-            try await StreamHolder.lockCounters(tx, of: rows.compactMap(\.user))
+            try await tx.lockCounters(of: rows.compactMap(\.user))
             let silent = rows.filter { !self.isListening($0) }.map(\.device)
             let devices = rows.map(\.device)
             _ = try await tx.query(Self.removal, devices, silent, self.membership.number)
-            try await Self.park(tx, ofDevices: devices)
+            try await tx.park(ofDevices: devices)
         }
     }
 
     private func add(_ handles: [DeviceHandle], now: Date) async throws {
         let names = handles.map(\.value)
-        let users = try await self.read("select user_id from device where id = any($1::text[])", names).map {
-            try $0.integer(0)
-        }
+        let users = try await self.read(Self.usersOf, names).map { try $0.integer(0) }
         try await self.write { tx in
-            try await StreamHolder.lockCounters(tx, of: users)
+            try await tx.lockCounters(of: users)
             let open = handles.filter(self.options.streams.isListening).map(\.value)
             let added = try await tx.query(Self.addition, open, self.membership.number).map { try $0.integer(0) }
             if added.isEmpty { return }
-            try await Self.markShared(tx, ofDevices: added)
-            _ = try await Self.wakePushes(tx, ofDevices: added, now: now)
+            try await tx.markShared(ofDevices: added)
+            _ = try await tx.wakePushes(ofDevices: added, now: now)
         }
     }
 
+    private static let usersOf = "select user_id from device where id = any($1::text[])"
     private static let streamColumns = "s.device, s.node, d.id, d.user_id"
 
     /// Adds the device of each stream. With a plain join, PostgreSQL reads all devices up to the

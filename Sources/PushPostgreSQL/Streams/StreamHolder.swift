@@ -1,4 +1,6 @@
+internal import Foundation
 internal import PostgreSQL
+internal import PushCore
 internal import PushStore
 
 /// The server that has a device's event stream. This server sends the pushes that go to the
@@ -25,19 +27,21 @@ enum StreamHolder {
             order by s.since desc, s.node desc limit 1)
         """
     }
+}
 
+extension WriteTransaction {
     /// Locks the users' counters of changes, in ascending order of the ids, until the transaction
     /// ends.
-    static func lockCounters(_ tx: WriteTransaction, of users: some Sequence<Int64>) async throws {
+    func lockCounters(of users: some Sequence<Int64>) async throws {
         let users = Set(users).sorted()
         if users.isEmpty { return }
-        _ = try await tx.query(Self.counters, users)
+        _ = try await self.query(Self.counters, users)
     }
 
     /// For each device, the server that has its stream; devices without a stream are left out.
-    static func all(_ tx: WriteTransaction, of devices: [Int64]) async throws -> [Int64: Int64] {
+    func holders(of devices: [Int64]) async throws -> [Int64: Int64] {
         if devices.isEmpty { return [:] }
-        return try WriteTransaction.numbers(await tx.query(Self.holders, devices))
+        return try Self.numbers(await self.query(Self.holders, devices))
     }
 
     static let counters = """
@@ -46,6 +50,53 @@ enum StreamHolder {
 
     static let holders = """
         select d.device, h.node from pg_catalog.unnest($1::int8[]) as d (device)
-        cross join lateral \(holder(of: "d.device")) as h (node)
+        cross join lateral \(StreamHolder.holder(of: "d.device")) as h (node)
+        """
+
+    /// Makes all pushes that wait for these devices due immediately, including those without a due
+    /// time; returns their number.
+    func wakePushes(ofDevices devices: [Int64], now: Date) async throws -> Int {
+        try await self.query(Self.wake, devices, now.milliseconds).changed
+    }
+
+    static let wake = """
+        with waiting as (
+            select notification_id, device from push
+            where device = any($1::bigint[]) and owner is null and (due_at is null or due_at > $2)
+            order by notification_id, device for update)
+        update push p set due_at = $2 from waiting w where \(DuePush.equal("p", "w"))
+        """
+
+    /// Removes the due times of pushes to event streams if their devices now have no stream, so
+    /// that they wait until the devices connect. The caller must have locked the counters of
+    /// changes of the devices' users.
+    func park(ofDevices devices: [Int64]) async throws {
+        if devices.isEmpty { return }
+        _ = try await self.query(Self.parkPushes, devices, self.streamLanes.sorted(), PushReason.away)
+    }
+
+    /// Looks for streams before it reads the pushes: otherwise PostgreSQL may read all waiting
+    /// pushes, to look for the streams of fewer.
+    static let parkPushes = """
+        with left_over as (
+            select p.notification_id, p.device from push p
+            where p.device = any(array(
+                    select d.device from pg_catalog.unnest($1::int8[]) as d (device)
+                    where \(StreamHolder.holder(of: "d.device")) is null))
+                and p.lane = any($2::text[]) and p.due_at is not null and not p.is_withdrawn and \(DueDelivery.isFree)
+            order by p.notification_id, p.device for update)
+        update push p set owner = null, due_at = null, reason = $3 from left_over l
+        where \(DuePush.equal("p", "l"))
+        """
+
+    /// Sets `is_shared` in the rows of streams whose devices have streams at several servers. The
+    /// caller must have locked the counters of changes of the devices' users.
+    func markShared(ofDevices devices: [Int64]) async throws {
+        if !devices.isEmpty { _ = try await self.query(Self.markStreamsShared, devices) }
+    }
+
+    static let markStreamsShared = """
+        update stream s set is_shared = true
+        where s.device = any($1::int8[]) and not s.is_shared and \(PostgreSQLStore.isElsewhere)
         """
 }

@@ -106,6 +106,8 @@ extension DuePush: PairKey {
 
     var numbers: (Int64, Int64) { (self.notification, self.device) }
 
+    func cancelled(_ reason: String?) -> PushEnd { PushEnd(push: self, state: .cancelled, reason: reason) }
+
     /// The index over the pushes of a notification, in the order of their devices.
     static let byNotification = PairIndex(first: "notification_id", second: "device")
 

@@ -22,6 +22,11 @@ struct NewEvent: Sendable {
 }
 
 extension NewEvent {
+    /// The event which says that a recipient has fetched a read-once payload for the first time.
+    static func collected(_ notification: Int64, by user: Int64, at time: Date, sender: Int64?) -> NewEvent {
+        NewEvent(kind: .collected, at: time, notification: notification, user: user, sender: sender)
+    }
+
     /// Inserts the events in their order; `nil` if there are no events.
     ///
     /// Locks `event_state` until the commit, so that the numbers become visible in ascending

@@ -39,25 +39,6 @@ extension PostgreSQLStore {
         return value
     }
 
-    /// Runs a statement outside of a transaction.
-    func read(_ sql: String, _ values: any Bindable...) async throws(StoreError) -> Rows {
-        try await self.read(sql, values: values) { $0 }
-    }
-
-    /// Runs a statement outside of a transaction, and decodes its rows with `body`. Errors of the
-    /// statement and of `body` become `StoreError`.
-    func read<Value>(
-        _ sql: String,
-        values: [any Bindable],
-        as body: (Rows) throws -> Value
-    ) async throws(StoreError) -> Value {
-        do {
-            return try body(try await self.database.query(sql, values: values))
-        } catch {
-            throw StoreError(reading: error) ?? .failed(reason: "\(type(of: error))")
-        }
-    }
-
     // MARK: - Private
 
     private func store<Value: Sendable>(
@@ -105,11 +86,11 @@ extension PostgreSQLStore {
             }
             return (value, finished)
         }
-        self.condition.shared.recordCommit(of: finished.writes, after: .now - finished.commitBegan)
+        self.condition.shared.recordCommit(of: finished.pending.writes, after: .now - finished.commitBegan)
         if let head = finished.head { loan.slot.head = head }
         self.condition.shared.record(isFull: false)
-        for call in finished.calls { call() }
-        self.membership.announce(workIn: finished.filled)
+        for call in finished.pending.calls { call() }
+        self.membership.announce(workIn: finished.pending.tally.filled)
         return (value, finished.epoch)
     }
 }

@@ -39,7 +39,8 @@ final class SearchMarks: Sendable {
         var delay: Duration
     }
 
-    private static let lifetime = Duration.seconds(2)
+    /// The lifetime of a mark for leases.
+    static let lifetime = Duration.seconds(2)
     /// The minimum duration of a search that counts as slow.
     private static let slowness = Duration.milliseconds(100)
     /// After a slow search that found too few pushes, the next search starts this number of
@@ -75,10 +76,6 @@ final class SearchMarks: Sendable {
         }
         let mayContinueBelow = now - mark.since >= mark.delay
         return Search(start: mark.start, mayContinueBelow: mayContinueBelow, rows: rows, began: now, era: era)
-    }
-
-    func beginLease(in lane: Lane, _ queue: Queue, at now: ContinuousClock.Instant) -> Search {
-        self.begin(.pushes(lane, queue), lifetime: Self.lifetime, at: now)
     }
 
     /// Ends a search for pushes to lease.

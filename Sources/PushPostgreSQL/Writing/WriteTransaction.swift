@@ -24,9 +24,9 @@ final class WriteTransaction: Sendable {
     }
 
     private let transaction: Transaction
-    private let audit: AuditChain
     private let kinds: Set<PushEvent.Kind>
     private let pending = Mutex(Pending())
+    let audit: AuditChain
     let sealing: Sealing
     /// The lanes (queues of pushes) whose devices are reached only through event streams.
     let streamLanes: Set<String>
@@ -50,9 +50,7 @@ final class WriteTransaction: Sendable {
 
     /// Sends statements together: does not wait for the answer to one statement before it sends
     /// the next. Runs them in their order. Returns the rows of each statement.
-    func query(all statements: [Statement]) async throws -> [Rows] {
-        try await self.transaction.query(all: statements)
-    }
+    func query(all statements: [Statement]) async throws -> [Rows] { try await self.transaction.query(all: statements) }
 
     /// Runs a statement at the end of the transaction, together with other last statements. Its
     /// result is not read: a statement that must prevent the commit has to fail.
@@ -97,21 +95,16 @@ final class WriteTransaction: Sendable {
     /// throws if the transaction must no longer be committed.
     func finish(_ slot: WriterSlot, server: Int64, admit: @Sendable () throws -> Void) async throws -> FinishedWrite {
         let pending = self.pending.withLock { $0 }
-        var finished = FinishedWrite(
-            calls: pending.calls,
-            writes: pending.writes,
-            epoch: try await self.write(pending.ends),
-            filled: pending.tally.filled
-        )
+        var finished = FinishedWrite(pending: pending, epoch: try await self.write(pending.ends))
         var statements = pending.last
         if let counts = try pending.tally.addition(to: slot.tallyWriter(server: server)) { statements.append(counts) }
         if let events = try NewEvent.insertion(of: pending.events) { statements.append(events) }
         var head: AuditHead?
         if !pending.drafts.isEmpty {
-            let old = try await self.head(of: slot, server: server, with: self.audit)
-            let added = try AuditExtension(of: old, by: pending.drafts, with: self.audit)
-            statements.append(added.statement)
-            head = added.head
+            let old = try await self.head(of: slot, server: server)
+            let (end, statement) = try self.extending(old, by: pending.drafts)
+            statements.append(statement)
+            head = end
         }
         do {
             if pending.commitFailure == nil { _ = try await self.query(all: statements) }
@@ -119,7 +112,7 @@ final class WriteTransaction: Sendable {
             finished.commitBegan = .now
             if pending.commitFailure != nil { _ = try await self.transaction.commit(after: statements) }
         } catch let error as DatabaseError {
-            if error.code == AuditExtension.refusal { throw AuditChainLost() }
+            if error.code == Self.refusal { throw AuditChainLost() }
             throw pending.commitFailure?(error) ?? error
         }
         finished.head = head
@@ -129,13 +122,10 @@ final class WriteTransaction: Sendable {
 
 /// The work that remains once the transaction is committed.
 struct FinishedWrite: Sendable {
-    let calls: [@Sendable () -> Void]
-    let writes: Int
+    let pending: WriteTransaction.Pending
     /// The number of the last credentials that this transaction has ended; `nil` if it has ended
     /// none.
     let epoch: Int64?
-    /// The lanes (providers' queues) that have got new pushes in this transaction.
-    let filled: Set<String>
     /// The new end of the writer's hash chain of the audit; `nil` if the transaction has added no
     /// record.
     var head: AuditHead?
@@ -145,7 +135,8 @@ struct FinishedWrite: Sendable {
 }
 
 extension TallyCount {
-    fileprivate var filled: Set<String> { Set(self.counts.keys.filter { $0.state == .enqueued }.map(\.lane)) }
+    /// The lanes (providers' queues) that have got new pushes.
+    var filled: Set<String> { Set(self.counts.keys.filter { $0.state == .enqueued }.map(\.lane)) }
 
     /// Adds the counted pushes to the rows of `tally` that belong to one writer; `nil` if nothing
     /// was counted.

@@ -29,9 +29,7 @@ final class WriterSlot: Sendable {
         set { self.state.withLock { $0 = newValue } }
     }
 
-    func tallyWriter(server: Int64) -> Int64 {
-        (server % Self.servers) * Self.slots + Int64(self.number) % Self.slots
-    }
+    func tallyWriter(server: Int64) -> Int64 { (server % Self.servers) * Self.slots + Int64(self.number) % Self.slots }
 }
 
 /// The `WriterSlot` objects of this server. There are about as many as transactions run at the

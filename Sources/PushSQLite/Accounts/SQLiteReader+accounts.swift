@@ -14,59 +14,30 @@ extension SQLiteReader {
 
     private static let userNamed = "select \(UserColumn.list) from user u where name_key = ?"
 
-    package func password(of user: User) throws(StoreError) -> PasswordHash? {
-        try self.read { db in
-            try db.first("select password from user where id = \(user.id) and password_number = \(user.passwordNumber)")
-            { PasswordHash(phc: $0.text(0)) }
-        }
-    }
+    package static let passwordOf = "select password from user where id = ? and password_number = ?"
+    package static let lastUser = "select max(id) from user"
+    package static let passwordFrom = "select password from user where id >= ? order by id limit 1"
 
-    package func issuedAccount(of user: User) throws(StoreError) -> IssuedAccount? {
-        try self.read { db in
-            try db.first(prepared: Self.accountWithID, user.id) { try StoredAccount($0).issued } ?? nil
-        }
-    }
-
-    static let accountWithID = "select \(StoredAccount.Column.list) from user where id = ?"
-    static let accountNamed = "select \(StoredAccount.Column.list) from user where name_key = ?"
-
+    package static let accountWithID = "select \(StoredAccount.Column.list) from user where id = ?"
+    package static let accountNamed = "select \(StoredAccount.Column.list) from user where name_key = ?"
     package static let anyUser = "select 1 from user limit 1"
     package static let usersAfter = "\(entries) where name_key > ? order by name_key limit ?"
     package static let entryNamed = "\(entries) where name_key = ?"
     private static let entries = "select \(ListedUserColumn.selected) from user u"
 
-    package func tags(ofUser name: Username) throws(StoreError) -> [Tag]? {
-        try self.read { db in
-            try db.first(prepared: Self.accountNamed, self.sealing.index.hash(name)) {
-                try StoredAccount($0).openTags(self.sealing)
-            }
-        }
-    }
-
-    package func password(chosenBy number: UInt64) throws(StoreError) -> PasswordHash? {
-        try self.read { db in
-            let last = try db.first("select max(id) from user") { $0.integer(0) } ?? 0
-            let sql = "select password from user where id >= ? order by id limit 1"
-            return try db.first(prepared: sql, number.bucket(of: last) + 1) { PasswordHash(phc: $0.text(0)) }
-        }
-    }
-
     package func user(
         withToken fingerprint: Fingerprint,
         now: Date
     ) throws(StoreError) -> (user: User, grant: TokenGrant)? {
-        try self.readRow(Self.tokenInUse, key: fingerprint, now.milliseconds) {
+        try self.readRow(.token, key: fingerprint, now.milliseconds) {
             try TokenGrant.used($0, fingerprint, self.sealing)
         }
     }
 
-    static let tokenInUse = DirectQuery(
-        name: .token,
-        sql: """
-            select \(TokenColumn.selected) from token t join user u on u.id = t.user_id
-            where t.hash = ?1 and t.expires_at > ?2 and u.disabled_at is null
-            """
-    )
+    static let tokenInUse = """
+        select \(TokenColumn.selected) from token t join user u on u.id = t.user_id
+        where t.hash = ?1 and t.expires_at > ?2 and u.disabled_at is null
+        """
 
     package static let codeInUse = """
         select 1 from token t join user u on u.id = t.user_id

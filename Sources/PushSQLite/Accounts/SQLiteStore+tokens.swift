@@ -4,45 +4,23 @@ package import PushStore
 internal import SQLite
 
 extension SQLiteStore {
-    package func addToken(
-        for name: Username,
-        scopes: Scopes,
-        expiresAt: Date,
-        by record: AuditRecord?,
-        now: Date
-    ) async throws -> BearerToken? {
+    package func addToken(for name: Username, _ token: NewToken, by record: AuditRecord?) async throws -> BearerToken? {
         try await self.writer.write { db in
             guard let user = try self.account(name, db)?.id else { return nil }
-            let row = NewToken(for: user, isSession: false, scopes: scopes, now: now, expiresAt: expiresAt)
-            return try self.insert(row, by: record, db)
+            return try self.insert(TokenRow(for: user, isSession: false, token), by: record, db)
         }
     }
 
-    package func addSession(
-        for user: User,
-        scopes: Scopes,
-        expiresAt: Date,
-        isVouched: Bool,
-        by record: AuditRecord?,
-        now: Date
-    ) async throws -> NewSession? {
+    package func addSession(for user: User, _ token: NewToken, by record: AuditRecord?) async throws -> NewSession? {
         try await self.writer.write { db in
             guard try self.account(user.id, db)?.admits(user) == true else { return nil }
-            let row = NewToken(
-                for: user.id,
-                isSession: true,
-                isVouched: isVouched,
-                scopes: scopes,
-                now: now,
-                expiresAt: expiresAt
-            )
-            return try self.beginSession(row, by: record, db)
+            return try self.beginSession(TokenRow(for: user.id, isSession: true, token), by: record, db)
         }
     }
 
     /// Inserts a session. If the user now has more sessions than allowed, ends the oldest
     /// sessions.
-    func beginSession(_ row: NewToken, by record: AuditRecord?, _ db: Database) throws -> NewSession {
+    func beginSession(_ row: TokenRow, by record: AuditRecord?, _ db: Database) throws -> NewSession {
         let token = try self.insert(row, by: record, db)
         let ended = try db.all(
             """
@@ -96,7 +74,7 @@ extension SQLiteStore {
     /// Inserts a random token, or an enrolment code. Adds a record that names the token to the
     /// audit.
     func insert(
-        _ row: NewToken,
+        _ row: TokenRow,
         as code: Fingerprint? = nil,
         by record: AuditRecord?,
         _ db: Database
@@ -111,8 +89,9 @@ extension SQLiteStore {
                 """
                 insert into token (hash, prefix, user_id, is_session, is_vouched, scopes, created_at, expires_at,
                     mac)
-                values (\(hash.bytes), \(token.prefix.description), \(row.user), \(row.isSession), \(row.isVouched),
-                    \(row.scopes), \(row.createdAt.milliseconds), \(row.expiresAt.milliseconds),
+                values (\(hash.bytes), \(token.prefix.description), \(row.user), \(row.isSession),
+                    \(row.token.isVouched), \(row.scopes), \(row.token.createdAt.milliseconds),
+                    \(row.token.expiresAt.milliseconds),
                     \(self.sealing.rows.token(hash, user: row.user))) on conflict (prefix) do nothing
                 """
             )

@@ -4,26 +4,19 @@ package import PushStore
 internal import SQLite
 
 extension SQLiteStore {
-    package func addUser(
-        _ name: Username,
-        role: Role,
-        apps: Set<AppName>,
-        requiresEncryption: Bool,
-        password: PasswordHash,
-        by record: AuditRecord?,
-        now: Date
-    ) async throws -> Bool {
+    package func addUser(_ user: NewUser, by record: AuditRecord?, now: Date) async throws -> Bool {
         try await self.write(by: record) { [sealing] db in
             // The id is read before the insert, because the encryption of the name is bound to it.
             // No other process can insert a user meanwhile.
             let last = try db.first("select seq from sqlite_sequence where name = 'user'") { $0.integer(0) }
             let id = (last ?? 0) + 1
-            let sealed = try sealing.seal(name.description, in: .username(id))
+            let sealed = try sealing.seal(user.name.description, in: .username(id))
             return try db.run(
                 """
                 insert into user (id, name, name_key, role, apps, password, created_at, requires_encryption)
-                values (\(id), \(sealed), \(sealing.index.hash(name)), \(role.rawValue), \(apps.stored), \(password.phc),
-                    \(now.milliseconds), \(requiresEncryption)) on conflict (name_key) do nothing
+                values (\(id), \(sealed), \(sealing.index.hash(user.name)), \(user.role.rawValue), \(user.apps.stored),
+                    \(user.password.phc), \(now.milliseconds), \(user.requiresEncryption))
+                on conflict (name_key) do nothing
                 """
             ) == 1
         }

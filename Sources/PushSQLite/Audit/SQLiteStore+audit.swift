@@ -50,9 +50,7 @@ extension SQLiteReader {
         }
     }
 
-    package func lastAuditNumber() throws(StoreError) -> Int64 {
-        try self.read { try AuditTrail.last($0)?.number ?? 0 }
-    }
+    package static let lastAudit = "select max(number) from audit"
 
     package func auditFault() throws(StoreError) -> AuditFault? {
         guard var link = try self.read({ try self.audit.start($0) }) else { return AuditFault(number: 0) }

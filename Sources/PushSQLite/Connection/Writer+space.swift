@@ -3,9 +3,11 @@ internal import Dispatch
 internal import Glibc
 internal import PushStore
 internal import SQLite
+internal import Synchronization
 
-/// Handles a full disk. The writer then stores nothing, but loses nothing that is already stored.
-/// It notices by itself when the disk has room again.
+/// Handles a full disk, and a lock of another program. The writer then stores nothing, but loses
+/// nothing that is already stored. It notices by itself when the disk has room again, or when the
+/// lock has ended.
 extension Writer {
     /// The interval between two checks whether the disk has room.
     private static let checkInterval = DispatchTimeInterval.seconds(1)
@@ -31,9 +33,35 @@ extension Writer {
         if self.condition.record(isFull: true) { self.scheduleSpaceCheck() }
     }
 
+    /// Records that a write failed because another program holds SQLite's lock.
+    func recordLocked() {
+        let wasLocked = self.state.withLock { state in
+            defer { state.isLocked = true }
+            return state.isLocked
+        }
+        if !wasLocked { self.scheduleLockCheck() }
+    }
+
     private func scheduleSpaceCheck() {
         // If the writer was released meanwhile, this call does nothing.
         self.queue.asyncAfter(deadline: .now() + Self.checkInterval) { [weak self] in self?.checkForSpace() }
+    }
+
+    private func scheduleLockCheck() {
+        self.queue.asyncAfter(deadline: .now() + Self.checkInterval) { [weak self] in self?.checkForLock() }
+    }
+
+    /// Checks whether the lock of another program has ended. The check does not wait for the next
+    /// post, since a load balancer may send no post to a server that is not ready.
+    private func checkForLock() {
+        guard self.failure == nil else { return }
+        do {
+            try self.onConnection { try $0.inTransaction(.immediate) {} }
+            self.state.withLock { $0.isLocked = false }
+        } catch {
+            self.stopIfBroken(error)
+            self.scheduleLockCheck()
+        }
     }
 
     /// Frees disk space, and checks whether enough of it is free.
@@ -76,4 +104,21 @@ extension DatabaseError {
     /// The log has an index, which is a separate file. If this file cannot grow, SQLite reports
     /// another code.
     var isFull: Bool { self.resultCode == .full || self.extendedResultCode == .ioErrorOfSharedMemory }
+}
+
+/// The free space on a file's disk.
+enum DiskSpace {
+    /// Whether the disk has room for a mebibyte next to this file. A transaction with many posts
+    /// may need that much in the log.
+    ///
+    /// Returns `true` if the file system does not report its free space.
+    static func hasRoom(beside path: String) -> Bool {
+        var name = Array("\(path)-room-XXXXXX".utf8CString)
+        let descriptor = mkstemp(&name)
+        guard descriptor >= 0 else { return errno != ENOSPC && errno != EDQUOT }
+        unlink(name)
+        defer { close(descriptor) }
+        let code = posix_fallocate(descriptor, 0, 1 << 20)
+        return code != ENOSPC && code != EDQUOT
+    }
 }

@@ -20,18 +20,11 @@ extension SQLiteStore {
         return true
     }
 
-    package func writeSealCounts() async throws {
-        let seals = self.sealing.vault.takeSeals()
-        guard !seals.isEmpty else { return }
-        do {
-            try await self.writer.write(.housekeeping) { db in
-                for (number, count) in seals {
-                    try db.run("update data_key set seals = seals + \(count) where number = \(Int64(number))")
-                }
+    package func addSeals(_ seals: [UInt32: Int]) async throws {
+        try await self.writer.write(.housekeeping) { db in
+            for (number, count) in seals {
+                try db.run("update data_key set seals = seals + \(count) where number = \(Int64(number))")
             }
-        } catch {
-            self.sealing.vault.giveBack(seals)
-            throw error
         }
     }
 }
@@ -43,5 +36,49 @@ extension SQLiteReader {
                 try count + (db.first("select count(*) from \(sql: column.table)") { Int($0.integer(0)) } ?? 0)
             }
         }
+    }
+}
+
+extension Sealing {
+    /// Marks the keyring's first key as in use, and reads the database's secret. The first start
+    /// creates this secret.
+    ///
+    /// Throws `StoreError.wrongKeyring` if the keyring lacks a key that is in use.
+    init(_ db: Database, _ keyring: Keyring, now: Date) throws {
+        try DataKeyEntry.fetchAll(db).check(keyring)
+        try DataKeyEntry.record(db, keyring, now: now)
+        let vault = Vault(keyring)
+        self.init(vault, try Self.secret(db, vault))
+    }
+
+    private static func secret(_ db: Database, _ vault: Vault) throws -> IndexSecret {
+        if let sealed = try db.first("select secret from index_secret", decode: { $0.data(0) }) {
+            guard let secret = IndexSecret(bytes: try vault.open(sealed, in: .indexSecret)) else {
+                throw VaultError.unreadable
+            }
+            return secret
+        }
+        let secret = IndexSecret()
+        try db.run("insert into index_secret (id, secret) values (1, \(vault.seal(secret.bytes, in: .indexSecret)))")
+        return secret
+    }
+}
+
+extension DataKeyEntry {
+    /// Selects all keys in use, the oldest first.
+    static func fetchAll(_ db: Database) throws -> [DataKeyEntry] {
+        try db.all(prepared: Self.all) { try DataKeyEntry($0) }.compactMap { $0 }
+    }
+
+    /// Marks the keyring's first key as in use. The row must be on the disk before any value is
+    /// encrypted with this key.
+    static func record(_ db: Database, _ keyring: Keyring, now: Date) throws {
+        guard let checkValue = keyring.checkValue(of: keyring.sealing) else { return }
+        try db.run(
+            """
+            insert into data_key (number, check_value, used_at)
+            values (\(Int64(keyring.sealing)), \(checkValue), \(now.milliseconds)) on conflict (number) do nothing
+            """
+        )
     }
 }

@@ -10,10 +10,12 @@ extension MovedTable {
         let columns = self.columns.map { column in
             values[column.name].map { "\($0) as \(column.name)" } ?? "t.\(column.name)"
         }
-        let rows = Self.rows[self.name] ?? "\(self.name) t"
         let key = (1...self.keyLength).map(String.init).joined(separator: ", ")
-        return "select \(columns.joined(separator: ", ")) from \(rows) order by \(key)"
+        return "select \(columns.joined(separator: ", ")) from \(Self.source(of: self.name)) order by \(key)"
     }
+
+    /// The SQL that gives the rows of the table with this name.
+    static func source(of name: String) -> String { Self.rows[name] ?? "\(name) t" }
 
     /// For each of these tables, the SQL that gives its rows. The rows of any other table come
     /// from the source's table of the same name.
@@ -34,8 +36,8 @@ extension MovedTable {
 
     /// The SQL of each value that is not simply the source's column of the same name.
     private static let values: [String: [String: String]] = [
-        // Each user's change numbers continue after the newest change of any user: a client may
-        // already have any number that was assigned so far.
+        // Each user's change numbers continue after the highest number that any user's change has:
+        // the server may already have told each client this number.
         "user_change": [
             "user_id": "t.id",
             "change": "max(:reserved, coalesce((select max(change) from recipient where user_id = t.id), 0))",

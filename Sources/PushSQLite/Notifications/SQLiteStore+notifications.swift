@@ -8,20 +8,15 @@ extension SQLiteStore {
         HashedAudience(audience, self.pusher.sealing.index, self.pusher.tags)
     }
 
-    package func post(
-        _ posts: [NewNotification],
-        of batch: IdempotentRequest?,
-        within bounds: StorageBounds?,
-        page: Int?
-    ) async throws -> [PostOutcome] {
-        let page = page ?? AudienceWalk.page
+    package func post(_ request: PostRequest) async throws -> [PostOutcome] {
+        let (posts, page) = (request.posts, request.page ?? AudienceWalk.page)
         guard let now = posts.first?.createdAt else { return [] }
         // For a single post, which is the usual case, the text of the audit entry is made before
         // the transaction begins.
         let draft = posts.count == 1 ? posts.first?.record.map(self.audit.chain.draft) : nil
         let bytes = posts.reduce(0) { $0 + $1.sealedPayload.count }
         return try await self.writer.write(bytes: bytes) { db -> [PostOutcome] in
-            var (posting, facts) = (Posting(posts, of: batch, within: bounds), PostSearch(db, now: now))
+            var (posting, facts) = (Posting(request), PostSearch(db, now: now))
             while let plan = try posting.next(&facts) {
                 posting.end(plan, try self.store(plan, page: page, db))
             }
@@ -43,13 +38,13 @@ extension SQLiteStore {
         guard try self.insert(notification, target, db) else { return .idTaken }
         var made = (reach: Reach.none, hasWork: false)
         if let sendAt = notification.sendAt {
-            try Self.schedule(notification, at: sendAt, sequence: target.sequence, self.sealing, db)
+            try self.pusher.schedule(notification, at: sendAt, sequence: target.sequence, db)
         } else {
             let now = notification.createdAt
             for user in plan.recipients {
-                _ = try Self.insertRecipient(user, of: target, change: target.sequence, self.sealing, db, now: now)
+                _ = try self.pusher.addRecipient(user, of: target, change: target.sequence, db, now: now)
             }
-            made = try Self.enqueue(db, target, besides: plan.recipients, by: self.pusher, page: page, now: now)
+            made = try self.pusher.enqueue(target, besides: plan.recipients, page: page, db, now: now)
         }
         for request in plan.requests { try self.record(request, of: notification, made.reach, db) }
         return .stored(made.reach, hasWork: made.hasWork)
@@ -97,17 +92,12 @@ extension SQLiteStore {
             stored.pushes
         )
     }
+}
 
+extension Pusher {
     /// Makes a user a recipient. Returns `false` if the user already was one, or must not get the
     /// payload.
-    static func insertRecipient(
-        _ user: Int64,
-        of target: PushTarget,
-        change: Int64,
-        _ sealing: Sealing,
-        _ db: Database,
-        now: Date
-    ) throws -> Bool {
+    func addRecipient(_ user: Int64, of target: PushTarget, change: Int64, _ db: Database, now: Date) throws -> Bool {
         let inserted = try db.run(
             prepared: """
                 insert into recipient (notification_id, user_id, change, changed_at, mac)
@@ -118,7 +108,7 @@ extension SQLiteStore {
             user,
             change,
             now.milliseconds,
-            sealing.rows.recipient(of: target.id, user: user),
+            self.sealing.rows.recipient(of: target.id, user: user),
             target.isForAll
         )
         guard inserted == 1 else { return false }

@@ -60,11 +60,8 @@ struct SessionHandler: Handler {
         let expiresAt = context.now + TimeInterval(order.lifetime.components.seconds)
         let session = try await self.store.addSession(
             for: user,
-            scopes: order.scopes,
-            expiresAt: expiresAt,
-            isVouched: context.known.isVouched,
-            by: context.record(.beginSession, of: user.name.description, detail: order.summary(until: expiresAt)),
-            now: context.now
+            NewToken(order.scopes, isVouched: context.known.isVouched, now: context.now, expiresAt: expiresAt),
+            by: context.record(.beginSession, of: user.name.description, detail: order.summary(until: expiresAt))
         )
         guard let session else { throw Problem(.unauthorized) }
         for fingerprint in session.ended { self.authenticator.tokenEnded(fingerprint) }

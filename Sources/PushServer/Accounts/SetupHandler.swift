@@ -69,7 +69,7 @@ struct SetupHandler: Handler {
         let text = try body.requiredString("Code")
         guard self.code.matches(text) else { throw refusal }
         guard let name = Username(try body.requiredString("Name")), ![".", ".."].contains(name.description) else {
-            throw Problem(.invalidMember, "Name must be 1 to 100 letters, digits, -, _, @, # or .")
+            throw Problem(.invalidMember, "Name must be \(Username.rule)")
         }
         let password = Secret(try body.requiredString("Password"))
         let hash: PasswordHash
@@ -88,11 +88,7 @@ struct SetupHandler: Handler {
             request: context.id.stored
         )
         let isAdded = try await self.store.addUser(
-            name,
-            role: .admin,
-            apps: [.usual],
-            requiresEncryption: false,
-            password: hash,
+            NewUser(name, role: .admin, password: hash),
             by: AuditRecord(.addUser, of: name.description, detail: "admin, by the link", by: actor, at: context.now),
             now: context.now
         )

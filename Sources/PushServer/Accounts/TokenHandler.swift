@@ -46,10 +46,8 @@ struct TokenHandler: Handler {
         let expiresAt = context.now + TimeInterval(order.lifetime.components.seconds)
         let token = try await self.store.addToken(
             for: name,
-            scopes: order.scopes,
-            expiresAt: expiresAt,
-            by: context.record(.addToken, of: user.name.description, detail: order.summary(until: expiresAt)),
-            now: context.now
+            NewToken(order.scopes, now: context.now, expiresAt: expiresAt),
+            by: context.record(.addToken, of: user.name.description, detail: order.summary(until: expiresAt))
         )
         guard let token else { throw unknown }
         self.logger.info(

@@ -15,7 +15,7 @@ package struct UserImport: Sendable {
     }
 
     private let store: any AccountStore
-    private let reader: any AccountReader
+    private let reader: any SharedReader
     private let parameters: PasswordParameters
     private let takesHashes: Bool
     private let isDry: Bool
@@ -29,7 +29,7 @@ package struct UserImport: Sendable {
     /// `false`, lines with the hash of a password are refused. A dry run changes nothing.
     package init(
         store: any AccountStore,
-        reader: any AccountReader,
+        reader: any SharedReader,
         parameters: PasswordParameters,
         takesHashes: Bool,
         isDry: Bool,
@@ -64,13 +64,9 @@ package struct UserImport: Sendable {
         let role = line.role ?? .device
         let record = self.record(.addUser, line, role.rawValue)
         let isAdded = try await self.store.addUser(
-            line.name,
-            role: role,
-            apps: line.apps ?? [.usual],
-            requiresEncryption: false,
             // The user gets no password yet. If the line says `Disabled`, the user is disabled
             // only after this call, and must not be able to sign in before that.
-            password: .none(self.parameters),
+            NewUser(line.name, role: role, apps: line.apps ?? [.usual], password: .none(self.parameters)),
             by: record,
             // A record from before this time would seem to be about an earlier user of the name.
             now: record.at

@@ -35,8 +35,8 @@ struct DeletionHandler: Handler {
         case dismiss
         case recallAsAdministrator
 
-        /// The effects that a `DELETE` of a user can have, in the order in which they are tried.
-        /// The first effect that is possible determines the answer.
+        /// The effects that a user's `DELETE` of a notification can have, in the order in which
+        /// they are tried. The first effect that is possible determines the answer.
         ///
         /// `maySend` is `false` for a token without the scope `send`: with a phone's token that
         /// may only fetch, a `DELETE` dismisses even a notification that its user has sent.
@@ -125,13 +125,15 @@ struct DeletionHandler: Handler {
         _ context: RequestContext
     ) async throws -> Bool {
         let record = try context.record(.recall, of: "\(id)")
-        guard try await self.store.recall(id, by: recaller, recording: record, now: context.now) else { return false }
+        let now = context.now
+        let isRecalled = try await self.store.recall(id, by: recaller, recording: record, page: nil, now: now)
+        guard isRecalled else { return false }
         self.bodies.evict(id)
         self.looks.signal.set()
         var last: Int64? = 0
         for _ in 0..<Self.pagesAtOnce {
             guard let device = last else { break }
-            last = try await self.store.cancelRecalled(id, after: device, now: context.now)
+            last = try await self.store.cancelRecalled(id, after: device, page: nil, now: now)
         }
         return true
     }

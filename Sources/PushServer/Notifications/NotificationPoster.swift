@@ -100,7 +100,7 @@ struct NotificationPoster: Sendable {
         // The traces are recorded first: once the store has the notifications, the delivery may
         // send them before the next line runs.
         if let trace = request.trace { for post in posts { self.traces.record(trace, of: post.id) } }
-        let outcomes = try await self.store.post(posts, of: batch, within: bounds, page: nil)
+        let outcomes = try await self.store.post(PostRequest(posts, of: batch, within: bounds))
         if outcomes.contains(where: \.hasWork) { self.workIsWaiting() }
         for (post, outcome) in zip(posts, outcomes) {
             guard case .stored = outcome else { continue }

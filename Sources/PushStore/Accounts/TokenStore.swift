@@ -1,55 +1,18 @@
 package import Foundation
 package import PushCore
 
-/// Reads tokens.
-package protocol TokenReader: Sendable {
-    /// The user and the permissions of a token. `nil` if there is no such token, if it has
-    /// expired, or if the user is disabled.
-    func user(
-        withToken fingerprint: Fingerprint,
-        now: Date
-    ) async throws(StoreError) -> (user: User, grant: TokenGrant)?
-
-    /// Whether this enrolment code exists, has not expired, and belongs to a user who is not
-    /// disabled.
-    func hasEnrolment(_ code: Fingerprint, now: Date) async throws(StoreError) -> Bool
-
-    /// The valid tokens of one user or of all users, in the order of their prefixes: at most
-    /// `limit` tokens after `last`.
-    func tokens(
-        of user: Username?,
-        after last: TokenPrefix?,
-        limit: Int,
-        now: Date
-    ) async throws(StoreError) -> [TokenEntry]
-}
-
 /// Creates and revokes tokens.
 package protocol TokenStore: Sendable {
     /// Creates a token that an administrator issues for a user; `nil` if there is no such user.
-    func addToken(
-        for name: Username,
-        scopes: Scopes,
-        expiresAt: Date,
-        by record: AuditRecord?,
-        now: Date
-    ) async throws -> BearerToken?
+    func addToken(for name: Username, _ token: NewToken, by record: AuditRecord?) async throws -> BearerToken?
 
     /// Creates a session's token for a user who has signed in. `nil` if the password was changed,
     /// or the user disabled or deleted, since the user signed in.
     ///
     /// If the user then has more than `NewSession.maximumCount` sessions, the oldest sessions end.
-    /// `isVouched`: the user has signed in with a certificate or through a trusted proxy.
-    func addSession(
-        for user: User,
-        scopes: Scopes,
-        expiresAt: Date,
-        isVouched: Bool,
-        by record: AuditRecord?,
-        now: Date
-    ) async throws -> NewSession?
+    func addSession(for user: User, _ token: NewToken, by record: AuditRecord?) async throws -> NewSession?
 
-    /// Stores a code. One device of the user can use it to get a session with these scopes.
+    /// Stores a code. One device of the user can use it to get a session with the token's scopes.
     /// Returns `false` if the password, the role or the apps were changed, or the user disabled or
     /// deleted, since the user signed in.
     ///
@@ -57,10 +20,8 @@ package protocol TokenStore: Sendable {
     func addEnrolment(
         _ code: Fingerprint,
         for user: User,
-        scopes: Scopes,
-        expiresAt: Date,
-        by record: AuditRecord?,
-        now: Date
+        _ token: NewToken,
+        by record: AuditRecord?
     ) async throws -> Bool
 
     /// Uses a code, and begins a session with it. `nil` if the code does not exist or has expired,

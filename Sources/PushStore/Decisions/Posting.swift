@@ -1,6 +1,28 @@
 package import Foundation
 package import PushCore
 
+/// Notifications of one sender, which are stored together in their order.
+package struct PostRequest: Sendable {
+    package let posts: [NewNotification]
+    /// The idempotency key of a batch, which covers all its posts.
+    package let batch: IdempotentRequest?
+    package let bounds: StorageBounds?
+    /// The number of devices in a page; `nil`: the store's default.
+    package let page: Int?
+    /// The term of the `CredentialLease` in which the caller's request began; a term ends when the
+    /// lease expires. It is stored here, since another caller's task may store these posts.
+    package let term = CredentialLease.admission
+
+    package init(
+        _ posts: [NewNotification],
+        of batch: IdempotentRequest? = nil,
+        within bounds: StorageBounds? = nil,
+        page: Int? = nil
+    ) {
+        (self.posts, self.batch, self.bounds, self.page) = (posts, batch, bounds, page)
+    }
+}
+
 /// The decisions about the posts of one caller, in the order of the posts.
 ///
 /// The store writes each plan that `next` returns, and reports the outcome with `end`. A post is
@@ -13,9 +35,9 @@ package struct Posting: Sendable {
     /// The idempotency key for the whole batch; `nil` once it is part of a plan.
     private var batch: IdempotentRequest?
 
-    package init(_ posts: [NewNotification], of batch: IdempotentRequest?, within bounds: StorageBounds?) {
-        (self.posts, self.batch, self.bounds) = (posts, batch, bounds)
-        self.outcomes.reserveCapacity(posts.count)
+    package init(_ request: PostRequest) {
+        (self.posts, self.batch, self.bounds) = (request.posts, request.batch, request.bounds)
+        self.outcomes.reserveCapacity(self.posts.count)
     }
 
     /// The plan for the next post that the store must write; `nil` after the last post.
@@ -110,4 +132,19 @@ package protocol PostFacts {
     /// Whether the id is known to be in use. Even if this is `false`, the insertion may find that
     /// the id is in use.
     func isTaken(_ id: NotificationID) -> Bool
+}
+
+/// A user whom the audience of a post names.
+package struct NamedUser: Sendable, Hashable {
+    package let id: Int64
+    private let apps: Set<AppName>
+    /// Whether the user gets only end-to-end encrypted payloads.
+    package let requiresEncryption: Bool
+
+    package init(id: Int64, apps: Set<AppName>, requiresEncryption: Bool) {
+        (self.id, self.apps, self.requiresEncryption) = (id, apps, requiresEncryption)
+    }
+
+    /// The user's id if the user may receive notifications of this app; otherwise `nil`.
+    package func id(in app: AppName) -> Int64? { self.apps.contains(app) ? self.id : nil }
 }

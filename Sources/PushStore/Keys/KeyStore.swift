@@ -21,18 +21,14 @@ package struct DataKeyEntry: Sendable, Hashable {
     package enum Column: Int32, SelectedColumn {
         case number, usedAt, seals, checkValue
     }
-}
 
-extension DataKeyEntry {
     /// Reads a key's row; `nil` if the number is out of range, so that no key can have it.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row) throws {
         guard let number = UInt32(exactly: try row.integer(Column.number)) else { return nil }
-        self.init(
-            number: number,
-            usedSince: Date(milliseconds: try row.integer(Column.usedAt)),
-            seals: Int(clamping: try row.integer(Column.seals)),
-            checkValue: try row.data(Column.checkValue)
-        )
+        self.number = number
+        self.usedSince = try row.date(Column.usedAt)
+        self.seals = Int(clamping: try row.integer(Column.seals))
+        self.checkValue = try row.data(Column.checkValue)
     }
 }
 
@@ -119,13 +115,6 @@ package struct RewrapResult: Sendable, Hashable {
     }
 }
 
-/// Reads the number of encrypted values.
-package protocol KeyReader: Sendable {
-    /// The approximate number of values that a pass of `KeyStore.rewrap` examines. This function
-    /// counts all rows of the tables that have encrypted values.
-    func countSealed() async throws(StoreError) -> Int
-}
-
 /// Gives access to the data keys, and replaces the keyring.
 package protocol KeyStore: Sendable {
     /// Encrypts and decrypts stored values.
@@ -146,9 +135,8 @@ package protocol KeyStore: Sendable {
     /// The reason why the keyring's first key does not encrypt yet; `nil` if it encrypts.
     var keyWait: KeyWait? { get }
 
-    /// Stores how many values each key has encrypted since the last call. If the write fails, the
-    /// next call stores these numbers, too.
-    func writeSealCounts() async throws
+    /// Adds the numbers of values that each key has encrypted to the stored numbers.
+    func addSeals(_ seals: [UInt32: Int]) async throws
 
     /// Re-encrypts, page by page, all values that are not encrypted with the keyring's first key.
     /// Returns `nil` if no other key is in use.
@@ -169,4 +157,17 @@ extension KeyStore {
     package func turnDayKeys(now: Date) async throws -> DayKeyTurn? { nil }
 
     package var keyWait: KeyWait? { nil }
+
+    /// Stores how many values each key has encrypted since the last call. If the write fails, the
+    /// next call stores these numbers, too.
+    package func writeSealCounts() async throws {
+        let seals = self.vault.takeSeals()
+        if seals.isEmpty { return }
+        do {
+            try await self.addSeals(seals)
+        } catch {
+            self.vault.giveBack(seals)
+            throw error
+        }
+    }
 }

@@ -68,12 +68,7 @@ package protocol PostStore: Sendable {
     /// `batch` is the idempotency key for the whole batch; it is stored with the first
     /// notification. If a request with another content has used the same key, nothing is stored,
     /// and each outcome is `keyReused`.
-    func post(
-        _ posts: [NewNotification],
-        of batch: IdempotentRequest?,
-        within bounds: StorageBounds?,
-        page: Int?
-    ) async throws -> [PostOutcome]
+    func post(_ request: PostRequest) async throws -> [PostOutcome]
 }
 
 /// Stores notifications, and their state for each recipient.
@@ -178,22 +173,4 @@ package protocol NotificationStore: PostStore {
 
     /// Deletes at most `limit` expired idempotency keys; returns the number of deleted keys.
     func deleteExpiredIdempotency(now: Date, limit: Int) async throws -> Int
-}
-
-extension NotificationStore {
-    /// Recalls a notification, with the store's default size of a page.
-    package func recall(
-        _ id: NotificationID,
-        by recaller: Recaller,
-        recording record: AuditRecord? = nil,
-        now: Date
-    ) async throws -> Bool {
-        try await self.recall(id, by: recaller, recording: record, page: nil, now: now)
-    }
-
-    /// Cancels one page of the pushes of a recalled notification, with the store's default size of
-    /// a page.
-    package func cancelRecalled(_ id: NotificationID, after device: Int64, now: Date) async throws -> Int64? {
-        try await self.cancelRecalled(id, after: device, page: nil, now: now)
-    }
 }

@@ -42,10 +42,11 @@ struct MoveCommand: AsyncParsableCommand {
             let now = configuration.makeClock().now()
             do {
                 let count = try await file.asMoveSource(keyring) { source in
-                    let target = try place.asMoveTarget()
                     let report = MoveReport(self.output, count: source.count)
                     defer { report.end() }
-                    return try await Move(from: source, to: target, report: report.show).run(now: now)
+                    return try await place.asMoveTarget { target in
+                        try await Move(from: source, to: target, report: report.show).run(now: now)
+                    }
                 }
                 self.output.show(
                     .object([

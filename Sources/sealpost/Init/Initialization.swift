@@ -38,11 +38,7 @@ struct Initialization {
         try await withStore(configuration, creates: true) { store in
             guard let name = self.answers.administrator, let password else { return }
             let isAdded = try await store.addUser(
-                name,
-                role: .admin,
-                apps: [.usual],
-                requiresEncryption: false,
-                password: password,
+                NewUser(name, role: .admin, password: password),
                 by: AuditRecord(.addUser, of: name.description, detail: Role.admin.rawValue, at: now),
                 now: now
             )

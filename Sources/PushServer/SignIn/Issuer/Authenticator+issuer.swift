@@ -94,15 +94,9 @@ extension Authenticator {
             let role = identity.rights.role ?? .device
             // The result of `addUser` does not matter: if it is `false`, another request has made
             // the user. The next step connects the account with the issuer's user.
-            _ = try await self.store.addUser(
-                identity.name,
-                role: role,
-                apps: identity.rights.apps ?? [.usual],
-                requiresEncryption: false,
-                password: .none(self.parameters),
-                by: entry.record(.addUser, role.rawValue),
-                now: now
-            )
+            let (apps, password) = (identity.rights.apps ?? [.usual], PasswordHash.none(self.parameters))
+            let user = NewUser(identity.name, role: role, apps: apps, password: password)
+            _ = try await self.store.addUser(user, by: entry.record(.addUser, role.rawValue), now: now)
             return .again
         }
         // OpenID Connect Core section 2: the case of letters matters in `sub`. This check comes

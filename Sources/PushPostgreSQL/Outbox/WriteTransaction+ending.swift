@@ -19,15 +19,11 @@ struct PushEnd: Sendable {
     var isPaced = false
 }
 
-extension DuePush {
-    func cancelled(_ reason: String?) -> PushEnd { PushEnd(push: self, state: .cancelled, reason: reason) }
-}
-
 /// The error for a push that had already ended when this transaction was to end it. The
 /// transaction is rolled back.
 struct EndedBefore: Error {}
 
-extension PostgreSQLStore {
+extension WriteTransaction {
     /// Moves pushes from the outbox to the table of settled pushes, counts them, and records their
     /// events. Returns the pushes that were not settled before.
     ///
@@ -36,10 +32,10 @@ extension PostgreSQLStore {
     /// next push must wait for an interval. If every push wrote that row, each read would scan all
     /// versions of the row while an old snapshot is held.
     @discardableResult
-    static func end(_ tx: WriteTransaction, _ ends: [PushEnd], now: Date) async throws -> Set<DuePush> {
+    func end(_ ends: [PushEnd], now: Date) async throws -> Set<DuePush> {
         if ends.isEmpty { return [] }
-        let kinds = PushEvent.Kind.allCases.filter(tx.keeps).map(\.rawValue)
-        let rows = try await tx.query(Self.settlePushes, values: Self.values(ends, now: now) + [kinds])
+        let kinds = PushEvent.Kind.allCases.filter(self.keeps).map(\.rawValue)
+        let rows = try await self.query(Self.settlePushes, values: Self.values(ends, now: now) + [kinds])
         var ended: Set<DuePush> = []
         ended.reserveCapacity(rows.count)
         for row in rows {
@@ -47,10 +43,10 @@ extension PostgreSQLStore {
             let (lane, state) = (try row.text(3), TallyState(rawValue: try row.text(4)))
             ended.insert(push)
             guard let state else { continue }
-            tx.count(state, lane: lane)
-            guard let kind = PushEvent.Kind(rawValue: state.rawValue), tx.keeps(kind), !Lane(stored: lane).isOfLooks
+            self.count(state, lane: lane)
+            guard let kind = PushEvent.Kind(rawValue: state.rawValue), self.keeps(kind), !Lane(stored: lane).isOfLooks
             else { continue }
-            tx.record(
+            self.record(
                 NewEvent(
                     kind: kind,
                     at: now,
@@ -68,16 +64,16 @@ extension PostgreSQLStore {
 
     /// Ends a large batch of pushes without reading them back: the database only counts them.
     /// Throws `EndedBefore` if one of the pushes had already ended.
-    static func endAll(_ tx: WriteTransaction, _ ends: [PushEnd], now: Date) async throws {
-        guard !PushEvent.Kind.allCases.contains(where: tx.keeps) else {
-            try await Self.end(tx, ends, now: now)
+    func endAll(_ ends: [PushEnd], now: Date) async throws {
+        guard !PushEvent.Kind.allCases.contains(where: self.keeps) else {
+            try await self.end(ends, now: now)
             return
         }
         if ends.isEmpty { return }
         do {
-            for row in try await tx.query(Self.settleAndCountPushes, values: Self.values(ends, now: now)) {
+            for row in try await self.query(Self.settleAndCountPushes, values: Self.values(ends, now: now)) {
                 guard let state = TallyState(rawValue: try row.text(1)) else { continue }
-                tx.count(state, lane: try row.text(0), by: Int(try row.integer(2)))
+                self.count(state, lane: try row.text(0), by: Int(try row.integer(2)))
             }
         } catch DatabaseError.refused(code: "23505", _) {
             throw EndedBefore()
@@ -115,7 +111,7 @@ extension PostgreSQLStore {
     ///
     /// The lookup is a scalar subquery. `not exists` would become a join, which reads the whole
     /// table if the planner assumes that the table is small.
-    static let settlePushes = PostgreSQLStore.statement(
+    static let settlePushes = WriteTransaction.statement(
         inserting: "where (select x.state from push_end x where \(DuePush.equal("x", "g"))) is null",
         returning: """
             select g.notification_id, g.device, g.user_id, g.lane, g.state, g.reason,
@@ -125,7 +121,7 @@ extension PostgreSQLStore {
             """
     )
 
-    static let settleAndCountPushes = PostgreSQLStore.statement(
+    static let settleAndCountPushes = WriteTransaction.statement(
         inserting: "",
         returning: "select g.lane, g.state, count(*) from gone g group by g.lane, g.state"
     )
@@ -142,7 +138,7 @@ extension PostgreSQLStore {
                 and (e.owner is null or p.owner is null or p.owner = e.owner)
                 and (e.handle_key is null or not exists (
                     select 1 from device v where v.number = p.device and v.retired_at is null and v.claims_for is null
-                        and (v.handle_key <> e.handle_key or v.lane <> \(PostgreSQLStore.lane("p")))))
+                        and (v.handle_key <> e.handle_key or v.lane <> \(lane("p")))))
             returning p.notification_id, p.device, p.user_id, p.lane, p.is_bulk, p.attempts, e.state, e.reason,
                 e.provider_id),
         ended as (

@@ -3,7 +3,7 @@ internal import PostgreSQL
 package import PushCore
 package import PushStore
 
-extension PostgreSQLReader {
+extension PostgreSQLStore {
     package func notifications(
         _ range: ChangeRange,
         for user: Int64,
@@ -12,7 +12,6 @@ extension PostgreSQLReader {
         needsPayloads: (NotificationPage) -> Bool
     ) async throws(StoreError) -> NotificationPage {
         try await self.withPayloads(needsPayloads) { () throws(StoreError) in
-            let macs = self.store.sealing.rows
             var builder = PageBuilder(range, within: budget, now: now)
             var (start, removedAt): (Int64, Date?) = (range.start ?? 0, nil)
             // The query requests one row more than the page can have: the additional row shows
@@ -23,7 +22,7 @@ extension PostgreSQLReader {
                 let end = try await self.read(Self.changes, user, start, limit) { rows -> Int64? in
                     for row in rows {
                         removedAt = try row.optionalInteger(Self.removedAt).map(Date.init(milliseconds:))
-                        guard !row.isNull(0), try builder.take(row, for: user, macs) else { return nil }
+                        guard !row.isNull(0), try builder.take(row, for: user, self.sealing.rows) else { return nil }
                     }
                     return rows.count < limit ? nil : try rows[rows.count - 1].integer(ChangeColumn.change)
                 }
@@ -46,7 +45,6 @@ extension PostgreSQLReader {
         needsPayloads: (NotificationPage) -> Bool
     ) async throws(StoreError) -> NotificationPage {
         try await self.withPayloads(needsPayloads) { () throws(StoreError) in
-            let macs = self.store.sealing.rows
             var page = NotificationPage(end: 0)
             page.isBeyondBudget = ids.count > budget.rows
             if page.isBeyondBudget { return page }
@@ -54,7 +52,7 @@ extension PostgreSQLReader {
             try await self.read(Self.named, numbers, numbers.map { _ in user }) { rows in
                 for row in rows {
                     page.removedAt = try row.optionalInteger(Self.removedAt).map(Date.init(milliseconds:))
-                    if !row.isNull(0) { try page.add(row, of: app, for: user, macs, now: now) }
+                    if !row.isNull(0) { try page.add(row, of: app, for: user, self.sealing.rows, now: now) }
                 }
             }
             page.finish(within: budget)

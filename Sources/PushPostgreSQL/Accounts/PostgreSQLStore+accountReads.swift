@@ -3,7 +3,7 @@ internal import PostgreSQL
 package import PushCore
 package import PushStore
 
-extension PostgreSQLReader {
+extension PostgreSQLStore {
     package func user(named name: Username) async throws(StoreError) -> User? {
         try await self.read(Self.userNamed, self.sealing.index.hash(name)) { rows in
             try rows.first.flatMap { try User($0, named: name, self.sealing) }
@@ -12,47 +12,19 @@ extension PostgreSQLReader {
 
     static let userNamed = "select \(UserColumn.list) from account u where name_key = $1"
 
-    package func issuedAccount(of user: User) async throws(StoreError) -> IssuedAccount? {
-        try await self.read(Self.accountWithID, user.id) {
-            try $0.first.flatMap { try StoredAccount($0).issued }
-        }
-    }
-
-    static let accountWithID = "select \(StoredAccount.Column.list) from account where id = $1"
-    static let accountNamed = "select \(StoredAccount.Column.list) from account where name_key = $1"
-
+    package static let accountWithID = "select \(StoredAccount.Column.list) from account where id = $1"
+    package static let accountNamed = "select \(StoredAccount.Column.list) from account where name_key = $1"
     package static let anyUser = "select 1 from account limit 1"
     package static let usersAfter = "\(entries) where name_key > $1 order by name_key limit $2"
     package static let entryNamed = "\(entries) where name_key = $1"
     private static let entries = "select \(ListedUserColumn.selected) from account u"
 
-    package func tags(ofUser name: Username) async throws(StoreError) -> [Tag]? {
-        try await self.read(Self.accountNamed, self.sealing.index.hash(name)) { rows in
-            try rows.first.map { try StoredAccount($0).openTags(self.sealing) }
-        }
-    }
-
-    package func password(of user: User) async throws(StoreError) -> PasswordHash? {
-        try await self.read(Self.passwordOf, user.id, user.passwordNumber) { rows in
-            try rows.first.map { PasswordHash(phc: try $0.text(0)) }
-        }
-    }
-
-    private static let passwordOf = "select password from account where id = $1 and password_number = $2"
-
-    package func password(chosenBy number: UInt64) async throws(StoreError) -> PasswordHash? {
-        let last = try await self.read(Self.lastUser) { try $0.first?.optionalInteger(0) }
-        guard let last else { return nil }
-        return try await self.read(Self.passwordFrom, number.bucket(of: last) + 1) { rows in
-            try rows.first?.optionalText(0).map(PasswordHash.init(phc:))
-        }
-    }
-
-    private static let lastUser = "select max(id) from account"
+    package static let passwordOf = "select password from account where id = $1 and password_number = $2"
+    package static let lastUser = "select max(id) from account"
 
     /// Selects the password of the first user with the id `$1` or a higher id. If all these users
     /// were deleted meanwhile, selects the password of the last user.
-    private static let passwordFrom = """
+    package static let passwordFrom = """
         select coalesce(
             (select password from account where id >= $1 order by id limit 1),
             (select password from account order by id desc limit 1))

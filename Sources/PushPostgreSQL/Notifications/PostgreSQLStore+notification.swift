@@ -3,50 +3,38 @@ internal import PostgreSQL
 package import PushCore
 package import PushStore
 
-extension PostgreSQLReader: GatheringReader {
+extension PostgreSQLStore {
     package func notification(
         _ id: NotificationID,
         for user: Int64,
         alsoAsSender: Bool,
         now: Date
     ) async throws(StoreError) -> StoredNotification? {
-        let pending = self.pendingNotification(id, for: user, alsoAsSender: alsoAsSender, now: now)
+        let pending = PendingFetch(NotificationFetch(id, for: user, alsoAsSender: alsoAsSender, now: now), of: self)
         await withUnsafeContinuation { pending.begin(resume: $0) }
         if !pending.isFinished { await pending.finish() }
         return try pending.result()
     }
 
-    package func pendingNotification(
-        _ id: NotificationID,
-        for user: Int64,
-        alsoAsSender: Bool,
-        now: Date
-    ) -> any PendingNotification {
-        PendingFetch(NotificationFetch(id: id, user: user, alsoAsSender: alsoAsSender, now: now.milliseconds), of: self)
+    package func pendingNotification(_ fetch: NotificationFetch) -> (any PendingNotification)? {
+        PendingFetch(fetch, of: self)
     }
 
-    package func apps(of ids: [NotificationID], now: Date) async throws(StoreError) -> [NotificationID: AppName] {
-        try await self.read(Self.apps, ids.map(\.rawValue), now.milliseconds) { rows in
-            var apps: [NotificationID: AppName] = [:]
-            for row in rows {
-                guard let id = NotificationID(rawValue: try row.integer(0)) else { continue }
-                apps[id] = AppName(stored: try row.optionalText(1))
-            }
-            return apps
-        }
+    package static let apps = "select id, app from notification where id = any($1::int8[]) and expires_at > $2"
+
+    package func newestChange(ofUser user: Int64) async throws(StoreError) -> Int64 {
+        try await self.read(Self.newest, user) { rows in try rows.first?.integer(0) ?? 0 }
     }
 
-    static let apps = "select id, app from notification where id = any($1::int8[]) and expires_at > $2"
+    /// Selects the user's newest change number: the one directly before the next number that can
+    /// be drawn. It may be higher than the last number that was drawn.
+    static let newest = """
+        select greatest(
+            coalesce((select change from user_change where user_id = $1), 0),
+            (extract(epoch from clock_timestamp()) * 1073741824)::int8 - 1)
+        """
 
     // MARK: - Private
-
-    fileprivate func notification(in row: Row, for fetch: NotificationFetch) throws(StoreError) -> StoredNotification {
-        do {
-            return try StoredNotification(row, fetch.id, for: fetch.user, self.store.sealing.rows)
-        } catch {
-            throw StoreError(reading: error) ?? .failed(reason: "\(type(of: error))")
-        }
-    }
 
     /// Fetches the notifications for all callers of a group in one query. The result for a caller
     /// is its row, or `nil` without such a row.
@@ -58,7 +46,7 @@ extension PostgreSQLReader: GatheringReader {
                 fetches.map(\.id.rawValue),
                 fetches.map(\.user),
                 fetches.map(\.alsoAsSender),
-                fetches.map(\.now)
+                fetches.map(\.now.milliseconds)
             ) { rows in
                 var found: [Row?] = fetches.map { _ in nil }
                 for row in rows { found[Int(try row.integer(FetchColumn.allCases.count))] = row }
@@ -89,56 +77,34 @@ extension PostgreSQLReader: GatheringReader {
 
 /// A caller's fetch, from its place in the queue to the row that it gets.
 private final class PendingFetch: GroupSeat<NotificationFetch, Row?>, PendingNotification, @unchecked Sendable {
-    private let reader: PostgreSQLReader
+    private let store: PostgreSQLStore
 
-    init(_ fetch: NotificationFetch, of reader: PostgreSQLReader) {
-        self.reader = reader
+    init(_ fetch: NotificationFetch, of store: PostgreSQLStore) {
+        self.store = store
         super.init(fetch)
     }
 
     func begin(resume caller: UnsafeContinuation<Void, Never>) {
-        self.reader.store.fetches.wait(on: self, resume: caller)
+        self.store.fetches.wait(on: self, resume: caller)
     }
 
     var isFinished: Bool { self.end != nil }
 
     func finish() async {
-        let reader = self.reader
-        await reader.store.fetches.lead(self) { await reader.fetch($0) }
+        let store = self.store
+        await store.fetches.lead(self) { await store.fetch($0) }
     }
 
     func result() throws(StoreError) -> StoredNotification? {
         guard let row = try self.end?.get() ?? nil else { return nil }
-        return try self.reader.notification(in: row, for: self.member)
+        do {
+            return try StoredNotification(row, self.member.id, for: self.member.user, self.store.sealing.rows)
+        } catch {
+            throw StoreError(reading: error) ?? .failed(reason: "\(type(of: error))")
+        }
     }
 }
 
-/// The arguments of one caller's fetch.
-struct NotificationFetch: GroupMember {
-    let id: NotificationID
-    let user: Int64
-    let alsoAsSender: Bool
-    let now: Int64
-
+extension NotificationFetch: GroupMember {
     var byteCount: Int { 0 }
-}
-
-extension GroupLimits {
-    /// The limits for groups of fetches. There are two groups: while PostgreSQL executes the query
-    /// of one, this server reads the rows of the other.
-    static let fetches = GroupLimits(groups: 2, members: 64, bytes: 0, waiting: 65_536)
-}
-
-extension PostgreSQLReader {
-    package func newestChange(ofUser user: Int64) async throws(StoreError) -> Int64 {
-        try await self.read(Self.newest, user) { rows in try rows.first?.integer(0) ?? 0 }
-    }
-
-    /// Selects the user's newest change number: the one directly before the next number that can
-    /// be drawn. It may be higher than the last number that was drawn.
-    static let newest = """
-        select greatest(
-            coalesce((select change from user_change where user_id = $1), 0),
-            (extract(epoch from clock_timestamp()) * 1073741824)::int8 - 1)
-        """
 }

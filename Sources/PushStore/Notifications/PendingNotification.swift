@@ -1,17 +1,16 @@
 package import Foundation
 package import PushCore
 
-/// Reads that share one statement with the reads of other callers. Such a read avoids the ten
-/// nested async calls that a fetch would otherwise need.
-package protocol GatheringReader: Sendable {
-    /// Prepares a read that returns the same as the function `notification` of
-    /// `NotificationReader`.
-    func pendingNotification(
-        _ id: NotificationID,
-        for user: Int64,
-        alsoAsSender: Bool,
-        now: Date
-    ) -> any PendingNotification
+/// The arguments of one caller's fetch.
+package struct NotificationFetch: Sendable {
+    package let id: NotificationID
+    package let user: Int64
+    package let alsoAsSender: Bool
+    package let now: Date
+
+    package init(_ id: NotificationID, for user: Int64, alsoAsSender: Bool, now: Date) {
+        (self.id, self.user, self.alsoAsSender, self.now) = (id, user, alsoAsSender, now)
+    }
 }
 
 /// The read of a notification for one caller.
@@ -38,5 +37,5 @@ package protocol PendingNotification: AnyObject {
 }
 
 extension StoreReader {
-    package var gathering: (any GatheringReader)? { nil }
+    package func pendingNotification(_ fetch: NotificationFetch) -> (any PendingNotification)? { nil }
 }
