@@ -650,7 +650,7 @@ function readBody(answer, where) {
  * Throws for JSON that the server's parser refuses: more than 64 levels, or half a surrogate pair.
  */
 function checkJSON(json, depth) {
-  if (typeof json === 'string' && /\p{Surrogate}/u.test(json)) throw new SyntaxError('half a surrogate pair');
+  if (typeof json === 'string' && !(json.isWellFormed?.() ?? !/\p{Surrogate}/u.test(json))) throw new SyntaxError('half a surrogate pair');
   if (typeof json !== 'object' || json === null) return;
   if (depth === 64) throw new SyntaxError('more than 64 levels');
   for (const [name, value] of Object.entries(json)) {
@@ -1025,9 +1025,9 @@ const NEW_HEAD = {revision: 0, epoch: '', change: 0, floor: 0};
 /**
  * The version of the rows and of the database. It is needed because page and worker may come from
  * different versions of this library. Up to version 2 each entry had a row of its own, with its
- * payload if that was short.
+ * payload if that was short; up to version 3 each payload had a row of its own.
  */
-const FORMAT = 3;
+const FORMAT = 4;
 
 /**
  * Errors of IndexedDB after the browser has closed a connection. The failed transaction has
@@ -1225,12 +1225,17 @@ export class MemoryStore {
   close() {}
 }
 
-/** Encrypts a value together with the name of its row, so that no row can replace another row. */
-async function seal(key, name, value) {
+/**
+ * Encrypts a value, given as JSON, together with the name of its row, so that no row can replace
+ * another row.
+ */
+async function sealJSON(key, name, json) {
   const iv = crypto.getRandomValues(new Uint8Array(12));
-  const data = await crypto.subtle.encrypt({name: 'AES-GCM', iv, additionalData: utf8(name)}, key, utf8(JSON.stringify(value)));
+  const data = await crypto.subtle.encrypt({name: 'AES-GCM', iv, additionalData: utf8(name)}, key, utf8(json));
   return {iv, data: new Uint8Array(data)};
 }
+
+const seal = (key, name, value) => sealJSON(key, name, JSON.stringify(value));
 
 /**
  * Decrypts a value; undefined if the row is missing, or was encrypted with another key or for
@@ -1261,7 +1266,7 @@ class Draft {
   constructor(store, head, key, entries) {
     Object.assign(this, {
       store, head: {...head}, key, entries: new Map(entries), packs: new Set(),
-      changes: new Map(), values: new Map(), known: new Map(), sealed: new Map(),
+      changes: new Map(), values: new Map(), known: new Map(), opened: new Map(), sealed: new Map(),
     });
   }
 
@@ -1307,7 +1312,10 @@ class Draft {
 
   async read(name) {
     if (this.values.has(name)) return this.values.get(name);
-    return unseal(this.key, name, await this.row(name));
+    if (this.changes.has(name)) return undefined;
+    // Several entries have their payloads in one row.
+    if (!this.opened.has(name)) this.opened.set(name, unseal(this.key, name, await this.row(name)));
+    return this.opened.get(name);
   }
 
   /** Writes a value, encrypted; `clear` has the members that are readable without the key. */
@@ -1372,13 +1380,41 @@ const PACK = 64;
 /** The maximum number of notifications that a call returns, unless the app passes a limit. */
 const PAGE = 500;
 
+/**
+ * The maximum number of characters of JSON in a row with several payloads. Chromium stores a row
+ * of 64 KiB or more as a file, which takes longer.
+ */
+const BOX = 30_000;
+
 const payloadName = id => `payload/${id}`;
 const goneName = id => `gone/${id}`;
 
-/** Encrypts the payloads of a page. For each row's name: the payload, and the promise of its row. */
-const sealPayloads = (key, {items}) => new Map(items
-  .filter(({item, isStorable}) => isStorable && item.hasPayload)
-  .map(({item: {id, payload}}) => [payloadName(id), {value: payload, row: seal(key, payloadName(id), payload)}]));
+/** The row with an entry's payload: its own, or a box, a row with payloads of several entries. */
+const boxOf = ({item: {id}, box}) => box ?? payloadName(id);
+const payloadIn = ({item: {id}, box}, value) => box ? value?.[id] : value;
+
+/**
+ * Puts the payloads of a page into boxes: `{name, value, texts}`, where `value` has the payloads by
+ * their ids, and `texts` their JSON. A row for each payload would cost far more time.
+ */
+function boxesOf({items}) {
+  const boxes = [];
+  let size = BOX;
+  for (const {item: {id, payload}} of items.filter(({item, isStorable}) => isStorable && item.hasPayload)) {
+    const json = JSON.stringify(payload);
+    size += json.length;
+    if (size > BOX) {
+      boxes.push({name: `payloads/${crypto.randomUUID()}`, value: {}, texts: {}});
+      size = json.length;
+    }
+    const {value, texts} = boxes.at(-1);
+    value[id] = payload;
+    texts[id] = json;
+  }
+  return boxes;
+}
+
+const sealBox = (key, {name, texts}) => sealJSON(key, name, `{${Object.entries(texts).map(([id, json]) => `"${id}":${json}`)}}`);
 
 const withTimes = item => {
   const time = value => value === null ? null : new Date(value);
@@ -1401,25 +1437,32 @@ const inOrder = (one, other) => (one.item.createdAt?.getTime() ?? 0) - (other.it
  */
 const inbox = {
   /** Stores an item, and returns whether it differs from the stored one. */
-  async put(draft, {payload, ...item}, {tag = null, date, isListed = false}) {
+  async put(draft, {payload, ...item}, {tag = null, date, isListed = false, box, json = JSON.stringify(payload)}) {
     const {id} = item, old = draft.entries.get(id), tombstone = await draft.row(goneName(id));
     // If a deleted notification is listed again, for example after an unknown cursor, it gets its
     // old place.
     const known = old?.order ?? tombstone?.order;
     const order = known ?? (isListed ? draft.head.listed = (draft.head.listed ?? 0) + 1 : null);
-    const text = JSON.stringify(payload), isSamePayload = text === JSON.stringify(await inbox.payload(draft, old));
+    const isSamePayload = json === JSON.stringify(await inbox.payload(draft, old));
     const isSame = isSamePayload && old !== undefined && JSON.stringify(old.item) === JSON.stringify(item);
     const change = isSame ? old.change : draft.head.change += 1;
-    draft.setEntry(id, {item, tag, date, size: text?.length ?? 0, change, order});
-    if (item.hasPayload && !isSamePayload) draft.write(payloadName(id), payload);
-    if (!item.hasPayload && old?.item.hasPayload) draft.remove(payloadName(id));
+    if (old?.item.hasPayload && !isSamePayload) await inbox.dropPayload(draft, old);
+    draft.setEntry(id, {item, tag, date, size: json?.length ?? 0, change, order, box: isSamePayload ? old?.box : box});
+    // The caller writes the box.
+    if (item.hasPayload && !isSamePayload && !box) draft.write(payloadName(id), payload);
     if (tombstone) draft.remove(goneName(id));
     return !isSame;
   },
 
   /** The payload of a stored entry; undefined if it has no payload. */
   async payload(draft, entry) {
-    return entry?.item.hasPayload ? draft.read(payloadName(entry.item.id)) : undefined;
+    return entry?.item.hasPayload ? payloadIn(entry, await draft.read(boxOf(entry))) : undefined;
+  },
+
+  /** Deletes the payload of a stored entry. */
+  async dropPayload(draft, {item: {id}, box}) {
+    const {[id]: gone, ...others} = box ? await draft.read(box) ?? {} : {};
+    if (Object.keys(others).length > 0) draft.write(box, others); else draft.remove(box ?? payloadName(id));
   },
 
   /** Marks the stored items of these ids as read or unread. */
@@ -1437,9 +1480,9 @@ const inbox = {
    * way. It also records ids that are not stored.
    */
   async remove(draft, id) {
-    const order = (draft.entries.get(id) ?? await draft.row(goneName(id)))?.order ?? null;
+    const entry = draft.entries.get(id), order = (entry ?? await draft.row(goneName(id)))?.order ?? null;
+    if (entry?.item.hasPayload) await inbox.dropPayload(draft, entry);
     draft.removeEntry(id);
-    draft.remove(payloadName(id));
     draft.writeClear(goneName(id), {id, order, change: draft.head.change += 1});
   },
 
@@ -1467,18 +1510,25 @@ const inbox = {
    * number of the last change at the time of the request: ids that were deleted since are not
    * added again.
    */
-  async merge(draft, page, {after, before, replaces, pending, date}) {
+  async merge(draft, page, {after, before, replaces, pending, date, boxes}) {
     if ((await draft.read('cursor'))?.cursor !== after) return false;
     if (replaces) {
       const staying = new Set(page.items.map(({item}) => item.id));
       for (const id of draft.entries.keys()) if (!staying.has(id)) await inbox.remove(draft, id);
     }
     const ids = [...page.items.map(({item}) => item.id), ...page.deleted];
-    await draft.load(ids.flatMap(id => draft.entries.get(id)?.item.hasPayload ? [goneName(id), payloadName(id)] : [goneName(id)]));
+    const stored = ids.map(id => draft.entries.get(id)).filter(entry => entry?.item.hasPayload);
+    await draft.load([...ids.map(goneName), ...new Set(stored.map(boxOf))]);
+    const places = new Map(boxes.flatMap(({name, texts}) => Object.entries(texts).map(([id, json]) => [Number(id), {box: name, json}])));
     for (const {item, isStorable} of page.items) {
       if (pending.dismissed.has(item.id) || await inbox.wasRemoved(draft, item.id, before)) continue;
       const cached = isStorable ? item : withoutPayload(item);
-      await inbox.put(draft, {...cached, isRead: pending.read.get(item.id) ?? item.isRead}, {date, isListed: true});
+      await inbox.put(draft, {...cached, isRead: pending.read.get(item.id) ?? item.isRead}, {date, isListed: true, ...places.get(item.id)});
+    }
+    for (const {name, value} of boxes) {
+      // Some notifications were dismissed meanwhile, or are stored already with this payload.
+      const all = Object.entries(value), used = all.filter(([id]) => draft.entries.get(Number(id))?.box === name);
+      if (used.length > 0) draft.write(name, used.length === all.length ? value : Object.fromEntries(used));
     }
     for (const id of page.deleted) await inbox.remove(draft, id);
     draft.write('cursor', {cursor: page.cursor, date});
@@ -1505,8 +1555,8 @@ const inbox = {
           await inbox.remove(draft, item.id);
           [count, bytes] = [count - 1, bytes - sizeOf(entry)];
         } else if (bytes > MAXIMUM.bytes && item.hasPayload) {
-          draft.setEntry(item.id, {...entry, item: {...item, hasPayload: false}, tag: null, size: 0});
-          draft.remove(payloadName(item.id));
+          await inbox.dropPayload(draft, entry);
+          draft.setEntry(item.id, {...entry, item: {...item, hasPayload: false}, tag: null, size: 0, box: undefined});
           bytes -= entry.size;
         }
       }
@@ -1539,7 +1589,7 @@ const inbox = {
   async empty(draft) {
     draft.entries.clear();
     draft.packs.clear();
-    for (const prefix of ['entries/', 'payload/', 'gone/']) for (const name of await draft.names(prefix)) draft.remove(name);
+    for (const prefix of ['entries/', 'payload/', 'payloads/', 'gone/']) for (const name of await draft.names(prefix)) draft.remove(name);
   },
 
   /** Deletes everything of the account except for its pending sign-outs. */
@@ -2219,14 +2269,15 @@ export class PushClient {
       const name = nameOf(entry);
       if (memory.has(name)) found.set(name, memory.get(name).payload); else if (entry.item.hasPayload) missing.push(entry);
     }
-    const names = missing.map(({item}) => payloadName(item.id));
-    const [key, ...rows] = names.length > 0 ? await this.#store.getAll(['key', ...names]) : [];
-    await Promise.all(missing.map(async (entry, index) => {
-      const payload = await unseal(key, names[index], rows[index]);
-      if (payload === undefined) return;
+    const boxes = [...new Set(missing.map(boxOf))];
+    const [key, ...rows] = boxes.length > 0 ? await this.#store.getAll(['key', ...boxes]) : [];
+    const values = new Map(await Promise.all(boxes.map(async (box, index) => [box, await unseal(key, box, rows[index])])));
+    for (const entry of missing) {
+      const payload = payloadIn(entry, values.get(boxOf(entry)));
+      if (payload === undefined) continue;
       found.set(nameOf(entry), payload);
       memory.set(nameOf(entry), {payload, size: sizeOf(entry)});
-    }));
+    }
     let size = [...memory.values()].reduce((sum, one) => sum + one.size, 0);
     for (const [name, one] of memory) {
       if (size <= PAYLOADS_IN_MEMORY) break;
@@ -2331,8 +2382,8 @@ export class PushClient {
   }
 
   /**
-   * Requests the changes after a cursor. Returns the answer with its page, the page's encrypted
-   * payloads, and the number of the last change of the stored inbox before the request.
+   * Requests the changes after a cursor. Returns the answer with its page, the page's payloads in
+   * encrypted boxes, and the number of the last change of the stored inbox before the request.
    */
   async #requestPage(cursor, deadline) {
     const before = (await this.#store.head()).change;
@@ -2345,7 +2396,8 @@ export class PushClient {
     const answer = await this.#call('GET', '/api/notifications', {query, condition, deadline}), page = answer.status === 304 ? null : readPage(answer);
     // Payloads that are encrypted end to end are opened before they are stored.
     const key = page && !this.#settings.endToEnd && await this.#store.get('key');
-    return {before, answer, read: page, sealed: key ? sealPayloads(key, page) : new Map()};
+    const boxes = key ? boxesOf(page).map(box => ({...box, row: sealBox(key, box)})) : null;
+    return {before, answer, read: page, boxes};
   }
 
   /**
@@ -2354,11 +2406,11 @@ export class PushClient {
    */
   async #advance(isRestart, run) {
     const {unstored, deadline, ahead} = run, cached = (await this.#read('cursor'))?.cursor, cursor = isRestart ? undefined : cached;
-    let before, answer, read, sealed;
+    let before, answer, read, boxes;
     run.ahead = null;
     try {
       // Another tab may have moved the cursor.
-      ({before, answer, read, sealed} = await (ahead && ahead.cursor === cursor ? ahead.request : this.#requestPage(cursor, deadline)));
+      ({before, answer, read, boxes} = await (ahead && ahead.cursor === cursor ? ahead.request : this.#requestPage(cursor, deadline)));
     } catch (error) {
       if (error.problem?.code === 'invalid-cursor' && cursor !== undefined) return 'restart';
       throw error;
@@ -2371,14 +2423,15 @@ export class PushClient {
       run.ahead.request.catch(() => {});
     }
     const page = read && await this.#opened(read);
+    if (page) boxes ??= boxesOf(page);
     const isMerged = await this.#change(async draft => {
       if (page) {
         // If the browser has lost the key, the draft has another one.
-        if (!draft.isDamaged) draft.sealed = sealed;
+        if (!draft.isDamaged) draft.sealed = new Map(boxes.filter(({row}) => row).map(box => [box.name, box]));
         const pending = await this.#pending(draft);
         // Without a cursor the server does not list deleted notifications. The cache may contain
         // such notifications if they were fetched one by one before the first page.
-        const how = {after: cached, before, replaces: cursor === undefined, pending, date: this.#now()};
+        const how = {after: cached, before, replaces: cursor === undefined, pending, date: this.#now(), boxes};
         if (!await inbox.merge(draft, page, how)) return false;
       } else {
         if ((await draft.read('cursor'))?.cursor !== cursor) return false;
@@ -2406,7 +2459,7 @@ export class PushClient {
   async #cachedItem(id) {
     const entry = (await this.#loaded()).entries.get(id);
     if (!entry) return undefined;
-    const payload = entry.item.hasPayload ? await this.#read(payloadName(id)) : undefined;
+    const payload = entry.item.hasPayload ? payloadIn(entry, await this.#read(boxOf(entry))) : undefined;
     return {...entry, item: payload === undefined ? withoutPayload(entry.item) : {...entry.item, payload}};
   }
 

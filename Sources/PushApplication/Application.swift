@@ -108,6 +108,7 @@ package struct Application: Sendable {
     /// it.
     func use(quotas: [Role: Quota], limits: ServerLimits) {
         self.parts.replaceQuotas(quotas)
+        self.parts.authenticator.expect(bodyTimeout: limits.bodyTimeout)
         self.server.replaceLimits(limits)
     }
 

@@ -111,6 +111,7 @@ struct ApplicationParts: Sendable {
             issuer: self.issuer?.issuer,
             logger: logger
         )
+        self.authenticator.expect(bodyTimeout: configuration.limits.bodyTimeout)
     }
 
     /// Before a start that makes files, reads the files that the configuration names, checks the

@@ -115,4 +115,13 @@ import Testing
         }
         #expect(self.guess(limiter, now: Self.start + 1) == nil)
     }
+
+    /// A wrong code for enrolment is counted after its body, with the time of its head.
+    @Test func requestsWithSlowBodiesDoNotShortenAWait() throws {
+        let limiter = SignInLimiter(servers: self.servers)
+        limiter.expect(bodyTimeout: .seconds(600))
+        for _ in 0..<6 { #expect(self.guess(limiter, now: Self.start) == nil) }
+        try limiter.countInvalidCredentials(from: .ip(try #require(IPAddress("203.0.113.8"))), now: Self.start - 600)
+        #expect(self.guess(limiter, now: Self.start + 0.5) == 1)
+    }
 }

@@ -432,11 +432,11 @@ test('a large inbox stays readable fast, and its payloads do not stay in memory'
   await push.markRead(5000);
   assert.deepEqual((await badge()).slice(0, 2), [4999, 500]);
   assert.deepEqual(await badge(), [4999, 500, 0]);
-  // Another client with the same store decrypts the packs of all entries, and the payloads of only
-  // one page.
+  // Another client with the same store decrypts the packs of all entries, and the boxes with the
+  // payloads of only one page.
   reads.length = 0;
   const other = await clientOf(t, server, {store});
-  assert.deepEqual([(await other.cachedInbox({limit: 20})).notifications[0].payload, reads.filter(count => count > 1)], [payload, [79, 21]]);
+  assert.deepEqual([(await other.cachedInbox({limit: 20})).notifications[0].payload, reads.filter(count => count > 1)], [payload, [79, 5]]);
   // A change by another client lets a client decrypt one pack again.
   const {decrypt} = crypto.subtle;
   let decrypted = 0;
@@ -490,7 +490,7 @@ test('rows of an earlier version are read and rewritten, and those of a later ve
   stored.set('entry/3', {change: 3, order: 3, ...await seal('entry/4', {item: {...item, id: 3}, tag: null, date: 1})});
   const next = await open();
   assert.deepEqual((await next.cachedInbox()).notifications.map(({id, payload}) => [id, payload]), [[1, 'inline'], [2, long]]);
-  assert.deepEqual([(await next.cachedNotification(1)).payload, (await next.cachedNotification(2)).payload, format], ['inline', long, 3]);
+  assert.deepEqual([(await next.cachedNotification(1)).payload, (await next.cachedNotification(2)).payload, format], ['inline', long, 4]);
   assert.deepEqual([...faults.databases.get('sealpost').keys()].filter(name => name.startsWith('ent')), ['entries/0']);
   await next.markRead(1);
   const {arrived, deleted} = await next.changes(mark);
@@ -506,14 +506,38 @@ test('rows of an earlier version are read and rewritten, and those of a later ve
 
 test('no row can be put in the place of another', async t => {
   const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store});
-  const [one, two] = [server.post('one'), server.post('two')];
-  await push.sync();
-  store.rows.set(`payload/${one}`, store.rows.get(`payload/${two}`));
+  for (const payload of ['one', 'two']) {
+    server.post(payload);
+    await push.sync();
+  }
+  const [one, two] = [...store.rows.keys()].filter(name => name.startsWith('payloads/'));
+  store.rows.set(one, store.rows.get(two));
   const again = await clientOf(t, server, {store});
   assert.deepEqual((await again.cachedInbox()).notifications.map(({payload}) => payload), [undefined, 'two']);
   store.rows.set('entries/1', store.rows.get('entries/0'));
   store.rows.delete('entries/0');
   assert.deepEqual((await (await clientOf(t, server, {store})).cachedInbox()).notifications, []);
+});
+
+test('payloads of a page share rows, which lose a payload with its notification', async t => {
+  const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store}), boxes = () =>
+    [...store.rows].filter(([name]) => name.startsWith('payload')).map(([name, {data}]) => [name.split('/')[0], data.length]);
+  const [one, two, three] = ['one', 'two', 'three'].map(name => server.post(name.repeat(1000))), payloads = async () =>
+    (await push.cachedInbox()).notifications.map(({id, payload}) => [id, payload.length]);
+  await push.sync();
+  assert.deepEqual([boxes().length, await payloads()], [1, [[one, 3000], [two, 3000], [three, 5000]]]);
+  server.delete(two);
+  server.change(three, {Payload: 'other'});
+  await push.sync();
+  assert.deepEqual([boxes().length, await payloads()], [2, [[one, 3000], [three, 5]]]);
+  assert.ok(boxes().every(([, length]) => length < 3100), JSON.stringify(boxes()));
+  // Another client of the store, and a notification that comes alone.
+  const other = await clientOf(t, server, {store}), four = server.post('four');
+  await other.preview(four);
+  await other.dismiss(one);
+  assert.deepEqual([boxes().map(([kind]) => kind).sort(), await payloads()], [['payload', 'payloads'], [[three, 5], [four, 4]]]);
+  await push.signOut();
+  assert.deepEqual(boxes(), []);
 });
 
 test('unreadable entries are fetched again, and consumers learn of deleted ones', async t => {

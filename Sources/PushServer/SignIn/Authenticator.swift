@@ -294,6 +294,9 @@ package final class Authenticator: Sendable {
         self.changes.replaceQuotas(quotas)
     }
 
+    /// Tells the limiter of sign-ins how long a request's body may take.
+    package func expect(bodyTimeout: Duration) { self.gate.limiter.expect(bodyTimeout: bodyTimeout) }
+
     /// The metrics of sign-ins and quotas.
     var samples: [MetricSample] { self.gate.samples + self.quotas.samples(with: self.changes) }
 

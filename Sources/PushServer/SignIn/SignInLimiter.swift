@@ -30,6 +30,13 @@ final class SignInLimiter: Sendable {
         self.servers = servers
     }
 
+    /// Expects requests whose bodies take up to `bodyTimeout`: such a request may count invalid
+    /// credentials long after its own time.
+    func expect(bodyTimeout: Duration) {
+        let seconds = TimeInterval(bodyTimeout.components.seconds)
+        self.state.withLock { $0.clock.slack = max($0.clock.slack, 30 + seconds) }
+    }
+
     /// Begins an attempt. The caller must end the attempt by `succeed` or `cancel`; otherwise the
     /// attempt counts as failed.
     ///
@@ -129,9 +136,9 @@ final class SignInLimiter: Sendable {
 /// continues from its last time.
 private struct DividedClock {
     /// The number of seconds by which the time of a request may precede the time of another
-    /// request, because the request has waited. A larger difference means that the system's clock
-    /// was set back.
-    private static let slack: TimeInterval = 60
+    /// request, because the request has waited for its body or for a hash. A larger difference
+    /// means that the system's clock was set back.
+    var slack: TimeInterval = 60
 
     private var last: Date?
     private var elapsed: TimeInterval = 0
@@ -142,7 +149,7 @@ private struct DividedClock {
     /// must not become `last`: the same seconds would elapse twice.
     mutating func advance(to now: Date, _ servers: ServerCount) {
         let step = now.timeIntervalSince(self.last ?? now)
-        guard step >= 0 || step < -Self.slack else { return }
+        guard step >= 0 || step < -self.slack else { return }
         self.elapsed += max(0, step) / Double(servers.current)
         self.last = now
     }
