@@ -39,11 +39,9 @@ import Testing
             "quote_ident", "array_remove", "current_schemas", "pg_backend_pid",
         ],
         "BlockingConnection+pooler.swift": ["pg_backend_pid"],
-        "PostgreSQLStore+sharing.swift": [
-            "pg_wal_lsn_diff", "pg_current_wal_lsn", "inet_client_addr", "inet_server_addr",
-        ],
         "PostgreSQLStore+health.swift": [
             "pg_read_binary_file", "pg_relation_filepath", "string_agg", "quote_ident", "to_regclass",
+            "pg_wal_lsn_diff", "pg_current_wal_lsn", "inet_client_addr", "inet_server_addr",
         ],
         // A move from SQLite sets the next values of the identity columns.
         "PostgreSQLMoveTarget.swift": ["pg_get_serial_sequence", "regclass", "setval"],
