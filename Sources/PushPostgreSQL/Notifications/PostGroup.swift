@@ -221,7 +221,13 @@ struct PostGroup {
             for statement in [insertion, untaken].compactMap({ $0 }) { self.tx.queryLast(statement) }
             return []
         }
-        let sequences = try await self.sequences(insertion, untaken)
+        let sequences: [Int64: Int64]
+        do {
+            let rows = try await self.tx.query(all: [insertion, untaken].compactMap { $0 })[0]
+            sequences = try WriteTransaction.numbers(rows)
+        } catch let error as DatabaseError where error.isOvertaking {
+            throw Overtaken()
+        }
         var made: [(Chosen, (reach: Reach, hasWork: Bool))] = []
         for post in walked {
             guard let sequence = sequences[post.notification.id.rawValue] else { throw Overtaken() }
@@ -234,15 +240,6 @@ struct PostGroup {
             made.append((post, enqueued))
         }
         return made
-    }
-
-    private func sequences(_ insertion: Statement, _ untaken: Statement?) async throws -> [Int64: Int64] {
-        do {
-            let rows = try await self.tx.query(all: [insertion, untaken].compactMap { $0 })[0]
-            return try WriteTransaction.numbers(rows)
-        } catch let error as DatabaseError where error.isOvertaking {
-            throw Overtaken()
-        }
     }
 
     /// Writes the senders' usage. This write comes last, since all posts of a sender wait for the

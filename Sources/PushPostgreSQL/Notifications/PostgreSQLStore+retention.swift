@@ -23,7 +23,8 @@ extension PostgreSQLStore {
                 }
             }
             if left > 0 {
-                try await rows.delete(ids)
+                let usage = try PostGroup.usage(await tx.query(Self.deleteNotifications, ids))
+                try await tx.subtract(usage)
                 tx.afterCommit { progress.forget(ids) }
             }
             _ = try await tx.query(Self.recordRemoval, now.milliseconds)
@@ -78,6 +79,13 @@ extension PostgreSQLStore {
         with f as (delete from fanout where notification_id = any($1::int8[])),
         s as (delete from scheduled where notification_id = any($1::int8[]))
         delete from recall where notification_id = any($1::int8[])
+        """
+
+    /// Deletes notifications that have no rows left in other tables.
+    private static let deleteNotifications = """
+        with d as (
+            delete from notification where id = any($1::int8[]) returning sender_id, length(payload)::int8 as bytes)
+        select sender_id, count(*), coalesce(sum(bytes), 0)::int8 from d group by sender_id
         """
 
     /// Stores the time at which expired rows were last deleted (see `NotificationPage.removedAt`).
@@ -193,17 +201,5 @@ private struct ExpiredRows {
             where \(RecipientKey.lookup.condition("w", "l")))
         delete from recipient r using l where \(RecipientKey.lookup.condition("r", "l"))
         returning r.notification_id, r.user_id, r.read_at is null and r.dismissed_at is null
-        """
-
-    /// Deletes notifications that have no rows left in other tables.
-    func delete(_ ids: [Int64]) async throws {
-        let usage = try PostGroup.usage(await self.tx.query(Self.notificationDeletion, ids))
-        try await self.tx.subtract(usage)
-    }
-
-    private static let notificationDeletion = """
-        with d as (
-            delete from notification where id = any($1::int8[]) returning sender_id, length(payload)::int8 as bytes)
-        select sender_id, count(*), coalesce(sum(bytes), 0)::int8 from d group by sender_id
         """
 }
