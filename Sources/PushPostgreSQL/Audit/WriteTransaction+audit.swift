@@ -16,44 +16,40 @@ enum AuditNumber {
     static func start(ofChain chain: Int64) -> Int64 { chain << Self.placeBits }
 }
 
-/// The entries that a transaction adds to one of the audit's hash chains, and the statement that
-/// inserts them.
-///
-/// The statement fails unless it inserts all entries. It inserts nothing if the stored end of the
-/// chain is no longer the end that this server knows. So a server that was paused for long cannot
-/// fork a chain that another server has taken over.
-struct AuditExtension {
-    /// The SQLSTATE of the statement's deliberate failure: a division by zero.
-    static let refusal = "22012"
-
-    let statement: Statement
-    /// The end of the chain after these entries.
-    let head: AuditHead
-
-    init(of head: AuditHead, by drafts: [AuditDraft], with audit: AuditChain) throws {
+extension WriteTransaction {
+    /// Adds entries to one of the audit's hash chains: returns the chain's new end, and the
+    /// statement that inserts the entries.
+    ///
+    /// The statement fails unless it inserts all entries. It inserts nothing if the stored end of
+    /// the chain is no longer the end that this server knows. So a server that was paused for long
+    /// cannot fork a chain that another server has taken over.
+    func extending(_ head: AuditHead, by drafts: [AuditDraft]) throws -> (head: AuditHead, statement: Statement) {
         var entries: [SealedAuditEntry] = []
         var link = head.link
         for draft in drafts {
-            let entry = try audit.sealed(draft, after: link)
+            let entry = try self.audit.sealed(draft, after: link)
             entries.append(entry)
             link = entry.link
         }
-        self.head = AuditHead(chain: head.chain, server: head.server, link: link)
-        self.statement = try Statement(
+        let statement = try Statement(
             Self.newEntries,
             head.chain,
             head.server,
             head.link.number,
             link.number,
             link.code,
-            audit.mac(ofEnd: link),
+            self.audit.mac(ofEnd: link),
             entries.map(\.link.number),
             entries.map(\.at),
             entries.map(\.entry),
             entries.map(\.link.code),
             entries.count
         )
+        return (AuditHead(chain: head.chain, server: head.server, link: link), statement)
     }
+
+    /// The SQLSTATE of the deliberate failure of `newEntries`: a division by zero.
+    static let refusal = "22012"
 
     private static let newEntries = """
         with h as (
@@ -66,9 +62,7 @@ struct AuditExtension {
             returning number)
         select 1 / case when count(*) = $11 then 1 else 0 end from a
         """
-}
 
-extension WriteTransaction {
     /// The end of the hash chain that gets this transaction's entries. If the transaction's
     /// `WriterSlot` has no chain yet, takes over the first chain whose server has ended. If there
     /// is no such chain, begins a new one.

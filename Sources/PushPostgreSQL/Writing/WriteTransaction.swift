@@ -107,9 +107,9 @@ final class WriteTransaction: Sendable {
         var head: AuditHead?
         if !pending.drafts.isEmpty {
             let old = try await self.head(of: slot, server: server)
-            let added = try AuditExtension(of: old, by: pending.drafts, with: self.audit)
-            statements.append(added.statement)
-            head = added.head
+            let (end, statement) = try self.extending(old, by: pending.drafts)
+            statements.append(statement)
+            head = end
         }
         do {
             if pending.commitFailure == nil { _ = try await self.query(all: statements) }
@@ -117,7 +117,7 @@ final class WriteTransaction: Sendable {
             finished.commitBegan = .now
             if pending.commitFailure != nil { _ = try await self.transaction.commit(after: statements) }
         } catch let error as DatabaseError {
-            if error.code == AuditExtension.refusal { throw AuditChainLost() }
+            if error.code == Self.refusal { throw AuditChainLost() }
             throw pending.commitFailure?(error) ?? error
         }
         finished.head = head
