@@ -11,9 +11,14 @@ extension PostgreSQLStore {
     package func turnDayKeys(now: Date) async throws -> DayKeyTurn? {
         guard let days = self.vault.days, let keeper = self.options.dayChain else { return nil }
         var turn = DayKeyTurn()
-        if !days.isSealing, try await self.mayBeginDayKeys() {
-            days.beginSealing()
-            turn.begins = true
+        if !days.isSealing {
+            // Begins to encrypt with day keys if all servers support it.
+            turn.begins = try await self.write { tx in
+                _ = try await tx.query(Schema.schemaLock)
+                _ = try await tx.query(DayKeyReport.enableDayKeys, Migration.dayKeys)
+                return try await DayKeyReport(tx.query(DayKeyReport.all, Migration.dayKeys)).isSealing
+            }
+            if turn.begins { days.beginSealing() }
         }
         // The earlier of the server's and the database's time counts: a clock that is ahead must
         // not destroy keys that other servers still need.
@@ -50,16 +55,6 @@ extension PostgreSQLStore {
 
     private func dayKeyReport() async throws(StoreError) -> DayKeyReport {
         try await self.read(DayKeyReport.all, values: [Migration.dayKeys]) { try DayKeyReport($0) }
-    }
-
-    /// Returns whether servers now encrypt with day keys. Begins this encryption if all servers
-    /// support it.
-    private func mayBeginDayKeys() async throws -> Bool {
-        try await self.write { tx in
-            _ = try await tx.query(Schema.schemaLock)
-            _ = try await tx.query(DayKeyReport.enableDayKeys, Migration.dayKeys)
-            return try await DayKeyReport(tx.query(DayKeyReport.all, Migration.dayKeys)).isSealing
-        }
     }
 
     /// Encrypts read-once payloads again. These are the payloads that recipients have not

@@ -150,18 +150,15 @@ final class SharedKeys: Sendable {
             try agreement.check(keyring)
             return true
         } catch {
-            self.stopSealing("\(error)")
+            let reason = "\(error)"
+            let isNew = self.state.withLock { state in
+                defer { state.lack = reason }
+                return state.lack != reason
+            }
+            if self.vault.isSealing { self.vault.replaceKeyring(self.vault.keyring, isSealing: false) }
+            if isNew { self.onEvent(.outWithoutKey(reason: reason)) }
             return false
         }
-    }
-
-    private func stopSealing(_ reason: String) {
-        let isNew = self.state.withLock { state in
-            defer { state.lack = reason }
-            return state.lack != reason
-        }
-        if self.vault.isSealing { self.vault.replaceKeyring(self.vault.keyring, isSealing: false) }
-        if isNew { self.onEvent(.outWithoutKey(reason: reason)) }
     }
 
     private func record(_ wait: KeyWait?) {
