@@ -86,11 +86,11 @@ extension PostgreSQLStore {
             }
             return (value, finished)
         }
-        self.condition.shared.recordCommit(of: finished.writes, after: .now - finished.commitBegan)
+        self.condition.shared.recordCommit(of: finished.pending.writes, after: .now - finished.commitBegan)
         if let head = finished.head { loan.slot.head = head }
         self.condition.shared.record(isFull: false)
-        for call in finished.calls { call() }
-        self.membership.announce(workIn: finished.filled)
+        for call in finished.pending.calls { call() }
+        self.membership.announce(workIn: finished.pending.tally.filled)
         return (value, finished.epoch)
     }
 }

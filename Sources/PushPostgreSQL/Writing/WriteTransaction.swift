@@ -95,12 +95,7 @@ final class WriteTransaction: Sendable {
     /// throws if the transaction must no longer be committed.
     func finish(_ slot: WriterSlot, server: Int64, admit: @Sendable () throws -> Void) async throws -> FinishedWrite {
         let pending = self.pending.withLock { $0 }
-        var finished = FinishedWrite(
-            calls: pending.calls,
-            writes: pending.writes,
-            epoch: try await self.write(pending.ends),
-            filled: pending.tally.filled
-        )
+        var finished = FinishedWrite(pending: pending, epoch: try await self.write(pending.ends))
         var statements = pending.last
         if let counts = try pending.tally.addition(to: slot.tallyWriter(server: server)) { statements.append(counts) }
         if let events = try NewEvent.insertion(of: pending.events) { statements.append(events) }
@@ -127,13 +122,10 @@ final class WriteTransaction: Sendable {
 
 /// The work that remains once the transaction is committed.
 struct FinishedWrite: Sendable {
-    let calls: [@Sendable () -> Void]
-    let writes: Int
+    let pending: WriteTransaction.Pending
     /// The number of the last credentials that this transaction has ended; `nil` if it has ended
     /// none.
     let epoch: Int64?
-    /// The lanes (providers' queues) that have got new pushes in this transaction.
-    let filled: Set<String>
     /// The new end of the writer's hash chain of the audit; `nil` if the transaction has added no
     /// record.
     var head: AuditHead?
@@ -143,7 +135,8 @@ struct FinishedWrite: Sendable {
 }
 
 extension TallyCount {
-    fileprivate var filled: Set<String> { Set(self.counts.keys.filter { $0.state == .enqueued }.map(\.lane)) }
+    /// The lanes (providers' queues) that have got new pushes.
+    var filled: Set<String> { Set(self.counts.keys.filter { $0.state == .enqueued }.map(\.lane)) }
 
     /// Adds the counted pushes to the rows of `tally` that belong to one writer; `nil` if nothing
     /// was counted.
