@@ -17,7 +17,7 @@ struct LaneLoop: Sendable {
 
     let lane: LaneSettings
     let store: any OutboxStore & DeviceStore
-    let reader: any OutboxReader
+    let reader: any StoreReader
     let settings: DeliverySettings
     /// Receives the settlements (outcomes of pushes) that are stored.
     let settlements: SettlementWatch

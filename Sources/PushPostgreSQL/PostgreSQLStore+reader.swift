@@ -4,13 +4,11 @@ package import PushStore
 
 /// The store is its own reader. It reads from the primary, through pipelined connections that all
 /// its users share.
-extension PostgreSQLStore: SharedReader {
+extension PostgreSQLStore: StoreReader {
     package func makeReader() throws(StoreError) -> any StoreReader { self }
 
     /// Always `nil`: each read waits for the network.
     package var immediate: (any ImmediateReader)? { nil }
-
-    package var gathering: (any GatheringReader)? { self }
 
     package func all<Entity: StoredEntity>(
         _ sql: String,

@@ -93,8 +93,6 @@ package final class PostgreSQLStore: Store {
         DispatchQueue.global().async { [loop] in loop.stop() }
     }
 
-    package var isShared: Bool { true }
-
     package var lease: CredentialLease? { self.membership.lease }
 
     /// Even without a signal, the store checks after this time for receipts (records of fetches),

@@ -88,7 +88,7 @@ package final class SQLiteStore: Store {
     func makeSQLiteReader() throws(StoreError) -> SQLiteReader {
         do {
             let connection = try Self.connect(self.path, isReadOnly: true)
-            let reader = SQLiteReader(connection, of: self)
+            let reader = try SQLiteReader(connection, of: self)
             self.writer.willHold(reader)
             // SQLite opens its files at the first read. So the reader reads now, while descriptors
             // are free: later, clients may use up all descriptors.
@@ -99,19 +99,11 @@ package final class SQLiteStore: Store {
         }
     }
 
-    package var isShared: Bool { false }
-
     package var lease: CredentialLease? { nil }
-
-    package var limits: (any LimitStore)? { nil }
 
     package var failure: String? { self.writer.failure }
 
     package var isFull: Bool { self.writer.condition.isFull }
-
-    package func sharing() -> SharingReport? { nil }
-
-    package func servers(limit: Int) -> [ServerEntry] { [] }
 
     package var report: StoreReport {
         let (failures, space) = self.writer.state.withLock { ($0.checkpointFailures, $0.space) }

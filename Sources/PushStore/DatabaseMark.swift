@@ -10,18 +10,6 @@ package struct DatabaseMark: Sendable, Hashable {
     package init(cluster: String, timeline: UInt32) {
         (self.cluster, self.timeline) = (cluster, timeline)
     }
-
-    /// Reads the text of a mark; `nil` if the text has another form.
-    package init?(text: String) {
-        let parts = text.split(separator: "\n", omittingEmptySubsequences: false)
-        guard parts.count == 2, parts[1].isEmpty else { return nil }
-        let words = parts[0].split(separator: " ", omittingEmptySubsequences: false)
-        guard words.count == 2, UInt64(words[0]) != nil, let timeline = UInt32(words[1]) else { return nil }
-        self.init(cluster: String(words[0]), timeline: timeline)
-    }
-
-    /// The mark as one line of text.
-    package var text: String { "\(self.cluster) \(self.timeline)\n" }
 }
 
 /// Stores the mark of a server's database (the cluster and its newest timeline), but not in this

@@ -11,9 +11,6 @@ package import PushCore
 package protocol Store: AccountStore, TokenStore, DeviceStore, NotificationStore, OutboxStore, EventStore, AuditStore,
     KeyStore, StoreHealth
 {
-    /// Whether other servers may also change the stored data, at any time.
-    var isShared: Bool { get }
-
     /// Exchanges delays and pauses of lanes (providers' queues) with the other servers that share
     /// the store; `nil` if no other server shares it.
     var limits: (any LimitStore)? { get }
@@ -36,6 +33,11 @@ package protocol Store: AccountStore, TokenStore, DeviceStore, NotificationStore
 }
 
 extension Store {
+    /// Whether other servers may also change the stored data, at any time.
+    package var isShared: Bool { self.limits != nil }
+
+    package var limits: (any LimitStore)? { nil }
+
     package var vault: Vault { self.sealing.vault }
 
     package var indexSecret: IndexSecret { self.sealing.secret }
@@ -46,16 +48,19 @@ extension Store {
 ///
 /// Each reader belongs to one executor. So a store over a network can have a connection for each
 /// event loop, and no caller changes threads.
-package protocol StoreReader: AccountReader, TokenReader, DeviceReader, NotificationReader, OutboxReader, EventReader,
-    AuditReader, KeyReader
-{
+package protocol StoreReader: SharedReader, AccountReader, NotificationReader, OutboxReader, EventReader, AuditReader {
     /// The reader for the first step of a fetch, if the store can answer without waiting for a
     /// network; otherwise `nil`.
     var immediate: (any ImmediateReader)? { get }
 
-    /// The reader for the first step of a fetch, if the store combines fetches into groups;
-    /// otherwise `nil`.
-    var gathering: (any GatheringReader)? { get }
+    /// Prepares a read that returns the same as the function `notification` of
+    /// `NotificationReader`; `nil` if the store does not combine fetches into groups. Such a read
+    /// avoids the ten nested async calls that a fetch would otherwise need.
+    func pendingNotification(_ fetch: NotificationFetch) -> (any PendingNotification)?
+
+    /// The approximate number of values that a pass of `KeyStore.rewrap` examines. This function
+    /// counts all rows of the tables that have encrypted values.
+    func countSealed() async throws(StoreError) -> Int
 }
 
 /// Reads that wait only for this machine's memory and disk.
@@ -67,7 +72,7 @@ package protocol ImmediateReader: Sendable {
     /// The user with this name, like the function of `AccountReader`.
     func user(named name: Username) throws(StoreError) -> User?
 
-    /// The user and the permissions of a valid token, like the function of `TokenReader`.
+    /// The user and the permissions of a valid token, like the function of `AccountReader`.
     func user(withToken fingerprint: Fingerprint, now: Date) throws(StoreError) -> (user: User, grant: TokenGrant)?
 
     /// The notification, like the function of `NotificationReader`.
@@ -106,6 +111,10 @@ package protocol StoreHealth: Sendable {
 
 extension StoreHealth {
     package var refusal: String? { nil }
+
+    package func sharing() async throws(StoreError) -> SharingReport? { nil }
+
+    package func servers(limit: Int) async throws(StoreError) -> [ServerEntry] { [] }
 }
 
 /// Options for opening a store.

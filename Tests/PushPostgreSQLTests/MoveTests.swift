@@ -60,8 +60,8 @@ import Testing
         _ = try await self.fixture.fill()
         try await self.fixture.move()
         let connection = try self.fixture.connect()
-        for table in MovedTable.all {
-            #expect(try connection.query(table.finding)[0].boolean(0), "nothing in \(table.name)")
+        for table in MovedTable.names {
+            #expect(try connection.query(MovedTable.finding(table))[0].boolean(0), "nothing in \(table)")
         }
     }
 

@@ -53,7 +53,7 @@ import Testing
         // the row of the audit's hash chain, and passes the upper bound of the change numbers as a
         // parameter.
         let statements =
-            MovedTable.all.compactMap(\.selection) + [
+            try Self.place().asMoveTarget().tables().compactMap(\.selection) + [
                 "number, chain, mac from audit_start", "id, reserved from change_number",
             ]
         for column in columns where Self.notFromSQLite[column] == nil {
@@ -72,8 +72,7 @@ import Testing
     }
 
     @Test func eachTableOfPostgreSQLIsFilled() throws {
-        let place = try StoreKind.postgreSQL.place(TemporaryFolder())
-        let connection = try #require(place as? PostgreSQLPlace).connected { $0 }
+        let connection = try Self.place().connected { $0 }
         let columns = try connection.query(
             """
             select c.relname::text, a.attname::text from pg_class c
@@ -82,10 +81,15 @@ import Testing
             """
         ).map { (table: try $0.text(0), column: try $0.text(1)) }
         #expect(columns.count > 100)
+        let filled = try Self.place().asMoveTarget().tables()
         for (table, column) in columns {
             if Self.notToPostgreSQL[table] != nil || Self.notToPostgreSQL["\(table).\(column)"] != nil { continue }
-            let moved = MovedTable.all.first { $0.name == table }
+            let moved = filled.first { $0.name == table }
             #expect(moved?.columns.contains { $0.name == column } == true, "\(table).\(column) is not filled")
         }
+    }
+
+    private static func place() throws -> PostgreSQLPlace {
+        try #require(StoreKind.postgreSQL.place(TemporaryFolder()) as? PostgreSQLPlace)
     }
 }

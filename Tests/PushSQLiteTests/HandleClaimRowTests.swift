@@ -40,7 +40,7 @@ import Testing
         #expect(outcome == .unconfirmed(hasWork: true))
     }
 
-    private func confirm(_ id: String, _ code: String, of user: User) async throws -> ConfirmOutcome {
+    private func confirm(_ id: String, _ code: String, of user: User) async throws -> RegisterOutcome {
         try await self.fixture.store.confirm(
             code,
             for: #require(RegistrationID(id)),

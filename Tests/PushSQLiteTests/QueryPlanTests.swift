@@ -35,9 +35,9 @@ import Testing
         ("audience", AudienceWalk.tagged, ["device_tag_by_tag (tag=? AND device>?)"]),
         ("tokens", SQLiteReader.allTokens, ["sqlite_autoindex_token_2 (prefix>?)"]),
         ("tokens of a user", SQLiteReader.tokensOfOne, ["token_by_user (user_id=?)"]),
-        ("collecting", SQLiteReader.fetch.sql, ["PRIMARY KEY (notification_id=? AND user_id=?)"]),
-        ("token", SQLiteReader.tokenInUse.sql, ["PRIMARY KEY (hash=?)"]),
-        ("list", SQLiteReader.changes.sql, ["recipient_by_user (user_id=? AND change>?)"]),
+        ("collecting", SQLiteReader.fetch, ["PRIMARY KEY (notification_id=? AND user_id=?)"]),
+        ("token", SQLiteReader.tokenInUse, ["PRIMARY KEY (hash=?)"]),
+        ("list", SQLiteReader.changes, ["recipient_by_user (user_id=? AND change>?)"]),
         ("leases that end", SQLiteStore.nextLeases, ["untaken_by_lease (leased_until>?)"]),
         (
             "what waits for a user who is deleted", SQLiteStore.untakenByUser,

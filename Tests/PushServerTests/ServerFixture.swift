@@ -110,7 +110,7 @@ struct ServerFixture: Sendable {
         self.traces = traces
         self.server = PushServer(
             store: store,
-            readers: Array(repeating: WaitingReader.isUsed ? WaitingReader(reader) : reader, count: Self.loops),
+            readers: Array(repeating: WaitingReads.reader(reader), count: Self.loops),
             reports: self.reports,
             lists: self.lists,
             authenticator: self.authenticator,

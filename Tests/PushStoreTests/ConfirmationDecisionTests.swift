@@ -6,7 +6,7 @@ import Testing
 
 /// Decisions about confirmation codes and topics of devices, tested without a database.
 @Suite(.timeLimit(.minutes(5))) struct ConfirmationDecisionTests {
-    private typealias Step = RegistrationStep<ConfirmOutcome>
+    private typealias Step = RegistrationStep
 
     private let scene: DecisionScene
     private let claimKey: Data
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (nil, true, 3599.0, ConfirmOutcome.registered(moved: 0)), (nil, true, 3600, .refused),
+        (nil, true, 3599.0, RegisterOutcome.registered(moved: 0)), (nil, true, 3600, .refused),
         (nil, false, 0, .refused),
         ("wrong", true, 0, .refused),
     ])
@@ -87,7 +87,7 @@ import Testing
         code: String?,
         isUsed: Bool,
         age: TimeInterval,
-        outcome: ConfirmOutcome
+        outcome: RegisterOutcome
     ) throws {
         let handle = try self.scene.sealing.seal("x", in: .handle(1))
         let last = self.scene.code(pushedAt: self.scene.now - age, isUsed: isUsed)
@@ -110,8 +110,8 @@ import Testing
         #expect(try self.confirm(of: last, self.scene.device(claim: 7), claim: [emptied]).step == .end(.refused))
     }
 
-    @Test(arguments: [(nil, ConfirmOutcome.missing), ("why", .gone(reason: "why"))])
-    func endedDeviceConfirmsNothing(reason: String?, outcome: ConfirmOutcome) throws {
+    @Test(arguments: [(nil, RegisterOutcome.missing), ("why", .gone(reason: "why"))])
+    func endedDeviceConfirmsNothing(reason: String?, outcome: RegisterOutcome) throws {
         let facts = self.scene.facts(device: reason.map { self.scene.device(retiredReason: $0, claim: 7) })
         let decision = self.scene.decision()
         let end: (step: Step, asked: [RegistrationQuestion]) = try self.scene.follow(facts) {

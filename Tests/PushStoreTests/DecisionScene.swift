@@ -127,10 +127,10 @@ struct DecisionScene {
 
     /// Repeats a decision, and gives it each fact that it asks for, as a store does. Returns the
     /// decision's result, and the questions that it asked.
-    func follow<Outcome>(
+    func follow(
         _ all: RegistrationFacts,
-        _ decide: (RegistrationFacts) throws -> RegistrationStep<Outcome>
-    ) throws -> (step: RegistrationStep<Outcome>, asked: [RegistrationQuestion]) {
+        _ decide: (RegistrationFacts) throws -> RegistrationStep
+    ) throws -> (step: RegistrationStep, asked: [RegistrationQuestion]) {
         var (facts, asked) = (RegistrationFacts(), [RegistrationQuestion]())
         while true {
             guard case .read(let question) = try decide(facts) else { return (try decide(facts), asked) }

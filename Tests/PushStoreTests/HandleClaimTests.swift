@@ -57,7 +57,7 @@ import Testing
         _ code: String,
         of user: User,
         within bounds: StorageBounds? = nil
-    ) async throws -> ConfirmOutcome {
+    ) async throws -> RegisterOutcome {
         try await self.store.confirm(
             code,
             for: #require(RegistrationID(id)),

@@ -7,7 +7,7 @@ import Testing
 /// Decisions about registrations and about claims (unconfirmed registrations of handles), tested
 /// without a database.
 @Suite(.timeLimit(.minutes(5))) struct RegistrationDecisionTests {
-    private typealias Step = RegistrationStep<RegisterOutcome>
+    private typealias Step = RegistrationStep
 
     private let scene: DecisionScene
 

@@ -203,6 +203,22 @@ extension NotificationStore {
         try await self.mark(id, as: mark, by: user, ifStill: nil, now: now)
     }
 
+    /// Recalls a notification, with the store's default size of a page.
+    package func recall(
+        _ id: NotificationID,
+        by recaller: Recaller,
+        recording record: AuditRecord? = nil,
+        now: Date
+    ) async throws -> Bool {
+        try await self.recall(id, by: recaller, recording: record, page: nil, now: now)
+    }
+
+    /// Cancels one page of the pushes of a recalled notification, with the store's default size of
+    /// a page.
+    package func cancelRecalled(_ id: NotificationID, after device: Int64, now: Date) async throws -> Int64? {
+        try await self.cancelRecalled(id, after: device, page: nil, now: now)
+    }
+
     /// Dismisses a notification, whether or not it is marked as read. Writes no record to the
     /// audit.
     package func dismiss(_ id: NotificationID, by user: Int64, now: Date) async throws -> Bool {

@@ -5,14 +5,50 @@ package import Testing
 
 /// A reader that forwards each read to another reader. It answers asynchronously, as over a
 /// network.
-package struct WaitingReader: StoreReader {
-    private let base: any StoreReader
-
-    package init(_ base: any StoreReader) {
-        self.base = base
-    }
+package struct WaitingReader<Base: StoreReader>: StoreReader {
+    fileprivate let base: Base
 
     package var immediate: (any ImmediateReader)? { nil }
+
+    package var sealing: Sealing { self.base.sealing }
+
+    package func all<Entity: StoredEntity>(_ sql: String, _ values: [StoredValue]) async throws(StoreError) -> [Entity]
+    {
+        await Task.yield()
+        return try await self.base.all(sql, values)
+    }
+
+    package static var accountWithID: String { Base.accountWithID }
+    package static var accountNamed: String { Base.accountNamed }
+    package static var passwordOf: String { Base.passwordOf }
+    package static var lastUser: String { Base.lastUser }
+    package static var passwordFrom: String { Base.passwordFrom }
+    package static var anyUser: String { Base.anyUser }
+    package static var usersAfter: String { Base.usersAfter }
+    package static var entryNamed: String { Base.entryNamed }
+    package static var codeInUse: String { Base.codeInUse }
+    package static var allTokens: String { Base.allTokens }
+    package static var tokensOfOne: String { Base.tokensOfOne }
+    package static var registeredDevices: String { Base.registeredDevices }
+    package static var registeredDevice: String { Base.registeredDevice }
+    package static var moved: String { Base.moved }
+    package static var allDevices: String { Base.allDevices }
+    package static var devicesOfOne: String { Base.devicesOfOne }
+    package static var deviceOfID: String { Base.deviceOfID }
+    package static var claims: String { Base.claims }
+    package static var apps: String { Base.apps }
+    package static var isThere: String { Base.isThere }
+    package static var isFanningOut: String { Base.isFanningOut }
+    package static var deliveries: String { Base.deliveries }
+    package static var deliveriesToUser: String { Base.deliveriesToUser }
+    package static var counts: String { Base.counts }
+    package static var failedPushes: String { Base.failedPushes }
+    package static var recipients: String { Base.recipients }
+    package static var summary: String { Base.summary }
+    package static var latestNotifications: String { Base.latestNotifications }
+    package static var sendTime: String { Base.sendTime }
+    package static var delivered: String { Base.delivered }
+    package static var lastAudit: String { Base.lastAudit }
 
     package func user(named name: Username) async throws(StoreError) -> User? {
         await Task.yield()
@@ -34,21 +70,6 @@ package struct WaitingReader: StoreReader {
         return try await self.base.password(chosenBy: number)
     }
 
-    package func hasUsers() async throws(StoreError) -> Bool {
-        await Task.yield()
-        return try await self.base.hasUsers()
-    }
-
-    package func users(after last: Username?, limit: Int) async throws(StoreError) -> [UserEntry] {
-        await Task.yield()
-        return try await self.base.users(after: last, limit: limit)
-    }
-
-    package func userEntry(named name: Username) async throws(StoreError) -> UserEntry? {
-        await Task.yield()
-        return try await self.base.userEntry(named: name)
-    }
-
     package func tags(ofUser name: Username) async throws(StoreError) -> [PushCore.Tag]? {
         await Task.yield()
         return try await self.base.tags(ofUser: name)
@@ -60,57 +81,6 @@ package struct WaitingReader: StoreReader {
     ) async throws(StoreError) -> (user: User, grant: TokenGrant)? {
         await Task.yield()
         return try await self.base.user(withToken: fingerprint, now: now)
-    }
-
-    package func hasEnrolment(_ code: Fingerprint, now: Date) async throws(StoreError) -> Bool {
-        await Task.yield()
-        return try await self.base.hasEnrolment(code, now: now)
-    }
-
-    package func tokens(
-        of user: Username?,
-        after last: TokenPrefix?,
-        limit: Int,
-        now: Date
-    ) async throws(StoreError) -> [TokenEntry] {
-        await Task.yield()
-        return try await self.base.tokens(of: user, after: last, limit: limit, now: now)
-    }
-
-    package func devices(ofUser user: Int64) async throws(StoreError) -> [RegisteredDevice] {
-        await Task.yield()
-        return try await self.base.devices(ofUser: user)
-    }
-
-    package func device(
-        _ id: RegistrationID
-    ) async throws(StoreError) -> (owner: DeviceOwner, device: RegisteredDevice)? {
-        await Task.yield()
-        return try await self.base.device(id)
-    }
-
-    package func deviceEntries(
-        of user: Username?,
-        after last: DevicePlace?,
-        limit: Int
-    ) async throws(StoreError) -> [DeviceEntry] {
-        await Task.yield()
-        return try await self.base.deviceEntries(of: user, after: last, limit: limit)
-    }
-
-    package func deviceEntry(_ id: RegistrationID) async throws(StoreError) -> DeviceEntry? {
-        await Task.yield()
-        return try await self.base.deviceEntry(id)
-    }
-
-    package func claims(ofUser user: Int64) async throws(StoreError) -> [ClaimEntry] {
-        await Task.yield()
-        return try await self.base.claims(ofUser: user)
-    }
-
-    package func movedDevices(ofUser user: Int64, since: Date) async throws(StoreError) -> [MovedDevice] {
-        await Task.yield()
-        return try await self.base.movedDevices(ofUser: user, since: since)
     }
 
     package func isAnythingWaiting(for devices: [RegistrationID], now: Date) async throws(StoreError) -> Bool {
@@ -189,71 +159,6 @@ package struct WaitingReader: StoreReader {
         return try await self.base.oldestWaiting(in: lane, queue)
     }
 
-    package func isThere(_ id: NotificationID, from sender: Int64?, now: Date) async throws(StoreError) -> Bool {
-        await Task.yield()
-        return try await self.base.isThere(id, from: sender, now: now)
-    }
-
-    package func deliveries(
-        of id: NotificationID,
-        after device: Int64,
-        limit: Int
-    ) async throws(StoreError) -> [DeliveryEntry] {
-        await Task.yield()
-        return try await self.base.deliveries(of: id, after: device, limit: limit)
-    }
-
-    package func deliveries(
-        of id: NotificationID,
-        toUser user: Int64,
-        limit: Int
-    ) async throws(StoreError) -> [DeliveryEntry] {
-        await Task.yield()
-        return try await self.base.deliveries(of: id, toUser: user, limit: limit)
-    }
-
-    package func failedPushes(
-        since: Date,
-        before last: FailurePlace?,
-        limit: Int
-    ) async throws(StoreError) -> [FailedPush] {
-        await Task.yield()
-        return try await self.base.failedPushes(since: since, before: last, limit: limit)
-    }
-
-    package func recipients(
-        of id: NotificationID,
-        after user: Int64,
-        limit: Int
-    ) async throws(StoreError) -> [RecipientEntry] {
-        await Task.yield()
-        return try await self.base.recipients(of: id, after: user, limit: limit)
-    }
-
-    package func summary(of id: NotificationID) async throws(StoreError) -> NotificationSummary? {
-        await Task.yield()
-        return try await self.base.summary(of: id)
-    }
-
-    package func latestNotifications(ofUser user: Int64, limit: Int) async throws(StoreError) -> [NotificationSummary] {
-        await Task.yield()
-        return try await self.base.latestNotifications(ofUser: user, limit: limit)
-    }
-
-    package func countDeliveries(
-        of id: NotificationID,
-        after device: Int64,
-        limit: Int
-    ) async throws(StoreError) -> (counts: [DeliveryStage: Int], last: Int64?) {
-        await Task.yield()
-        return try await self.base.countDeliveries(of: id, after: device, limit: limit)
-    }
-
-    package func isFanningOut(_ id: NotificationID) async throws(StoreError) -> Bool {
-        await Task.yield()
-        return try await self.base.isFanningOut(id)
-    }
-
     package func sendTime(of id: NotificationID) async throws(StoreError) -> Date? {
         await Task.yield()
         return try await self.base.sendTime(of: id)
@@ -311,9 +216,16 @@ package struct WaitingReader: StoreReader {
         await Task.yield()
         return try await self.base.countSealed()
     }
+}
 
-    /// Whether the servers that a test makes have readers of this type.
+/// The choice whether the readers of a test's servers answer asynchronously.
+package enum WaitingReads {
     @TaskLocal package static var isUsed = false
+
+    /// The reader, or a reader that forwards each read to it and answers asynchronously.
+    package static func reader(_ base: some StoreReader) -> any StoreReader {
+        Self.isUsed ? WaitingReader(base: base) : base
+    }
 }
 
 extension Trait where Self == Repetition {
@@ -321,7 +233,7 @@ extension Trait where Self == Repetition {
     /// asynchronous readers.
     package static var eachReader: Repetition {
         Repetition { run in
-            for isUsed in [false, true] { try await WaitingReader.$isUsed.withValue(isUsed) { try await run() } }
+            for isUsed in [false, true] { try await WaitingReads.$isUsed.withValue(isUsed) { try await run() } }
         }
     }
 }

@@ -12,11 +12,11 @@ extension PostgreSQLStore {
     /// Runs a registration: reads the facts that `decide` asks for, and writes the plan that it
     /// returns. If another transaction registers the same handle at the same time, runs again, and
     /// then finds that registration.
-    package func follow<Outcome>(
+    package func follow(
         _ decision: RegistrationDecision,
         page: Int,
-        _ decide: @escaping @Sendable (RegistrationFacts) throws -> RegistrationStep<Outcome>
-    ) async throws -> RegistrationEnd<Outcome> {
+        _ decide: @escaping @Sendable (RegistrationFacts) throws -> RegistrationStep
+    ) async throws -> RegistrationEnd {
         for _ in 0..<Self.attempts {
             do {
                 return try await self.write { tx in

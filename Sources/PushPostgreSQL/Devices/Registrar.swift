@@ -23,9 +23,7 @@ struct Registrar {
 
     /// Reads the facts that the decision asks for, one after the other, until it returns a plan;
     /// then writes the plan.
-    func run<Outcome>(
-        _ decide: (RegistrationFacts) throws -> RegistrationStep<Outcome>
-    ) async throws -> RegistrationEnd<Outcome> {
+    func run(_ decide: (RegistrationFacts) throws -> RegistrationStep) async throws -> RegistrationEnd {
         try await self.lockUser()
         var facts = RegistrationFacts()
         while true {

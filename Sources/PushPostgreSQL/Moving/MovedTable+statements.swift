@@ -3,13 +3,13 @@ internal import PostgreSQL
 internal import PushStore
 
 extension MovedTable {
-    /// Selects whether the table has a row. The caller leaves out the tables `ofEmptyStores`: a
+    /// Selects whether a table has a row. The caller leaves out the tables `ofEmptyStores`: a
     /// server writes their rows at its start.
-    var finding: String { "select exists (select 1 from \(self.quotedName))" }
+    static func finding(_ name: String) -> String { "select exists (select 1 from \"\(name)\")" }
 
     /// Inserts rows. Each parameter is an array with the values of one column.
     var insertion: String {
-        let parameters = self.columns.enumerated().map { "$\($0.offset + 1)::\($0.element.kind.sqlType)[]" }
+        let parameters = self.columns.enumerated().map { "$\($0.offset + 1)::\($0.element.kind.rawValue)[]" }
         return """
             insert into \(self.quotedName) (\(self.columns.map(\.quotedName).joined(separator: ", ")))
             select * from rows from (\(parameters.map { "pg_catalog.unnest(\($0))" }.joined(separator: ", ")))
@@ -89,17 +89,6 @@ extension MovedTable.Column {
 
     /// The column in an `order by`. Texts are ordered by their bytes, as in SQLite.
     fileprivate var ordered: String { self.kind == .text ? "\(self.quotedName) collate \"C\"" : self.quotedName }
-}
-
-extension MovedValue.Kind {
-    fileprivate var sqlType: String {
-        switch self {
-        case .integer: "int8"
-        case .boolean: "boolean"
-        case .text: "text"
-        case .bytes: "bytea"
-        }
-    }
 }
 
 extension MovedValue {

@@ -46,13 +46,25 @@ package struct PostgreSQLMoveTarget: MoveTarget {
                 }
                 return true
             }
-            for table in MovedTable.all where !MovedTable.ofEmptyStores.contains(table.name) {
-                if try self.connection.query(table.finding)[0].boolean(0) {
-                    throw self.refusal("it is not empty, and has rows in \(table.name): use an empty one")
+            for table in MovedTable.names where !MovedTable.ofEmptyStores.contains(table) {
+                if try self.connection.query(MovedTable.finding(table))[0].boolean(0) {
+                    throw self.refusal("it is not empty, and has rows in \(table): use an empty one")
                 }
             }
             _ = try self.connection.query(MoveMark.begin, identity, now.milliseconds)
             return false
+        }
+    }
+
+    package func tables() throws -> [MovedTable] {
+        let rows = try self.connection.query(Self.columns)
+        return try MovedTable.names.map { name in
+            let own = try rows.filter { try $0.text(0) == name }
+            let columns = try own.map { row in
+                guard let kind = MovedValue.Kind(rawValue: try row.text(2)) else { throw StoreError.undecodable }
+                return MovedTable.Column(name: try row.text(1), kind: kind)
+            }
+            return MovedTable(name, columns, keyLength: try own.count { try $0.boolean(3) })
         }
     }
 
@@ -119,6 +131,17 @@ package struct PostgreSQLMoveTarget: MoveTarget {
 
     /// The maximum number of rows that one statement deletes.
     private static let clearedRows: Int64 = 10_000
+
+    /// Selects all columns, except those that servers set while they run. The columns of a table's
+    /// key come first, in the order of the key.
+    private static let columns = """
+        select c.relname::text, a.attname::text, format_type(a.atttypid, null), a.attnum = any(i.indkey::int2[])
+        from pg_class c join pg_index i on i.indrelid = c.oid and i.indisprimary
+        join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+        where c.relnamespace = (select m.relnamespace from pg_class m where m.oid = to_regclass('migration'))
+            and not (c.relname = 'account' and a.attname = 'version' or c.relname = 'push' and a.attname = 'owner')
+        order by array_position(i.indkey::int2[], a.attnum), a.attnum
+        """
 
     private static let servers = """
         select name from node

@@ -3,21 +3,20 @@ internal import PostgreSQL
 package import PushCore
 package import PushStore
 
-extension PostgreSQLStore: GatheringReader {
+extension PostgreSQLStore {
     package func notification(
         _ id: NotificationID,
         for user: Int64,
         alsoAsSender: Bool,
         now: Date
     ) async throws(StoreError) -> StoredNotification? {
-        let fetch = NotificationFetch(id, for: user, alsoAsSender: alsoAsSender, now: now)
-        let pending = self.pendingNotification(fetch)
+        let pending = PendingFetch(NotificationFetch(id, for: user, alsoAsSender: alsoAsSender, now: now), of: self)
         await withUnsafeContinuation { pending.begin(resume: $0) }
         if !pending.isFinished { await pending.finish() }
         return try pending.result()
     }
 
-    package func pendingNotification(_ fetch: NotificationFetch) -> any PendingNotification {
+    package func pendingNotification(_ fetch: NotificationFetch) -> (any PendingNotification)? {
         PendingFetch(fetch, of: self)
     }
 

@@ -29,18 +29,15 @@ extension SQLiteReader {
         withToken fingerprint: Fingerprint,
         now: Date
     ) throws(StoreError) -> (user: User, grant: TokenGrant)? {
-        try self.readRow(Self.tokenInUse, key: fingerprint, now.milliseconds) {
+        try self.readRow(.token, key: fingerprint, now.milliseconds) {
             try TokenGrant.used($0, fingerprint, self.sealing)
         }
     }
 
-    static let tokenInUse = DirectQuery(
-        name: .token,
-        sql: """
-            select \(TokenColumn.selected) from token t join user u on u.id = t.user_id
-            where t.hash = ?1 and t.expires_at > ?2 and u.disabled_at is null
-            """
-    )
+    static let tokenInUse = """
+        select \(TokenColumn.selected) from token t join user u on u.id = t.user_id
+        where t.hash = ?1 and t.expires_at > ?2 and u.disabled_at is null
+        """
 
     package static let codeInUse = """
         select 1 from token t join user u on u.id = t.user_id

@@ -32,7 +32,7 @@ extension SQLiteStore {
         by record: @escaping @Sendable (Username, Scopes) -> AuditRecord
     ) async throws -> Enrolment? {
         try await self.writer.write { db in
-            let sql = "\(SQLiteReader.tokenInUse.sql) and t.\(Enrolment.isCode)"
+            let sql = "\(SQLiteReader.tokenInUse) and t.\(Enrolment.isCode)"
             let found = try db.first(prepared: sql, code.bytes, now.milliseconds) {
                 try TokenGrant.used($0, code, self.sealing)
             }

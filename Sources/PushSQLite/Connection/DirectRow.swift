@@ -4,44 +4,46 @@ internal import PushCore
 internal import PushStore
 internal import SQLite
 
-/// A query that many phones may run at the same time. Each reader keeps the compiled statement at
-/// a fixed place in an array, so it need not look up the text.
-struct DirectQuery: Sendable {
-    let name: Name
-    /// The SQL text; its parameters are `?1`, `?2` and so on.
-    let sql: String
+/// A query that many phones may run at the same time. Each reader compiles these queries when it
+/// is made, so it need not look up a text. A raw value is an index in the reader's array of
+/// statements.
+enum DirectQuery: Int, CaseIterable {
+    case notification, token, changes, change, payload
 
-    /// The names of the direct queries. A raw value is an index in a reader's array of statements.
-    enum Name: Int, CaseIterable {
-        case notification
-        case token
-        case changes
-        case change
-        case payload
+    /// The SQL text; its parameters are `?1`, `?2` and so on.
+    var sql: String {
+        switch self {
+        case .notification: SQLiteReader.fetch
+        case .token: SQLiteReader.tokenInUse
+        case .changes: SQLiteReader.changes
+        case .change: SQLiteReader.change
+        case .payload: "select payload from notification where id = ?1"
+        }
     }
 }
 
-extension DirectRow {
-    /// Binds the key, if it is not `nil`, as the first parameter, and then the other parameters.
-    init(_ statement: OpaquePointer, key: Fingerprint?, _ parameters: [Int64]) {
-        self.init(statement)
+extension Statement {
+    /// The rows of the statement. Binds the key, if it is not `nil`, as the first parameter, and
+    /// then the other parameters.
+    func rows(key: Fingerprint?, _ parameters: [Int64]) throws -> DirectRow {
+        guard let handle else { throw DatabaseError(resultCode: .misuse) }
         if let key {
             // This is the value of SQLITE_TRANSIENT, a macro that Swift does not import. It makes
             // SQLite copy the bytes.
             let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
-            _ = key.withUnsafeBytes { sqlite3_bind_blob(self.statement, 1, $0.baseAddress, Int32($0.count), transient) }
+            _ = key.withUnsafeBytes { sqlite3_bind_blob(handle, 1, $0.baseAddress, Int32($0.count), transient) }
         }
         let first: Int32 = key == nil ? 1 : 2
         for (index, value) in parameters.enumerated() {
-            sqlite3_bind_int64(self.statement, first + Int32(index), value)
+            sqlite3_bind_int64(handle, first + Int32(index), value)
         }
+        return DirectRow(handle)
     }
+}
 
+extension DirectRow {
     /// The time; `nil` if the column is null.
-    func date(_ column: Int32) -> Date? {
-        guard !self.isNull(column) else { return nil }
-        return Date(milliseconds: self.integer(column))
-    }
+    func date(_ column: Int32) -> Date? { self.optionalInteger(column).map(Date.init(milliseconds:)) }
 
     /// Reads a value that is moved into another database. Returns `nil` if the value is neither
     /// null nor of the type `kind`.
@@ -63,29 +65,7 @@ extension DirectRow {
 }
 
 extension DirectRow: StoredRow {
-    func integer(_ column: some SelectedColumn) -> Int64 { self.integer(column.rawValue) }
-
-    func optionalInteger(_ column: some SelectedColumn) -> Int64? {
-        self.isNull(column) ? nil : self.integer(column)
-    }
-
-    func flag(_ column: some SelectedColumn) -> Bool { self.integer(column.rawValue) != 0 }
-
-    func isNull(_ column: some SelectedColumn) -> Bool { self.isNull(column.rawValue) }
-
-    /// The time; `nil` if the column is null.
-    func date(_ column: some SelectedColumn) -> Date? { self.date(column.rawValue) }
-
-    /// The text; empty if the column is null.
-    func text(_ column: some SelectedColumn) -> String { self.text(column.rawValue) }
-
-    func optionalText(_ column: some SelectedColumn) -> String? { self.optionalText(column.rawValue) }
-
-    /// A copy of the bytes, which outlives the row.
-    func bytes(_ column: some SelectedColumn) -> [UInt8] { self.bytes(column.rawValue) }
-
-    /// A copy of the bytes, which outlives the row.
-    func data(_ column: some SelectedColumn) -> Data { self.data(column.rawValue) }
-
-    func optionalData(_ column: some SelectedColumn) -> Data? { self.isNull(column) ? nil : self.data(column) }
+    func optionalInteger(_ column: Int32) -> Int64? { self.isNull(column) ? nil : self.integer(column) }
+    func flag(_ column: Int32) -> Bool { self.integer(column) != 0 }
+    func optionalData(_ column: Int32) -> Data? { self.isNull(column) ? nil : self.data(column) }
 }

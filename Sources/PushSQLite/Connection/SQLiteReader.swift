@@ -9,7 +9,7 @@ internal import SQLite
 /// committed. The begin of a transaction takes locks that all connections of the process share,
 /// and costs more than reading a row. Only `Writer` commits, and it counts its commits. So each
 /// read can check that it sees the newest commit.
-package final class SQLiteReader: SharedReader, ImmediateReader {
+package final class SQLiteReader: StoreReader, ImmediateReader {
     private let connection: Connection
     private let log: LogLength
     package let sealing: Sealing
@@ -21,16 +21,20 @@ package final class SQLiteReader: SharedReader, ImmediateReader {
     private let lock = NSLock()
     /// The number of commits at the moment when the open transaction began; `nil` if none is open.
     nonisolated(unsafe) private var seen: Int?
-    /// The compiled statements of direct queries, by the raw values of their names.
-    nonisolated(unsafe) private var direct = [Statement?](repeating: nil, count: DirectQuery.Name.allCases.count)
+    /// The compiled direct queries, by their raw values. They run without `exclusively`: the lock
+    /// is held, and only this reader uses the connection.
+    nonisolated(unsafe) private let direct: [Statement]
 
-    init(_ connection: Connection, of store: SQLiteStore) {
+    init(_ connection: Connection, of store: SQLiteStore) throws {
         self.connection = connection
         self.log = store.writer.log
         self.sealing = store.sealing
         self.changes = store.changes
         self.removals = store.removals
         self.audit = store.audit
+        self.direct = try connection.exclusively { db in
+            try DirectQuery.allCases.map { try db.makeStatement(sql: $0.sql) }
+        }
     }
 
     package var immediate: (any ImmediateReader)? { self }
@@ -62,7 +66,7 @@ package final class SQLiteReader: SharedReader, ImmediateReader {
         _ parameters: Int64...,
         decode: (borrowing DirectRow) throws -> Value
     ) throws(StoreError) -> Value? {
-        try self.readDirectly { try DirectRow(self.handle(of: query), key: key, parameters).map(decode) }
+        try self.readDirectly { try self.direct[query.rawValue].rows(key: key, parameters).map(decode) }
     }
 
     /// Runs direct queries that all see the newest commit. Blocks the thread while they run.
@@ -76,7 +80,7 @@ package final class SQLiteReader: SharedReader, ImmediateReader {
     /// Fetches rows until the last one, or until `decode` returns `false`. Call it within
     /// `readDirectly`.
     func forEachRow(_ query: DirectQuery, _ parameters: Int64..., decode: (borrowing DirectRow) throws -> Bool) throws {
-        try DirectRow(self.handle(of: query), key: nil, parameters).forEach(decode)
+        try self.direct[query.rawValue].rows(key: nil, parameters).forEach(decode)
     }
 
     /// Ends the open read transaction, which would prevent a complete checkpoint. Blocks further
@@ -106,17 +110,6 @@ package final class SQLiteReader: SharedReader, ImmediateReader {
     /// A report (such as a list of failed pushes) may take longer: then `hold` gives up, and the
     /// writer's callers have waited for nothing.
     private static let moment = 0.005
-
-    /// The compiled statement of a direct query. It runs without `exclusively`: the lock is held,
-    /// and only this reader uses the connection.
-    private func handle(of query: DirectQuery) throws -> OpaquePointer {
-        let number = query.name.rawValue
-        if self.direct[number] == nil {
-            self.direct[number] = try self.connection.exclusively { try $0.makeStatement(sql: query.sql) }
-        }
-        guard let handle = self.direct[number]?.handle else { throw DatabaseError(resultCode: .misuse) }
-        return handle
-    }
 
     private func locked<Value>(_ body: () throws -> Value) throws(StoreError) -> Value {
         do {

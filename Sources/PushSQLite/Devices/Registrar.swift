@@ -20,10 +20,7 @@ struct Registrar: Sendable {
 
     /// Reads the facts that the decision asks for, one after the other, until it returns a plan;
     /// then writes the plan.
-    func run<Outcome>(
-        _ db: Database,
-        _ decide: (RegistrationFacts) throws -> RegistrationStep<Outcome>
-    ) throws -> RegistrationEnd<Outcome> {
+    func run(_ db: Database, _ decide: (RegistrationFacts) throws -> RegistrationStep) throws -> RegistrationEnd {
         var facts = RegistrationFacts()
         while true {
             switch try facts.next(decide) {

@@ -6,11 +6,11 @@ internal import SQLite
 extension SQLiteStore {
     package static var movingPage: Int { AudienceWalk.page }
 
-    package func follow<Outcome>(
+    package func follow(
         _ decision: RegistrationDecision,
         page: Int,
-        _ decide: @escaping @Sendable (RegistrationFacts) throws -> RegistrationStep<Outcome>
-    ) async throws -> RegistrationEnd<Outcome> {
+        _ decide: @escaping @Sendable (RegistrationFacts) throws -> RegistrationStep
+    ) async throws -> RegistrationEnd {
         let registrar = self.registrar(decision, page: page)
         return try await self.writer.write { try registrar.run($0, decide) }
     }

@@ -1,6 +1,76 @@
 package import Foundation
+internal import PushCore
 package import PushStore
 internal import SQLite
+
+extension SQLiteReader {
+    package func events(after number: Int64?, ofSender sender: User?, limit: Int) throws(StoreError) -> EventPage {
+        let start = number ?? 0
+        return try self.read { db in
+            // The query requests one row more than `limit`: the additional row shows that there
+            // are more events.
+            let rows =
+                if let sender {
+                    try db.all(prepared: Self.eventsOfSender, start, limit + 1, sender.id) {
+                        try StoredEvent($0, to: sender, self.sealing)
+                    }
+                } else {
+                    try db.all(prepared: Self.allEvents, start, limit + 1) {
+                        try StoredEvent($0, to: nil, self.sealing)
+                    }
+                }
+            return EventPage(
+                rows,
+                after: number,
+                limit: limit,
+                newest: try Self.value(db, "select coalesce(max(number), 0) from event"),
+                trimmed: try Self.value(db, "select trimmed from event_state")
+            )
+        }
+    }
+
+    package static let delivered = "select delivered from event_state"
+
+    package func eventBacklog() throws(StoreError) -> EventBacklog {
+        try self.read { db in
+            let start = try Self.value(db, "select max(delivered, trimmed) from event_state")
+            let newest = try Self.value(db, "select coalesce(max(number), 0) from event")
+            // Numbers are missing only directly before the row that a process writes at its start.
+            let gaps = try db.all(prepared: Self.gaps, start) { row in
+                row.integer(0) &- max(row.integer(1), start)
+            }
+            let count = gaps.reduce(newest &- start) { $0 &- $1 }
+            let oldest = try db.first(prepared: Self.oldestEvent, start) { Date(milliseconds: $0.integer(0)) }
+            return EventBacklog(count: max(0, Int(clamping: count)), oldest: oldest)
+        }
+    }
+
+    // MARK: - Private
+
+    private static func value(_ db: Database, _ query: String) throws -> Int64 {
+        try db.first(prepared: query) { $0.integer(0) } ?? 0
+    }
+
+    static let allEvents = events(where: "e.kind <> 0")
+    static let eventsOfSender = events(where: "e.sender_id = ?3")
+
+    private static func events(where condition: String) -> String {
+        """
+        select \(StoredEvent.Column.list) from event e
+        left join device v on v.number = e.device left join user u on u.id = e.user_id
+        where e.number > ?1 and \(condition) order by e.number limit ?2
+        """
+    }
+
+    /// Selects the rows with a number above `?1` that processes have written at their starts. For
+    /// each, also selects the highest number before it.
+    static let gaps = """
+        select s.number, coalesce((select max(p.number) from event p where p.number < s.number), 0)
+        from event s where s.kind = 0 and s.number > ?1
+        """
+
+    static let oldestEvent = "select at from event where number > ?1 and kind <> 0 order by number limit 1"
+}
 
 extension SQLiteStore {
     package func recordDelivered(eventsUpTo number: Int64) async throws {

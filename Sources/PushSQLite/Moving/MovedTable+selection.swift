@@ -10,10 +10,12 @@ extension MovedTable {
         let columns = self.columns.map { column in
             values[column.name].map { "\($0) as \(column.name)" } ?? "t.\(column.name)"
         }
-        let rows = Self.rows[self.name] ?? "\(self.name) t"
         let key = (1...self.keyLength).map(String.init).joined(separator: ", ")
-        return "select \(columns.joined(separator: ", ")) from \(rows) order by \(key)"
+        return "select \(columns.joined(separator: ", ")) from \(Self.source(of: self.name)) order by \(key)"
     }
+
+    /// The SQL that gives the rows of the table with this name.
+    static func source(of name: String) -> String { Self.rows[name] ?? "\(name) t" }
 
     /// For each of these tables, the SQL that gives its rows. The rows of any other table come
     /// from the source's table of the same name.

@@ -46,17 +46,16 @@ package struct SQLiteMoveSource: MoveSource {
 
     /// The number of rows in the table with this name.
     package func count(of table: String) throws -> Int {
-        guard let selection = MovedTable.all.first(where: { $0.name == table })?.selection else { return 1 }
+        if table == "audit_chain" { return 1 }
         return try self.connection.read { db in
-            let count = SQL(sql: "select count(*) from (\(selection))", arguments: self.arguments(of: selection))
-            return try db.all(composed: count) { Int($0.integer(0)) }.first ?? 0
+            try db.first("select count(*) from \(sql: MovedTable.source(of: table))") { Int($0.integer(0)) } ?? 0
         }
     }
 
     package func read(_ table: MovedTable, _ body: ([MovedRow]) throws -> Void) throws {
         do {
             switch table.name {
-            case "audit_chain": try body([try self.auditChain()])
+            case "audit_chain": try body([try self.auditChain(table)])
             default: try self.select(table, body)
             }
         } catch {
@@ -92,7 +91,9 @@ package struct SQLiteMoveSource: MoveSource {
         try self.connection.read { db in
             var page: [MovedRow] = []
             page.reserveCapacity(table.pageRows)
-            try db.each(composed: SQL(sql: sql, arguments: self.arguments(of: sql))) { row in
+            // The only possible parameter is `:reserved`.
+            let arguments: [any Bindable] = sql.contains(":reserved") ? [self.reserved] : []
+            try db.each(composed: SQL(sql: sql, arguments: arguments)) { row in
                 page.append(try row.values(of: table))
                 guard page.count == table.pageRows else { return }
                 try body(page)
@@ -102,23 +103,20 @@ package struct SQLiteMoveSource: MoveSource {
         }
     }
 
-    /// The values of a selection's parameters. The only possible parameter is `:reserved`.
-    private func arguments(of selection: String) -> [any Bindable] {
-        selection.contains(":reserved") ? [self.reserved] : []
-    }
-
     /// The row of the audit's only hash chain: the start and the end of the chain, and the keyed
     /// hashes of these two.
-    private func auditChain() throws -> MovedRow {
+    private func auditChain(_ table: MovedTable) throws -> MovedRow {
         try self.connection.read { db in
             let start = try AuditTrail.start(db)
             let end = try AuditTrail.last(db) ?? start
-            return [
+            let values: [String: MovedValue] = [
                 // The chain belongs to a process with the number 0, which does not exist. So the
                 // first process that writes takes the chain over.
-                .integer(0), .integer(0), .integer(end.number), .integer(start.number), .bytes(end.code),
-                .bytes(start.code), .bytes(self.audit.mac(ofStart: start)), .bytes(self.audit.mac(ofEnd: end)),
+                "chain": .integer(0), "node": .integer(0), "number": .integer(end.number), "link": .bytes(end.code),
+                "start_number": .integer(start.number), "start_link": .bytes(start.code),
+                "start_mac": .bytes(self.audit.mac(ofStart: start)), "mac": .bytes(self.audit.mac(ofEnd: end)),
             ]
+            return table.columns.map { values[$0.name] ?? .null }
         }
     }
 }

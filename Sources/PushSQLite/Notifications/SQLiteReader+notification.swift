@@ -10,23 +10,20 @@ extension SQLiteReader {
         alsoAsSender: Bool,
         now: Date
     ) throws(StoreError) -> StoredNotification? {
-        try self.readRow(Self.fetch, id.rawValue, user, now.milliseconds, alsoAsSender ? 1 : 0) {
+        try self.readRow(.notification, id.rawValue, user, now.milliseconds, alsoAsSender ? 1 : 0) {
             try StoredNotification($0, id, for: user, self.sealing.rows)
         }
     }
 
-    static let fetch = DirectQuery(
-        name: .notification,
-        sql: """
-            select \(FetchColumn.list)
-            from notification n
-            left join recipient r on r.notification_id = n.id and r.user_id = ?2
-            where n.id = ?1 and n.expires_at > ?3 and n.payload is not null
-                and (r.user_id is not null and r.dismissed_at is null or (?4 and n.sender_id = ?2 and not n.is_read_once))
-                and not (n.is_read_once and exists (
-                    select 1 from untaken where notification_id = n.id and user_id = ?2 and leased_until <= ?3))
-            """
-    )
+    static let fetch = """
+        select \(FetchColumn.list)
+        from notification n
+        left join recipient r on r.notification_id = n.id and r.user_id = ?2
+        where n.id = ?1 and n.expires_at > ?3 and n.payload is not null
+            and (r.user_id is not null and r.dismissed_at is null or (?4 and n.sender_id = ?2 and not n.is_read_once))
+            and not (n.is_read_once and exists (
+                select 1 from untaken where notification_id = n.id and user_id = ?2 and leased_until <= ?3))
+        """
 
     package static let apps = """
         select id, app from notification where id in (select value from json_each(?)) and expires_at > ?

@@ -13,7 +13,7 @@ extension SQLiteReader {
     ) throws(StoreError) -> NotificationPage {
         try self.readDirectly {
             var builder = PageBuilder(range, within: budget, now: now)
-            try self.forEachRow(Self.changes, user, range.start ?? 0) {
+            try self.forEachRow(.changes, user, range.start ?? 0) {
                 try builder.take($0, for: user, self.sealing.rows)
             }
             var page = builder.page
@@ -39,7 +39,7 @@ extension SQLiteReader {
             page.isBeyondBudget = ids.count > budget.rows
             if page.isBeyondBudget { return page }
             for id in Set(ids) {
-                try self.forEachRow(Self.change, user, id.rawValue) { row in
+                try self.forEachRow(.change, user, id.rawValue) { row in
                     try page.add(row, of: app, for: user, self.sealing.rows, now: now)
                     return true
                 }
@@ -55,7 +55,7 @@ extension SQLiteReader {
 
     private func readPayloads(of page: inout NotificationPage) throws {
         for index in page.entries.indices where !page.entries[index].isGone && !page.entries[index].isReadOnce {
-            try self.forEachRow(Self.payload, page.entries[index].id.rawValue) { row in
+            try self.forEachRow(.payload, page.entries[index].id.rawValue) { row in
                 page.entries[index].sealedPayload = row.data(0)
                 return false
             }
@@ -64,29 +64,21 @@ extension SQLiteReader {
 
     /// Selects a user's next changes. They include recalls that had many recipients, whose change
     /// number is stored with the notification.
-    static let changes = DirectQuery(
-        name: .changes,
-        sql: """
-            select r.change, \(ChangeColumn.listBehindChange)
-            from recipient r indexed by recipient_by_user cross join notification n on n.id = r.notification_id
-            where r.user_id = ?1 and r.change > ?2 and n.recall_change is null
-            union all
-            select n.recall_change, \(ChangeColumn.listBehindChange)
-            from notification n indexed by notification_by_recall
-            cross join recipient r on r.notification_id = n.id and r.user_id = ?1
-            where n.recall_change > ?2
-            order by 1
-            """
-    )
+    static let changes = """
+        select r.change, \(ChangeColumn.listBehindChange)
+        from recipient r indexed by recipient_by_user cross join notification n on n.id = r.notification_id
+        where r.user_id = ?1 and r.change > ?2 and n.recall_change is null
+        union all
+        select n.recall_change, \(ChangeColumn.listBehindChange)
+        from notification n indexed by notification_by_recall
+        cross join recipient r on r.notification_id = n.id and r.user_id = ?1
+        where n.recall_change > ?2
+        order by 1
+        """
 
-    static let change = DirectQuery(
-        name: .change,
-        sql: """
-            select coalesce(n.recall_change, r.change), \(ChangeColumn.listBehindChange)
-            from notification n cross join recipient r on r.notification_id = n.id and r.user_id = ?1
-            where n.id = ?2
-            """
-    )
-
-    private static let payload = DirectQuery(name: .payload, sql: "select payload from notification where id = ?1")
+    static let change = """
+        select coalesce(n.recall_change, r.change), \(ChangeColumn.listBehindChange)
+        from notification n cross join recipient r on r.notification_id = n.id and r.user_id = ?1
+        where n.id = ?2
+        """
 }

@@ -65,7 +65,7 @@ extension SQLiteStore {
         page: Int?,
         now: Date
     ) async throws -> Bool {
-        try await self.write(by: record) { [writer, changes, pusher] db in
+        try await self.write(by: record) { [writer, pusher] db in
             let found = try db.first(
                 """
                 select sender_id, exists (select 1 from scheduled where notification_id = id), app from notification
@@ -73,9 +73,7 @@ extension SQLiteStore {
                     and payload is not null
                 """
             ) {
-                (
-                    sender: $0.integer(0), isScheduled: $0.integer(1) != 0, app: AppName(stored: $0.optionalText(2))
-                )
+                (sender: $0.integer(0), isScheduled: $0.integer(1) != 0, app: AppName(stored: $0.optionalText(2)))
             }
             guard let found, recaller.mayRecall(ofSender: found.sender, isScheduled: found.isScheduled) else {
                 return false
@@ -90,7 +88,7 @@ extension SQLiteStore {
             )
             try db.run("delete from fanout where notification_id = \(id.rawValue)")
             if found.isScheduled { try Self.unschedule(db, id.rawValue) }
-            try Self.recordRecall(db, id.rawValue, changes, page: page ?? Self.recallPage, now: now)
+            try self.recordRecall(of: id.rawValue, page: page ?? Self.recallPage, db, now: now)
             writer.recordErasure()
             return true
         }
@@ -100,14 +98,8 @@ extension SQLiteStore {
     /// a single change number in the notification's row counts for all of them.
     static let recallPage = 1000
 
-    private static func recordRecall(
-        _ db: Database,
-        _ id: Int64,
-        _ changes: ChangeNumbers,
-        page: Int,
-        now: Date
-    ) throws {
-        let change = changes.next()
+    private func recordRecall(of id: Int64, page: Int, _ db: Database, now: Date) throws {
+        let change = self.changes.next()
         let count = try db.first(
             "select count(*) from (select 1 from recipient where notification_id = \(id) limit \(page + 1))"
         ) { $0.integer(0) }

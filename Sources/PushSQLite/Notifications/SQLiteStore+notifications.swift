@@ -38,13 +38,13 @@ extension SQLiteStore {
         guard try self.insert(notification, target, db) else { return .idTaken }
         var made = (reach: Reach.none, hasWork: false)
         if let sendAt = notification.sendAt {
-            try Self.schedule(notification, at: sendAt, sequence: target.sequence, self.sealing, db)
+            try self.pusher.schedule(notification, at: sendAt, sequence: target.sequence, db)
         } else {
             let now = notification.createdAt
             for user in plan.recipients {
-                _ = try Self.insertRecipient(user, of: target, change: target.sequence, self.sealing, db, now: now)
+                _ = try self.pusher.addRecipient(user, of: target, change: target.sequence, db, now: now)
             }
-            made = try Self.enqueue(db, target, besides: plan.recipients, by: self.pusher, page: page, now: now)
+            made = try self.pusher.enqueue(target, besides: plan.recipients, page: page, db, now: now)
         }
         for request in plan.requests { try self.record(request, of: notification, made.reach, db) }
         return .stored(made.reach, hasWork: made.hasWork)
@@ -92,17 +92,12 @@ extension SQLiteStore {
             stored.pushes
         )
     }
+}
 
+extension Pusher {
     /// Makes a user a recipient. Returns `false` if the user already was one, or must not get the
     /// payload.
-    static func insertRecipient(
-        _ user: Int64,
-        of target: PushTarget,
-        change: Int64,
-        _ sealing: Sealing,
-        _ db: Database,
-        now: Date
-    ) throws -> Bool {
+    func addRecipient(_ user: Int64, of target: PushTarget, change: Int64, _ db: Database, now: Date) throws -> Bool {
         let inserted = try db.run(
             prepared: """
                 insert into recipient (notification_id, user_id, change, changed_at, mac)
@@ -113,7 +108,7 @@ extension SQLiteStore {
             user,
             change,
             now.milliseconds,
-            sealing.rows.recipient(of: target.id, user: user),
+            self.sealing.rows.recipient(of: target.id, user: user),
             target.isForAll
         )
         guard inserted == 1 else { return false }

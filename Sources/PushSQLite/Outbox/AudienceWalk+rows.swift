@@ -19,10 +19,10 @@ extension AudienceWalk {
         if case .devicesWith(let tag) = branch, audience.isOneTag {
             // Nearly all posts take this fast path. It needs one statement, which is compiled
             // once; the other path needs two, one of which is built each time.
-            (found, end) = try Self.page(ofTag: tag, after: self.cursor, page, db)
+            (found, end) = try self.page(ofTag: tag, page, db)
         } else {
             end = try branch.end(db, from: self.cursor, page: page)
-            found = try Self.page(of: branch, audience, self.cursor, end ?? .max, db)
+            found = try self.page(of: branch, audience, to: end ?? .max, db)
         }
         found.keepDevices(of: audience.audience)
         self.cursor = end ?? 0
@@ -38,14 +38,9 @@ extension AudienceWalk {
 
     /// The next rows of a tag: their devices, without the retired ones. If these rows fill a page,
     /// also returns the last row.
-    private static func page(
-        ofTag tag: Data,
-        after start: Int64,
-        _ page: Int,
-        _ db: Database
-    ) throws -> (page: AudiencePage, end: Int64?) {
+    private func page(ofTag tag: Data, _ page: Int, _ db: Database) throws -> (page: AudiencePage, end: Int64?) {
         var (rows, last, devices) = (0, Int64(0), [AudienceDevice]())
-        try db.each(prepared: Self.tagged, values: [tag, start, page]) { row in
+        try db.each(prepared: Self.tagged, values: [tag, self.cursor, page]) { row in
             rows += 1
             last = row.integer(0)
             if row.integer(4) != 0 { devices.append(AudienceDevice(row)) }
@@ -53,13 +48,13 @@ extension AudienceWalk {
         return (AudiencePage(devices: devices), rows == page ? last : nil)
     }
 
-    private static func page(
+    private func page(
         of branch: AudienceBranch,
         _ audience: HashedAudience,
-        _ start: Int64,
-        _ end: Int64,
+        to end: Int64,
         _ db: Database
     ) throws -> AudiencePage {
+        let start = self.cursor
         switch branch {
         case .nothing: return AudiencePage()
         case .user(let key): return AudiencePage(users: try audience.users(where: "u.name_key = \(key)", db))

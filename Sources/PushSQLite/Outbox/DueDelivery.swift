@@ -18,14 +18,14 @@ extension DuePushRow {
     /// `needsAcceptance`, also reads the facts that `pace` needs.
     init?(_ db: Database, _ key: DuePush, needsAcceptance: Bool, _ sealing: Sealing, _ alerts: OpenedAlerts) throws {
         let row = try db.first(prepared: DueDelivery.row, key.notification, key.device, needsAcceptance) { row in
-            let (sender, sealed) = (row.integer(DueColumn.senderID), row.optionalData(DueColumn.alert))
+            let (sender, sealed) = (try row.integer(DueColumn.senderID), try row.optionalData(DueColumn.alert))
             let notification = DueNotification(
-                isRecalled: row.flag(DueColumn.isRecalled),
-                seed: row.integer(DueColumn.seed),
-                sequence: row.integer(DueColumn.sequence),
-                expiresAt: row.integer(DueColumn.expiresAt),
-                priority: row.text(DueColumn.priority),
-                collapseID: row.optionalText(DueColumn.collapseID),
+                isRecalled: try row.flag(DueColumn.isRecalled),
+                seed: try row.integer(DueColumn.seed),
+                sequence: try row.integer(DueColumn.sequence),
+                expiresAt: try row.integer(DueColumn.expiresAt),
+                priority: try row.text(DueColumn.priority),
+                collapseID: try row.optionalText(DueColumn.collapseID),
                 alert: sealed.map { sealed in
                     alerts.alert(of: key.notification) { () throws(VaultError) in
                         try sealing.alert(sealed, of: key.notification, sender: sender)
@@ -34,8 +34,8 @@ extension DuePushRow {
             )
             return DuePushRow(
                 delivery: try DueDelivery(row, of: notification, sealing),
-                acceptedAt: row.date(DueColumn.acceptedAt),
-                isAlone: row.integer(DueColumn.unsettled) == 1
+                acceptedAt: try row.optionalDate(DueColumn.acceptedAt),
+                isAlone: try row.integer(DueColumn.unsettled) == 1
             )
         }
         guard let row else { return nil }

@@ -105,15 +105,7 @@ struct PushInsertion {
     /// dismissed the notification, or if the user must not get its payload.
     private mutating func addRecipient(_ user: Int64, _ db: Database) throws -> Bool {
         if self.newRecipients.contains(user) || self.earlierRecipients.contains(user) { return true }
-        let isNew = try SQLiteStore.insertRecipient(
-            user,
-            of: self.target,
-            change: self.change,
-            self.pusher.sealing,
-            db,
-            now: self.now
-        )
-        if isNew {
+        if try self.pusher.addRecipient(user, of: self.target, change: self.change, db, now: self.now) {
             self.newRecipients.insert(user)
             return true
         }
@@ -140,7 +132,8 @@ struct PushInsertion {
         if let last {
             let replaces = self.target.replaces(last.notification, sequence: last.sequence)
             guard replaces == true else { return replaces == nil }
-            try self.cancel(last.notification, device, db)
+            let push = DuePush(notification: last.notification, device: device.number)
+            try self.pusher.cancel(push, reason: PushReason.replaced, db, now: self.now)
         }
         try db.run(
             prepared: """
@@ -154,16 +147,5 @@ struct PushInsertion {
             self.target.sequence
         )
         return true
-    }
-
-    private func cancel(_ notification: Int64, _ device: AudienceDevice, _ db: Database) throws {
-        let lane = try SQLiteStore.cancel(
-            notification,
-            device: device.number,
-            reason: PushReason.replaced,
-            db,
-            now: self.now
-        )
-        if let lane { self.pusher.notes.count(.cancelled, lane: lane) }
     }
 }

@@ -1,6 +1,6 @@
-internal import Foundation
-internal import PushCore
-internal import PushStore
+package import Foundation
+package import PushCore
+package import PushStore
 internal import SQLite
 
 extension SQLiteStore {
@@ -26,16 +26,12 @@ extension SQLiteStore {
         for lane in lanes { tally.add(.cancelled, lane: lane) }
         try tally.write(db)
     }
+}
 
-    /// Cancels one push in the same way as `cancel(_:where:reason:now:)`. If the push was still
-    /// waiting, returns its lane.
-    static func cancel(
-        _ notification: Int64,
-        device: Int64,
-        reason: String,
-        _ db: Database,
-        now: Date
-    ) throws -> String? {
+extension Pusher {
+    /// Cancels one push in the same way as `SQLiteStore.cancel`.
+    func cancel(_ push: DuePush, reason: String, _ db: Database, now: Date) throws {
+        let (notification, device) = (push.notification, push.device)
         let lane = try db.first(
             """
             update delivery set state = 'cancelled', settled_at = \(now.milliseconds), reason = \(reason)
@@ -43,13 +39,60 @@ extension SQLiteStore {
             returning lane
             """
         ) { $0.text(0) }
-        guard lane == nil else { return lane }
+        if let lane { return self.notes.count(.cancelled, lane: lane) }
         try db.run(
             """
             update delivery set is_withdrawn = 1, reason = \(reason)
             where notification_id = \(notification) and device = \(device) and settled_at is null and state = 'sending'
             """
         )
-        return nil
+    }
+}
+
+extension SQLiteStore {
+    package func change(
+        _ push: SinglePush,
+        _ change: PushChange,
+        by record: AuditRecord?,
+        now: Date
+    ) async throws -> PushChangeOutcome {
+        try await self.write(by: record, on: .done) { db in
+            let found = try db.first(
+                """
+                select d.device, d.state, d.is_withdrawn, d.due_at
+                from notification n join device v on v.id = \(push.device.description)
+                join delivery d on d.notification_id = n.id and d.device = v.number
+                where n.id = \(push.notification.rawValue) and n.expires_at > \(now.milliseconds)
+                    and n.recalled_at is null and (\(push.sender) is null or n.sender_id = \(push.sender))
+                """
+            ) { (device: $0.integer(0), standing: Self.standing($0)) }
+            guard let found else { return .missing }
+            let outcome = change.outcome(for: found.standing, now: now)
+            guard outcome == .done else { return outcome }
+            let (id, device) = (push.notification.rawValue, found.device)
+            switch change {
+            case .cancel:
+                let push: SQL = "notification_id = \(id) and device = \(device)"
+                try Self.cancel(db, where: push, reason: PushReason.cancelled, now: now)
+            case .hasten:
+                try db.run(
+                    """
+                    update delivery set due_at = \(now.milliseconds)
+                    where notification_id = \(id) and device = \(device) and state = 'queued'
+                    """
+                )
+            }
+            return .done
+        }
+    }
+
+    // MARK: - Private
+
+    private static func standing(_ row: borrowing DirectRow) -> PushStanding {
+        switch row.text(1) {
+        case "queued": .waiting(until: row.date(3))
+        case "sending": .sending(isCancelled: row.integer(2) != 0)
+        case let state: .ended(DeliveryStage(rawValue: state) ?? .failed)
+        }
     }
 }

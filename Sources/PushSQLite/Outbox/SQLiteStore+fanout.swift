@@ -39,35 +39,6 @@ extension SQLiteStore {
         }
     }
 
-    /// Enqueues the pushes of a new notification. If there are many, enqueues only the first page,
-    /// and inserts a row into `fanout`: the other pages follow later.
-    ///
-    /// `recipients` are the users who have become recipients in this transaction. Returns the
-    /// number of users and pushes. Also returns whether pushes are due now, or other pages follow.
-    static func enqueue(
-        _ db: Database,
-        _ target: PushTarget,
-        besides recipients: Set<Int64>,
-        by pusher: Pusher,
-        page: Int,
-        now: Date
-    ) throws -> (reach: Reach, hasWork: Bool) {
-        var walk = AudienceWalk()
-        var (found, isLast) = try walk.take(page, of: target.audience, db)
-        // An audience that does not end with its first page may still be small, because it may
-        // have several branches. So its devices and users are counted.
-        let isBulk = try !isLast && target.audience.isLarger(than: page, db)
-        var pushes = PushInsertion(target, by: pusher, isBulk: isBulk, newRecipients: recipients, now: now)
-        try pushes.insert(found, db)
-        while !isLast && !isBulk {
-            (found, isLast) = try walk.take(page, of: target.audience, db)
-            try pushes.insert(found, db)
-        }
-        if !isLast { try Self.insertFanout(db, of: target, from: walk, pusher.sealing) }
-        let reach = Reach(recipients: pushes.recipientCount, pushes: pushes.count, isComplete: isLast)
-        return (reach, pushes.dueCount > 0 || !isLast)
-    }
-
     private static func oldestBroadcast(_ db: Database) throws -> RunningBroadcast? {
         // The query needs no index, since only few broadcasts run at the same time.
         try db.first(
@@ -78,25 +49,50 @@ extension SQLiteStore {
         ) { try RunningBroadcast($0) }
     }
 
+    private static func endFanout(_ db: Database, _ id: Int64) throws {
+        try db.run(prepared: "delete from fanout where notification_id = ?", id)
+    }
+}
+
+extension Pusher {
+    /// Enqueues the pushes of a new notification. If there are many, enqueues only the first page,
+    /// and inserts a row into `fanout`: the other pages follow later.
+    ///
+    /// `recipients` are the users who have become recipients in this transaction. Returns the
+    /// number of users and pushes. Also returns whether pushes are due now, or other pages follow.
+    func enqueue(
+        _ target: PushTarget,
+        besides recipients: Set<Int64>,
+        page: Int,
+        _ db: Database,
+        now: Date
+    ) throws -> (reach: Reach, hasWork: Bool) {
+        var walk = AudienceWalk()
+        var (found, isLast) = try walk.take(page, of: target.audience, db)
+        // An audience that does not end with its first page may still be small, because it may
+        // have several branches. So its devices and users are counted.
+        let isBulk = try !isLast && target.audience.isLarger(than: page, db)
+        var pushes = PushInsertion(target, by: self, isBulk: isBulk, newRecipients: recipients, now: now)
+        try pushes.insert(found, db)
+        while !isLast && !isBulk {
+            (found, isLast) = try walk.take(page, of: target.audience, db)
+            try pushes.insert(found, db)
+        }
+        if !isLast { try self.insertFanout(of: target, from: walk, db) }
+        let reach = Reach(recipients: pushes.recipientCount, pushes: pushes.count, isComplete: isLast)
+        return (reach, pushes.dueCount > 0 || !isLast)
+    }
+
     /// Inserts the row of a fan-out, with the position at which the walk over the audience
     /// continues.
-    private static func insertFanout(
-        _ db: Database,
-        of target: PushTarget,
-        from walk: AudienceWalk,
-        _ sealing: Sealing
-    ) throws {
+    private func insertFanout(of target: PushTarget, from walk: AudienceWalk, _ db: Database) throws {
         let audience = target.audience.audience
-        let expressions = try sealing.seal(audience.expressions.map(\.description), in: .expressions(target.id))
+        let expressions = try self.sealing.seal(audience.expressions.map(\.description), in: .expressions(target.id))
         try db.run(
             """
             insert into fanout (notification_id, expressions, platforms, branch, cursor)
             values (\(target.id), \(expressions), \(audience.platformNames), \(walk.branch), \(walk.cursor))
             """
         )
-    }
-
-    private static func endFanout(_ db: Database, _ id: Int64) throws {
-        try db.run(prepared: "delete from fanout where notification_id = ?", id)
     }
 }

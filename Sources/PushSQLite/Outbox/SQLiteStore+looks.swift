@@ -23,7 +23,7 @@ extension SQLiteStore {
         let lane: WriterLane = orders.contains(where: \.isUrgent) ? .delivery : .housekeeping
         return try await self.writer.write(lane) { db in
             var count = 0
-            for order in orders { count += try Self.enqueue(order, by: pusher, makeID: makeID, db, now: now) }
+            for order in orders { count += try pusher.enqueue(order, makeID: makeID, db, now: now) }
             return count > 0
         }
     }
@@ -49,7 +49,7 @@ extension SQLiteStore {
             var count = 0
             for (user, hasDismissed) in recipients where !hasDismissed {
                 let order = LookOrder(user: user, app: recall.app, isUrgent: true)
-                count += try Self.enqueue(order, by: pusher, makeID: makeID, db, now: now)
+                count += try pusher.enqueue(order, makeID: makeID, db, now: now)
             }
             let last = recipients.count < page ? nil : recipients.last?.user
             try db.run("update notification set look_user_id = \(last) where id = \(recall.id)")
@@ -71,7 +71,7 @@ extension SQLiteStore {
                     (push: DuePush(notification: $0.integer(1), device: $0.integer(0)), lane: $0.text(2))
                 }.filter { sync.subject.concerns($0.lane) }
                 guard !waiting.isEmpty, try !Self.hasNewerChange(than: sync, db) else { continue }
-                for (push, _) in waiting { try Self.cancel(push, reason: PushReason.fetched, by: pusher, db, now: now) }
+                for (push, _) in waiting { try pusher.cancel(push, reason: PushReason.fetched, db, now: now) }
             }
         }
     }
@@ -84,7 +84,7 @@ extension SQLiteStore {
                 where lane = \(lane.description) and state = 'queued' and due_at is not null limit 100
                 """
             ) { DuePush(notification: $0.integer(0), device: $0.integer(1)) }
-            for push in pushes { try Self.delete(push, by: pusher, db, now: now) }
+            for push in pushes { try pusher.delete(push, db, now: now) }
             return !pushes.isEmpty
         }
     }
@@ -98,14 +98,22 @@ extension SQLiteStore {
         where look_user_id is not null order by look_user_id limit 1
         """
 
+    private static func hasNewerChange(than sync: LookSync, _ db: Database) throws -> Bool {
+        try db.exists(
+            """
+            select 1 from recipient where user_id = \(sync.subject.user) and change > \(sync.change)
+            union all
+            select 1 from notification n cross join recipient r on r.notification_id = n.id and r.user_id = \(sync.subject.user)
+            where n.recall_change > \(sync.change)
+            limit 1
+            """
+        )
+    }
+}
+
+extension Pusher {
     /// Enqueues the looks (pushes that tell a device to sync) of one order. Returns their number.
-    private static func enqueue(
-        _ order: LookOrder,
-        by pusher: Pusher,
-        makeID: () -> NotificationID?,
-        _ db: Database,
-        now: Date
-    ) throws -> Int {
+    func enqueue(_ order: LookOrder, makeID: () -> NotificationID?, _ db: Database, now: Date) throws -> Int {
         let devices = try db.all(
             """
             select v.number, v.id, v.lane, v.look_id, v.look_at, (
@@ -119,8 +127,8 @@ extension SQLiteStore {
         var id: Int64?
         var count = 0
         for device in devices {
-            guard order.subject.concerns(device.lane), let plan = pusher.looks[device.lane],
-                !pusher.isAway(device.lane, device.id)
+            guard order.subject.concerns(device.lane), let plan = self.looks[device.lane],
+                !self.isAway(device.lane, device.id)
             else { continue }
             let step = plan.step(
                 last: device.last == nil ? nil : device.dueAt,
@@ -129,58 +137,20 @@ extension SQLiteStore {
                 now: now
             )
             guard case .make(let due) = step else { continue }
-            let number = try id ?? Self.insertLook(order, pusher, makeID: makeID, db, now: now)
+            let number = try id ?? self.insert(order, makeID: makeID, db, now: now)
             id = number
             if let last = device.last {
-                try Self.delete(DuePush(notification: last, device: device.number), by: pusher, db, now: now)
+                try self.delete(DuePush(notification: last, device: device.number), db, now: now)
             }
-            try Self.insert(number, for: device, of: order.user, dueAt: due, by: pusher, db)
+            try self.insert(number, for: device, of: order.user, dueAt: due, db)
             count += 1
         }
         return count
     }
 
-    /// A device, with the notification of its last look (a push that only tells it to sync).
-    private struct LookDevice {
-        let number: Int64
-        let id: String
-        let lane: String
-        let last: Int64?
-        let dueAt: Date?
-        /// When the push that last told the device to sync is due; `nil` if it does not wait.
-        let waitsUntil: Date?
-
-        init(_ row: borrowing DirectRow) {
-            self.number = row.integer(0)
-            self.id = row.text(1)
-            self.lane = row.text(2)
-            self.last = row.isNull(3) ? nil : row.integer(3)
-            self.dueAt = row.date(4)
-            self.waitsUntil = row.date(5)
-        }
-    }
-
-    private static func hasNewerChange(than sync: LookSync, _ db: Database) throws -> Bool {
-        try db.exists(
-            """
-            select 1 from recipient where user_id = \(sync.subject.user) and change > \(sync.change)
-            union all
-            select 1 from notification n cross join recipient r on r.notification_id = n.id and r.user_id = \(sync.subject.user)
-            where n.recall_change > \(sync.change)
-            limit 1
-            """
-        )
-    }
-
     /// Inserts the notification of a look (a push that tells a device to sync). This notification
     /// has no sender, so it counts towards nobody's storage.
-    private static func insertLook(
-        _ order: LookOrder,
-        _ pusher: Pusher,
-        makeID: () -> NotificationID?,
-        _ db: Database,
-        now: Date
-    ) throws -> Int64 {
+    private func insert(_ order: LookOrder, makeID: () -> NotificationID?, _ db: Database, now: Date) throws -> Int64 {
         while true {
             guard let id = makeID() else { continue }
             let inserted = try db.run(
@@ -188,22 +158,15 @@ extension SQLiteStore {
                 insert into notification (id, sender_id, app, is_stored_by_clients, is_read_once, priority, sequence, seed,
                     created_at, expires_at)
                 values (\(id.rawValue), 0, \(order.subject.app.stored), 0, 0, \((order.isUrgent ? Push.Priority.high : .normal).rawValue),
-                    \(pusher.changes.next()), \(Int64.random(in: .min ... .max)), \(now.milliseconds),
-                    \((now + pusher.lookLifetime).milliseconds)) on conflict (id) do nothing
+                    \(self.changes.next()), \(Int64.random(in: .min ... .max)), \(now.milliseconds),
+                    \((now + self.lookLifetime).milliseconds)) on conflict (id) do nothing
                 """
             )
             if inserted == 1 { return id.rawValue }
         }
     }
 
-    private static func insert(
-        _ look: Int64,
-        for device: LookDevice,
-        of user: Int64,
-        dueAt: Date,
-        by pusher: Pusher,
-        _ db: Database
-    ) throws {
+    private func insert(_ look: Int64, for device: LookDevice, of user: Int64, dueAt: Date, _ db: Database) throws {
         let lane = Lane(stored: device.lane).ofLooks.description
         try db.run(
             """
@@ -214,19 +177,14 @@ extension SQLiteStore {
         try db.run(
             "update device set look_id = \(look), look_at = \(dueAt.milliseconds) where number = \(device.number)"
         )
-        pusher.notes.count(.enqueued, lane: lane)
-    }
-
-    private static func cancel(_ push: DuePush, reason: String, by pusher: Pusher, _ db: Database, now: Date) throws {
-        let lane = try Self.cancel(push.notification, device: push.device, reason: reason, db, now: now)
-        if let lane { pusher.notes.count(.cancelled, lane: lane) }
+        self.notes.count(.enqueued, lane: lane)
     }
 
     /// Deletes a look (a push that tells a device to sync) that waits or has ended. A look that is
     /// being sent expires now, so that the next cleanup deletes it. Otherwise, if a client never
     /// read its event stream, the looks in this stream would fill the database.
-    private static func delete(_ push: DuePush, by pusher: Pusher, _ db: Database, now: Date) throws {
-        try Self.cancel(push, reason: PushReason.replacedLook, by: pusher, db, now: now)
+    fileprivate func delete(_ push: DuePush, _ db: Database, now: Date) throws {
+        try self.cancel(push, reason: PushReason.replacedLook, db, now: now)
         try db.run(
             """
             delete from delivery where notification_id = \(push.notification) and device = \(push.device)
@@ -247,5 +205,25 @@ extension SQLiteStore {
                     select 1 from delivery where notification_id = \(push.notification) and state = 'queued')
             """
         )
+    }
+}
+
+/// A device, with the notification of its last look (a push that only tells it to sync).
+private struct LookDevice {
+    let number: Int64
+    let id: String
+    let lane: String
+    let last: Int64?
+    let dueAt: Date?
+    /// When the push that last told the device to sync is due; `nil` if it does not wait.
+    let waitsUntil: Date?
+
+    init(_ row: borrowing DirectRow) {
+        self.number = row.integer(0)
+        self.id = row.text(1)
+        self.lane = row.text(2)
+        self.last = row.optionalInteger(3)
+        self.dueAt = row.date(4)
+        self.waitsUntil = row.date(5)
     }
 }

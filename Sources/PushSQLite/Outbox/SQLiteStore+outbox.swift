@@ -4,9 +4,6 @@ package import PushStore
 internal import SQLite
 
 extension SQLiteStore {
-    /// Always `true`, since no other process can open the file.
-    package var maySend: Bool { true }
-
     package func lease(_ request: LeaseRequest, now: Date) async throws -> [LeasedDelivery] {
         try await self.writer.write(.delivery) { [writer, pusher] db in
             var leased: [LeasedDelivery] = []

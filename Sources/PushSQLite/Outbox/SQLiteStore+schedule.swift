@@ -31,7 +31,7 @@ extension SQLiteStore {
                     continue
                 }
                 let target = scheduled.target(to: audience, sequence: pusher.changes.next())
-                let made = try Self.send(target, by: pusher, db, now: now)
+                let made = try pusher.send(target, db, now: now)
                 release.sent.append(id)
                 release.hasWork = release.hasWork || made.hasWork
                 pushes += made.reach.pushes
@@ -53,51 +53,9 @@ extension SQLiteStore {
 
     static let firstDue = "select due_at from scheduled where is_set_aside = 0 order by due_at limit 1"
 
-    static func schedule(
-        _ notification: NewNotification,
-        at dueAt: Date,
-        sequence: Int64,
-        _ sealing: Sealing,
-        _ db: Database
-    ) throws {
-        let (audience, id) = (notification.audience.audience, notification.id.rawValue)
-        let expressions = try sealing.seal(audience.expressions.map(\.description), in: .scheduled(id))
-        try db.run(
-            """
-            insert into scheduled (notification_id, due_at, sequence, expressions, platforms)
-            values (\(id), \(dueAt.milliseconds), \(sequence), \(expressions), \(audience.platformNames))
-            """
-        )
-    }
-
     /// Deletes the row of the schedule for a notification, if there is one.
     static func unschedule(_ db: Database, _ id: Int64) throws {
         try db.run("delete from scheduled where notification_id = \(id)")
-    }
-
-    /// Sends a scheduled notification in the same way as a post that is made now.
-    private static func send(
-        _ target: PushTarget,
-        by pusher: Pusher,
-        _ db: Database,
-        now: Date
-    ) throws -> (reach: Reach, hasWork: Bool) {
-        try db.run(
-            """
-            update notification set sequence = \(target.sequence), created_at = \(now.milliseconds)
-            where id = \(target.id)
-            """
-        )
-        var (recipients, search) = (Set<Int64>(), PostSearch(db, now: now))
-        for user in target.audience.users {
-            let named = try search.user(withKey: user.key)
-            guard let id = named?.id(in: target.audience.audience.app) else { continue }
-            let change = target.sequence
-            if try Self.insertRecipient(id, of: target, change: change, pusher.sealing, db, now: now) {
-                recipients.insert(id)
-            }
-        }
-        return try Self.enqueue(db, target, besides: recipients, by: pusher, page: AudienceWalk.page, now: now)
     }
 
     private static func right(of sender: Int64, _ db: Database) throws -> SenderRight {
@@ -113,6 +71,36 @@ extension SQLiteStore {
             update notification set payload = null, alert = null, recalled_at = \(now.milliseconds) where id = \(id)
             """
         )
+    }
+}
+
+extension Pusher {
+    func schedule(_ notification: NewNotification, at dueAt: Date, sequence: Int64, _ db: Database) throws {
+        let (audience, id) = (notification.audience.audience, notification.id.rawValue)
+        let expressions = try self.sealing.seal(audience.expressions.map(\.description), in: .scheduled(id))
+        try db.run(
+            """
+            insert into scheduled (notification_id, due_at, sequence, expressions, platforms)
+            values (\(id), \(dueAt.milliseconds), \(sequence), \(expressions), \(audience.platformNames))
+            """
+        )
+    }
+
+    /// Sends a scheduled notification in the same way as a post that is made now.
+    fileprivate func send(_ target: PushTarget, _ db: Database, now: Date) throws -> (reach: Reach, hasWork: Bool) {
+        try db.run(
+            """
+            update notification set sequence = \(target.sequence), created_at = \(now.milliseconds)
+            where id = \(target.id)
+            """
+        )
+        var (recipients, search) = (Set<Int64>(), PostSearch(db, now: now))
+        for user in target.audience.users {
+            let named = try search.user(withKey: user.key)
+            guard let id = named?.id(in: target.audience.audience.app) else { continue }
+            if try self.addRecipient(id, of: target, change: target.sequence, db, now: now) { recipients.insert(id) }
+        }
+        return try self.enqueue(target, besides: recipients, page: AudienceWalk.page, db, now: now)
     }
 }
 

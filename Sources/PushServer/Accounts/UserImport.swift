@@ -15,7 +15,7 @@ package struct UserImport: Sendable {
     }
 
     private let store: any AccountStore
-    private let reader: any AccountReader
+    private let reader: any SharedReader
     private let parameters: PasswordParameters
     private let takesHashes: Bool
     private let isDry: Bool
@@ -29,7 +29,7 @@ package struct UserImport: Sendable {
     /// `false`, lines with the hash of a password are refused. A dry run changes nothing.
     package init(
         store: any AccountStore,
-        reader: any AccountReader,
+        reader: any SharedReader,
         parameters: PasswordParameters,
         takesHashes: Bool,
         isDry: Bool,

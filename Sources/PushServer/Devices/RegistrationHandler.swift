@@ -70,9 +70,18 @@ struct RegistrationHandler: Handler {
                 confirmation: confirmation
             )
             try await self.checkPurpose(of: registration, as: id, context)
-            if let response = try await self.register(registration, as: id, context) { return response }
+            let outcome = try await self.store.register(
+                registration,
+                as: id,
+                for: context.user,
+                with: context.token?.prefix,
+                by: context.record(.registerDevice, of: id.description),
+                within: self.settings.storage[context.user.role],
+                now: context.now
+            )
+            if outcome != .idTaken { return try self.answer(outcome, context) }
         }
-        throw Problem(.busy, "no free notification id was found; try again")
+        return try self.answer(.idTaken, context)
     }
 
     /// Throws a problem if the registration would change a device for calls into a device for
@@ -93,38 +102,6 @@ struct RegistrationHandler: Handler {
         }
     }
 
-    /// Returns `nil` if the id of the notification that carries the confirmation's code is already
-    /// in use.
-    private func register(
-        _ registration: DeviceRegistration,
-        as id: RegistrationID,
-        _ context: RequestContext
-    ) async throws -> Response? {
-        let outcome = try await self.store.register(
-            registration,
-            as: id,
-            for: context.user,
-            with: context.token?.prefix,
-            by: context.record(.registerDevice, of: id.description),
-            within: self.settings.storage[context.user.role],
-            now: context.now
-        )
-        switch outcome {
-        case .registered(let moved):
-            if moved > 0 { self.workIsWaiting() }
-            return .empty
-        case .unconfirmed(let hasWork):
-            if hasWork { self.workIsWaiting() }
-            return .empty
-        case .idTaken: return nil
-        case .gone(let reason): throw Problem(.registrationGone, reason)
-        case .tooMany: throw try self.tooManyDevices(context)
-        case .signedOut: throw Problem(.invalidBearerToken)
-        case .tooManyClaims(let until):
-            throw TryLater(.tooManyConfirmations, seconds: until.timeIntervalSince(context.now))
-        }
-    }
-
     /// Confirms a registration. A repeated request gets the same answer as the first one, whose
     /// answer may have been lost.
     private func confirm(_ context: RequestContext) async throws -> Response {
@@ -140,24 +117,31 @@ struct RegistrationHandler: Handler {
             within: self.settings.storage[context.user.role],
             now: context.now
         )
+        return try self.answer(outcome, context)
+    }
+
+    private func answer(_ outcome: RegisterOutcome, _ context: RequestContext) throws -> Response {
         switch outcome {
         case .registered(let moved):
             if moved > 0 { self.workIsWaiting() }
             return .empty
+        case .unconfirmed(let hasWork):
+            if hasWork { self.workIsWaiting() }
+            return .empty
+        case .idTaken: throw Problem(.busy, "no free notification id was found; try again")
+        case .tooManyClaims(let until):
+            throw TryLater(.tooManyConfirmations, seconds: until.timeIntervalSince(context.now))
         case .refused: throw Problem(.confirmationRefused)
-        case .gone(let reason): throw Problem(.registrationGone, reason)
-        case .tooMany: throw try self.tooManyDevices(context)
-        case .signedOut: throw Problem(.invalidBearerToken)
         case .missing: throw Problem(.notFound)
+        case .gone(let reason): throw Problem(.registrationGone, reason)
+        case .tooMany:
+            let bounds = try self.settings.storage[context.user.role]
+            throw Problem(
+                .tooManyDevices,
+                bounds.map { "a user may have at most \($0.devices) devices; unregister one first" }
+            )
+        case .signedOut: throw Problem(.invalidBearerToken)
         }
-    }
-
-    private func tooManyDevices(_ context: RequestContext) throws -> Problem {
-        let bounds = try self.settings.storage[context.user.role]
-        return Problem(
-            .tooManyDevices,
-            bounds.map { "a user may have at most \($0.devices) devices; unregister one first" }
-        )
     }
 
     private func unregister(_ context: RequestContext) async throws -> Response {

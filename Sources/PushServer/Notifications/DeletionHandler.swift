@@ -125,13 +125,15 @@ struct DeletionHandler: Handler {
         _ context: RequestContext
     ) async throws -> Bool {
         let record = try context.record(.recall, of: "\(id)")
-        guard try await self.store.recall(id, by: recaller, recording: record, now: context.now) else { return false }
+        let now = context.now
+        let isRecalled = try await self.store.recall(id, by: recaller, recording: record, page: nil, now: now)
+        guard isRecalled else { return false }
         self.bodies.evict(id)
         self.looks.signal.set()
         var last: Int64? = 0
         for _ in 0..<Self.pagesAtOnce {
             guard let device = last else { break }
-            last = try await self.store.cancelRecalled(id, after: device, now: context.now)
+            last = try await self.store.cancelRecalled(id, after: device, page: nil, now: now)
         }
         return true
     }

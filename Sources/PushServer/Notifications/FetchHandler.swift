@@ -39,14 +39,13 @@ final class FetchHandler: Handler {
         if let reader = context.reader.immediate {
             return try self.answer(id, reader.notification(id, for: user, alsoAsSender: sends, now: now), context)
         }
-        guard let reader = context.reader.gathering else {
+        let fetch = NotificationFetch(id, for: user, alsoAsSender: sends, now: now)
+        guard let pending = context.reader.pendingNotification(fetch) else {
             return .work {
                 let found = try await context.reader.notification(id, for: user, alsoAsSender: sends, now: now)
                 return try await self.answer(id, found, context).response(to: context)
             }
         }
-        let fetch = NotificationFetch(id, for: user, alsoAsSender: sends, now: now)
-        let pending = reader.pendingNotification(fetch)
         return .read(pending) { context in
             if pending.isFinished { return try self.answer(id, pending.result(), context) }
             return .work {

@@ -188,7 +188,7 @@ package final class Authenticator: Sendable {
     func isStillGood(
         _ caller: Caller,
         by credentials: Credentials,
-        reader: any AccountReader & TokenReader,
+        reader: any AccountReader,
         now: Date
     ) async throws -> Bool {
         if !self.isCurrent(caller) { return false }

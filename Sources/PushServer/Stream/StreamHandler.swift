@@ -77,7 +77,7 @@ struct StreamHandler: Handler {
 
     /// The user's registered devices on platforms of the type `stream`: the device with the given
     /// id, or all if the id is `nil`.
-    func streamDevices(_ id: String?, of user: User, _ reader: any DeviceReader) async throws -> [RegisteredDevice] {
+    func streamDevices(_ id: String?, of user: User, _ reader: any SharedReader) async throws -> [RegisteredDevice] {
         try await reader.devices(ofUser: user.id).filter { device in
             self.settings.platforms[device.platform]?.isStream == true
                 && (id == nil || id == device.id.description)

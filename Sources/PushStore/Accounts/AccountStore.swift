@@ -1,7 +1,7 @@
 package import Foundation
 package import PushCore
 
-/// Reads users and their passwords.
+/// Reads users, their passwords and their tokens.
 package protocol AccountReader: Sendable {
     /// The user with this name, compared without regard to case.
     func user(named name: Username) async throws(StoreError) -> User?
@@ -23,17 +23,15 @@ package protocol AccountReader: Sendable {
     /// others select the same user as before.
     func password(chosenBy number: UInt64) async throws(StoreError) -> PasswordHash?
 
-    /// Whether any user exists, including users whose rows cannot be read.
-    func hasUsers() async throws(StoreError) -> Bool
-
-    /// Users in a fixed order that is not alphabetical: at most `limit` users after `last`.
-    func users(after last: Username?, limit: Int) async throws(StoreError) -> [UserEntry]
-
-    /// The user with this name, with the properties that lists of users show.
-    func userEntry(named name: Username) async throws(StoreError) -> UserEntry?
-
     /// The sorted tags that were given to the user with this name; `nil` if there is no such user.
     func tags(ofUser name: Username) async throws(StoreError) -> [Tag]?
+
+    /// The user and the permissions of a token. `nil` if there is no such token, if it has
+    /// expired, or if the user is disabled.
+    func user(
+        withToken fingerprint: Fingerprint,
+        now: Date
+    ) async throws(StoreError) -> (user: User, grant: TokenGrant)?
 }
 
 extension AccountReader {

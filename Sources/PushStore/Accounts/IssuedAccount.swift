@@ -42,16 +42,17 @@ package struct IssuedAccount: Sendable, Hashable {
     }
 
     /// Reads the columns of an account; `nil` if no issuer's user owns it yet.
-    package init?(owner: Data?, issuedAt: Int64?, role: String?, apps: String?, scopes: String?) {
-        guard let owner, let issuedAt else { return nil }
-        self.init(
-            owner: owner,
-            issuedAt: Date(milliseconds: issuedAt),
-            rights: IssuedRights(
-                role: role.flatMap(Role.init(rawValue:)),
-                apps: apps.map { Set($0.split(separator: " ").compactMap { AppName(String($0)) }) },
-                scopes: scopes.map { Scopes($0) }
-            )
+    init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row) throws {
+        typealias Column = StoredAccount.Column
+        guard let owner = try row.optionalData(Column.issuedTo), let issuedAt = try row.optionalDate(Column.issuedAt)
+        else { return nil }
+        let apps = try row.optionalText(Column.issuedApps)
+        self.owner = owner
+        self.issuedAt = issuedAt
+        self.rights = IssuedRights(
+            role: try row.optionalText(Column.issuedRole).flatMap(Role.init(rawValue:)),
+            apps: apps.map { Set($0.split(separator: " ").compactMap { AppName(String($0)) }) },
+            scopes: try row.optionalText(Column.issuedScopes).map { Scopes($0) }
         )
     }
 

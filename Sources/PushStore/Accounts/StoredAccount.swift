@@ -28,13 +28,7 @@ extension StoredAccount: StoredEntity {
         self.passwordNumber = try row.integer(Column.passwordNumber)
         self.isDisabled = try row.flag(Column.isDisabled)
         self.tags = try row.optionalData(Column.tags)
-        self.issued = IssuedAccount(
-            owner: try row.optionalData(Column.issuedTo),
-            issuedAt: try row.optionalInteger(Column.issuedAt),
-            role: try row.optionalText(Column.issuedRole),
-            apps: try row.optionalText(Column.issuedApps),
-            scopes: try row.optionalText(Column.issuedScopes)
-        )
+        self.issued = try IssuedAccount(row)
     }
 
     package init<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws { try self.init(row) }
@@ -53,4 +47,21 @@ extension StoredAccount: StoredEntity {
 
     /// The tags that were given to the user, decrypted and sorted.
     package func openTags(_ sealing: Sealing) throws -> [Tag] { try sealing.tags(self.tags, ofUser: self.id) }
+}
+
+/// The role and the apps of an account. The rights of its sessions depend on them.
+package struct AccountRights: Sendable, Hashable {
+    package let role: Role
+    package let apps: Set<AppName>
+
+    /// Whether a change gives the account rights that it lacks: those of a higher role, or another
+    /// app. `nil` means that the role, or the apps, do not change.
+    ///
+    /// Such a change ends the user's sessions and enrolment codes. Otherwise a token on an old
+    /// phone would gain rights that it did not have when it was issued. Administrators already
+    /// have all apps, so a new app gives them no right.
+    package func gains(_ role: Role?, _ apps: Set<AppName>?) -> Bool {
+        let isNewApp = apps.map { !$0.isSubset(of: self.apps) } ?? false
+        return role.map { !self.role.includes($0) } ?? false || isNewApp && self.role != .admin
+    }
 }

@@ -1,29 +1,6 @@
 package import Foundation
 package import PushCore
 
-/// Reads tokens.
-package protocol TokenReader: Sendable {
-    /// The user and the permissions of a token. `nil` if there is no such token, if it has
-    /// expired, or if the user is disabled.
-    func user(
-        withToken fingerprint: Fingerprint,
-        now: Date
-    ) async throws(StoreError) -> (user: User, grant: TokenGrant)?
-
-    /// Whether this enrolment code exists, has not expired, and belongs to a user who is not
-    /// disabled.
-    func hasEnrolment(_ code: Fingerprint, now: Date) async throws(StoreError) -> Bool
-
-    /// The valid tokens of one user or of all users, in the order of their prefixes: at most
-    /// `limit` tokens after `last`.
-    func tokens(
-        of user: Username?,
-        after last: TokenPrefix?,
-        limit: Int,
-        now: Date
-    ) async throws(StoreError) -> [TokenEntry]
-}
-
 /// Creates and revokes tokens.
 package protocol TokenStore: Sendable {
     /// Creates a token that an administrator issues for a user; `nil` if there is no such user.

@@ -27,7 +27,15 @@ package struct AuditChain: Sendable {
     }
 
     package func draft(_ record: AuditRecord) -> AuditDraft {
-        AuditDraft(at: record.at.milliseconds, text: Data(self.text(of: record).utf8))
+        let actor = record.actor
+        // No field contains a separator: names, ids and addresses cannot contain one, and the
+        // server writes the details without one.
+        let fields = [
+            record.action.rawValue, record.subject, record.detail, actor.name?.description ?? "",
+            actor.token.map(self.name) ?? "", actor.client, actor.request,
+        ]
+        let text = fields.joined(separator: String(Self.separator))
+        return AuditDraft(at: record.at.milliseconds, text: Data(text.utf8))
     }
 
     /// Makes the entry that follows the entry with the link `last`.
@@ -97,17 +105,6 @@ package struct AuditChain: Sendable {
     }
 
     // MARK: - Private
-
-    /// The fields of a record, joined by separators. No field contains a separator: names, ids and
-    /// addresses cannot contain one, and the server writes the details without one.
-    private func text(of record: AuditRecord) -> String {
-        let actor = record.actor
-        let fields = [
-            record.action.rawValue, record.subject, record.detail, actor.name?.description ?? "",
-            actor.token.map(self.name) ?? "", actor.client, actor.request,
-        ]
-        return fields.joined(separator: String(Self.separator))
-    }
 
     private func code(_ previous: Data, number: Int64, at: Int64, text: Data) -> Data {
         let code = self.hash.code { hash in

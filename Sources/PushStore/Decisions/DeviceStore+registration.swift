@@ -2,8 +2,8 @@ package import Foundation
 package import PushCore
 
 /// The result of the first transaction of a registration.
-package enum RegistrationEnd<Outcome: HandleOutcome>: Sendable {
-    case end(Outcome)
+package enum RegistrationEnd: Sendable {
+    case end(RegisterOutcome)
     /// The device with this number is registered, and the first page of its queued pushes has
     /// moved to its new address.
     case registered(Int64, moved: Int)
@@ -54,7 +54,7 @@ extension DeviceStore {
         by record: AuditRecord?,
         within bounds: StorageBounds?,
         now: Date
-    ) async throws -> ConfirmOutcome {
+    ) async throws -> RegisterOutcome {
         let decision = RegistrationDecision(user, with: token, by: record, within: bounds, self.sealing, now: now)
         return try await self.finish(decision, nil) { try decision.confirm(code, for: id, $0) }
     }
@@ -96,11 +96,11 @@ extension DeviceStore {
         return moved
     }
 
-    private func finish<Outcome>(
+    private func finish(
         _ decision: RegistrationDecision,
         _ page: Int?,
-        _ decide: @escaping @Sendable (RegistrationFacts) throws -> RegistrationStep<Outcome>
-    ) async throws -> Outcome {
+        _ decide: @escaping @Sendable (RegistrationFacts) throws -> RegistrationStep
+    ) async throws -> RegisterOutcome {
         let page = page ?? Self.movingPage
         switch try await self.follow(decision, page: page, decide) {
         case .end(let outcome): return outcome

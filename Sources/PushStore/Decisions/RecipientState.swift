@@ -65,7 +65,7 @@ extension RecipientState {
         self.isDismissed = try row.flag(Column.isDismissed)
         self.isRead = try row.flag(Column.isRead)
         self.isFetched = try row.flag(Column.isFetched)
-        self.leasedUntil = try row.optionalInteger(Column.leasedUntil).map(Date.init(milliseconds:))
+        self.leasedUntil = try row.optionalDate(Column.leasedUntil)
     }
 }
 

@@ -38,8 +38,8 @@ package struct RegistrationDecision: Sendable {
         _ registration: DeviceRegistration,
         as id: RegistrationID,
         _ facts: RegistrationFacts
-    ) -> RegistrationStep<RegisterOutcome> {
-        if let step: RegistrationStep<RegisterOutcome> = self.signIn(facts) { return step }
+    ) -> RegistrationStep {
+        if let step = self.signIn(facts) { return step }
         let search = self.search(registration)
         guard let found = facts.device else {
             return .read(.device(id, holders: registration.confirmation == nil ? search : nil))
@@ -56,12 +56,9 @@ package struct RegistrationDecision: Sendable {
 
     /// Decides about a code that the user has returned. If it is the code that was pushed to the
     /// claimed handle, the handle is registered for the device.
-    package func confirm(
-        _ code: String,
-        for id: RegistrationID,
-        _ facts: RegistrationFacts
-    ) throws -> RegistrationStep<ConfirmOutcome> {
-        if let step: RegistrationStep<ConfirmOutcome> = self.signIn(facts) { return step }
+    package func confirm(_ code: String, for id: RegistrationID, _ facts: RegistrationFacts) throws -> RegistrationStep
+    {
+        if let step = self.signIn(facts) { return step }
         guard let found = facts.device else { return .read(.device(id, holders: nil)) }
         guard let device = found.first else { return .end(.missing) }
         if let reason = device.retiredReason { return .end(.gone(reason: reason)) }
@@ -91,17 +88,17 @@ package struct RegistrationDecision: Sendable {
     // MARK: - Private
 
     /// Registers the handle for the device, and retires the other devices with this handle.
-    private func take<Outcome>(
+    private func take(
         _ registration: DeviceRegistration,
         for device: StoredDevice,
         usedCode: Data?,
         _ facts: RegistrationFacts
-    ) -> RegistrationStep<Outcome> {
+    ) -> RegistrationStep {
         let search = self.search(registration)
         guard let found = facts.holders else { return .read(.holders(search)) }
         let holders = found.filter { $0.number != device.number }
         let replaced = holders.first { $0.user == self.user.id }
-        if let step: RegistrationStep<Outcome> = self.limit(device, butFor: replaced?.number, facts) { return step }
+        if let step = self.limit(device, butFor: replaced?.number, facts) { return step }
         var records: [AuditRecord] = []
         if let record {
             let others = holders.filter { $0.user != self.user.id }
@@ -147,7 +144,7 @@ package struct RegistrationDecision: Sendable {
         for device: StoredDevice,
         _ notification: NotificationID,
         _ facts: RegistrationFacts
-    ) -> RegistrationStep<RegisterOutcome> {
+    ) -> RegistrationStep {
         let platform = registration.platform
         let key = self.claimKey(registration.handle, platform)
         guard let codes = facts.confirmation else { return .read(.confirmation(claimKey: key)) }
@@ -159,7 +156,7 @@ package struct RegistrationDecision: Sendable {
             }
             if let push = pushes.first { return .end(.tooManyClaims(until: push + lifetime)) }
         }
-        if let step: RegistrationStep<RegisterOutcome> = self.limit(device, butFor: nil, facts) { return step }
+        if let step = self.limit(device, butFor: nil, facts) { return step }
         guard let claims = facts.holders else {
             return .read(.holders(HandleSearch(platform: platform, key: key, user: self.user.id)))
         }
@@ -186,7 +183,7 @@ package struct RegistrationDecision: Sendable {
         return .claim(plan, .unconfirmed(hasWork: due != nil), or: .idTaken)
     }
 
-    private func signIn<Outcome>(_ facts: RegistrationFacts) -> RegistrationStep<Outcome>? {
+    private func signIn(_ facts: RegistrationFacts) -> RegistrationStep? {
         guard let token else { return nil }
         guard let isSignedIn = facts.isSignedIn else { return .read(.isSignedIn(token)) }
         return isSignedIn ? nil : .end(.signedOut)
@@ -194,11 +191,8 @@ package struct RegistrationDecision: Sendable {
 
     /// The step that results from the limit on a user's devices; `nil` if the device may have a
     /// handle. A device that is already registered does not increase the number of devices.
-    private func limit<Outcome>(
-        _ device: StoredDevice,
-        butFor replaced: Int64?,
-        _ facts: RegistrationFacts
-    ) -> RegistrationStep<Outcome>? {
+    private func limit(_ device: StoredDevice, butFor replaced: Int64?, _ facts: RegistrationFacts) -> RegistrationStep?
+    {
         guard device.lane == nil, let limit = self.bounds?.devices else { return nil }
         guard let count = facts.deviceCount else { return .read(.deviceCount(butFor: replaced, limit: limit)) }
         return count >= limit ? .end(.tooMany) : nil

@@ -55,9 +55,7 @@ package struct RegistrationFacts: Sendable {
 
     /// The next step of a decision. Throws if the store does not read the facts that the decision
     /// asks for.
-    package mutating func next<Outcome>(
-        _ decide: (RegistrationFacts) throws -> RegistrationStep<Outcome>
-    ) throws -> RegistrationStep<Outcome> {
+    package mutating func next(_ decide: (RegistrationFacts) throws -> RegistrationStep) throws -> RegistrationStep {
         self.rounds += 1
         // A decision asks each of its nine questions at most once, so it needs at most ten rounds.
         guard self.rounds <= 10 else {

@@ -2,29 +2,19 @@ package import Foundation
 package import PushCore
 
 /// The next step that a decision requires of the store.
-package enum RegistrationStep<Outcome: HandleOutcome>: Sendable, Equatable {
+package enum RegistrationStep: Sendable, Equatable {
     /// The store must read this fact, and then ask for the next step.
     case read(RegistrationQuestion)
     /// The store writes nothing; the request has this outcome.
-    case end(Outcome)
+    case end(RegisterOutcome)
     /// The store must write this plan; the outcome is `registered`.
     case register(RegistrationPlan)
     /// The store must write this claim to a handle. If the id of the code's notification is in
     /// use, the outcome is `or`.
-    case claim(ClaimPlan, Outcome, or: Outcome)
+    case claim(ClaimPlan, RegisterOutcome, or: RegisterOutcome)
     /// The store must count a wrong code; the request has this outcome.
-    case countFailure(claimKey: Data, Outcome)
+    case countFailure(claimKey: Data, RegisterOutcome)
 }
-
-/// The outcomes that requests for registration and for confirmation have in common.
-package protocol HandleOutcome: Sendable, Equatable {
-    static var signedOut: Self { get }
-    static var tooMany: Self { get }
-    static func registered(moved: Int) -> Self
-}
-
-extension RegisterOutcome: HandleOutcome {}
-extension ConfirmOutcome: HandleOutcome {}
 
 /// The columns of `device` that a device and a claim to a handle both have.
 package struct HandleValues: Sendable, Hashable {

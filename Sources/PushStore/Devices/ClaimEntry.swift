@@ -1,12 +1,10 @@
 /// The push of a confirmation code to a handle that a device has claimed, in the form for
 /// operators.
-package struct ClaimEntry: Sendable, Hashable {
+package struct ClaimEntry: StoredEntity, Sendable, Hashable {
     /// The number of the device that has claimed the handle.
     package let device: Int64
     package let push: DeliveryEntry
-}
 
-extension ClaimEntry: StoredEntity {
     /// The column that queries select after those of `DeliveryEntry`.
     private enum Column: Int32, SelectedColumn {
         case device = 11

@@ -43,7 +43,7 @@ extension Confirmation {
         """
 
     package init<Row: StoredRow & ~Copyable>(_ row: borrowing Row) throws {
-        self.pushedAt = Date(milliseconds: try row.integer(Column.pushedAt))
+        self.pushedAt = try row.date(Column.pushedAt)
         self.isUsed = try row.flag(Column.isUsed)
         self.notification = try row.integer(Column.notificationID)
         self.failures = try row.integer(Column.failures)

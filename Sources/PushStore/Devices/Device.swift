@@ -2,7 +2,11 @@ package import Foundation
 package import PushCore
 
 /// A registered device, in the form for its owner.
-package struct RegisteredDevice: Sendable, Hashable {
+package struct RegisteredDevice: StoredEntity, Sendable, Hashable {
+    /// The reason for retiring a device after its session was ended. The answer to the device's
+    /// next `PUT` contains this text.
+    package static let sessionEnded = "the session that registered it has ended"
+
     /// The number by which the outbox identifies the device; not the registration id.
     package let number: Int64
     package let id: RegistrationID
@@ -19,12 +23,31 @@ package struct RegisteredDevice: Sendable, Hashable {
     /// The text of the device's public keys for end-to-end encryption. The store does not
     /// interpret this text.
     package let key: String?
+
+    package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
+        let device = try StoredDevice(row)
+        guard let handle = try device.openHandle(sealing), let id = RegistrationID(device.id),
+            let platform = device.platform, let lane = device.lane
+        else { return nil }
+        (self.number, self.id, self.platform, self.handle) = (device.number, id, platform, handle)
+        self.environment = PushEnvironment(ofLane: lane, on: platform)
+        self.tags = try device.openTags(sealing)
+        (self.isShared, self.createdAt, self.key) = (device.isShared, device.createdAt, device.key)
+        self.pushedAt = try row.optionalDate(ListedColumn.pushedAt)
+    }
 }
 
 /// The user to whom a device belongs.
 package struct DeviceOwner: Sendable, Hashable {
     package let id: Int64
     package let name: Username
+}
+
+extension DeviceOwner {
+    package init<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
+        let user = try row.integer(StoredDevice.Column.userID)
+        self.init(id: user, name: try sealing.username(row.data(ListedColumn.username), ofUser: user))
+    }
 }
 
 /// A device in an audience, with the text of its public keys, if the device has set any.
@@ -101,7 +124,7 @@ package enum TopicOutcome: Sendable, Hashable {
 
 /// A registration that ended because another account has registered its handle, in the form for
 /// the former owner.
-package struct MovedDevice: Sendable, Hashable {
+package struct MovedDevice: StoredEntity, Sendable, Hashable {
     /// The reason for the end of the registration. The answer to the device's next `PUT` contains
     /// this text.
     package static let reason = "the handle was registered by another user"
@@ -110,28 +133,25 @@ package struct MovedDevice: Sendable, Hashable {
     package let platform: Platform
     package let createdAt: Date
     package let movedAt: Date
-}
 
-extension MovedDevice: StoredEntity {
     package enum Column: Int32, SelectedColumn {
         case id, movedPlatform, createdAt, retiredAt
     }
 
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         guard let id = RegistrationID(try row.text(Column.id)) else { return nil }
-        self.init(
-            id: id,
-            platform: Platform(stored: try row.text(Column.movedPlatform)),
-            createdAt: Date(milliseconds: try row.integer(Column.createdAt)),
-            movedAt: Date(milliseconds: try row.integer(Column.retiredAt))
-        )
+        self.id = id
+        self.platform = Platform(stored: try row.text(Column.movedPlatform))
+        self.createdAt = try row.date(Column.createdAt)
+        self.movedAt = try row.date(Column.retiredAt)
     }
 }
 
-/// The outcome of a registration.
+/// The outcome of a registration, or of a request with which a user returns a code.
 package enum RegisterOutcome: Sendable, Hashable {
-    /// The device is registered. `moved` is the number of waiting pushes that have moved to the
-    /// queue for the device's new address.
+    /// The device is registered, by this request or by an earlier request with the same code.
+    /// `moved` is the number of waiting pushes that have moved to the queue for the device's new
+    /// address.
     case registered(moved: Int)
     /// Other users could guess the handle, so a code was pushed to it. The device is registered
     /// once the user returns the code. `hasWork`: this request has enqueued a push; otherwise an
@@ -141,16 +161,14 @@ package enum RegisterOutcome: Sendable, Hashable {
     case idTaken
     /// The user has claimed too many handles. A further claim is possible at the time `until`.
     case tooManyClaims(until: Date)
+    /// The code is wrong or no longer valid, or the device has claimed no handle.
+    case refused
+    /// The id for which the user has returned a code was not issued to this user.
+    case missing
     /// The id can no longer be used; the device must request a new one.
     case gone(reason: String)
-    /// The user already has the maximum number of devices.
+    /// The user already has the maximum number of devices. A claim to a handle remains.
     case tooMany
     /// The token has ended since the server admitted the request, so the device is not registered.
     case signedOut
-}
-
-extension RegisteredDevice {
-    /// The reason for retiring a device after its session was ended. The answer to the device's
-    /// next `PUT` contains this text.
-    package static let sessionEnded = "the session that registered it has ended"
 }

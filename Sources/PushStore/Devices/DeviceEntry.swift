@@ -32,6 +32,56 @@ package struct DeviceEntry: Sendable, Hashable {
     package static let countedForFetch = 20
 }
 
+extension DeviceEntry: StoredEntity {
+    /// The SQL subquery for the column `fetchedAt`.
+    static func fetchedAt(ofUser user: String) -> String {
+        """
+        (select max(x.fetched_at) from (
+            select r.fetched_at from recipient r where r.user_id = \(user)
+            order by r.change desc limit \(Self.countedForFetch)) x)
+        """
+    }
+
+    package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
+        let device = try StoredDevice(row)
+        guard let id = RegistrationID(device.id) else { return nil }
+        let state: State
+        if let retiredAt = device.retiredAt {
+            state = .retired(at: retiredAt, reason: device.retiredReason ?? "")
+        } else if let platform = device.platform {
+            guard let handle = try device.openHandle(sealing), let lane = device.lane else { return nil }
+            let environment = PushEnvironment(ofLane: lane, on: platform)
+            state = .registered(platform, environment, handle, tags: try device.openTags(sealing))
+        } else {
+            state = .requested
+        }
+        self.init(
+            id: id,
+            username: try DeviceOwner(row, sealing).name,
+            state: state,
+            registeredAt: state == .requested ? nil : device.registeredAt,
+            pushedAt: try row.optionalDate(ListedColumn.pushedAt),
+            fetchedAt: try row.optionalDate(ListedColumn.fetchedAt),
+            key: device.key,
+            place: DevicePlace(createdAt: device.createdAt, number: device.number)
+        )
+    }
+}
+
+/// The columns that lists of devices select after those of `StoredDevice.Column`.
+package enum ListedColumn: Int32, SelectedColumn {
+    case pushedAt = 16
+    case username, fetchedAt
+
+    package var sql: String {
+        switch self {
+        case .pushedAt: "p.accepted_at"
+        case .username: "u.name"
+        case .fetchedAt: DeviceEntry.fetchedAt(ofUser: "d.user_id")
+        }
+    }
+}
+
 /// The place of a registration in lists. A list of all users' registrations is sorted by number,
 /// and a list of one user's registrations by the time of creation.
 package struct DevicePlace: Sendable, Hashable {

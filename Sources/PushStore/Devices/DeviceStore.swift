@@ -1,40 +1,6 @@
 package import Foundation
 package import PushCore
 
-/// Reads registrations.
-package protocol DeviceReader: Sendable {
-    /// The registered devices of a user, the oldest first.
-    func devices(ofUser user: Int64) async throws(StoreError) -> [RegisteredDevice]
-
-    /// The registered device with this id, which may belong to any user, and its owner. `nil` if
-    /// there is no such device.
-    func device(_ id: RegistrationID) async throws(StoreError) -> (owner: DeviceOwner, device: RegisteredDevice)?
-
-    /// The registrations of one user or of all users, in any state and in a fixed order: at most
-    /// `limit` registrations after `last`.
-    func deviceEntries(
-        of user: Username?,
-        after last: DevicePlace?,
-        limit: Int
-    ) async throws(StoreError) -> [DeviceEntry]
-
-    /// The registration with this id in any state. If the id belongs to a device's unconfirmed
-    /// claim to a handle, returns the device's registration. `nil` if the id was not issued, or
-    /// was deleted.
-    func deviceEntry(_ id: RegistrationID) async throws(StoreError) -> DeviceEntry?
-
-    /// For each handle that the user's devices have claimed but not confirmed, the last push of a
-    /// code.
-    func claims(ofUser user: Int64) async throws(StoreError) -> [ClaimEntry]
-
-    /// The user's registrations whose handles other accounts have registered after `since`, the
-    /// newest first.
-    func movedDevices(ofUser user: Int64, since: Date) async throws(StoreError) -> [MovedDevice]
-
-    /// Whether a push to one of these devices waits for a later time.
-    func isAnythingWaiting(for devices: [RegistrationID], now: Date) async throws(StoreError) -> Bool
-}
-
 /// Creates, updates and ends registrations.
 package protocol DeviceStore: Sendable {
     /// Returns the user's registration id for this handle, and deletes the user's other
@@ -52,11 +18,11 @@ package protocol DeviceStore: Sendable {
     static var movingPage: Int { get }
 
     /// In one transaction, reads the facts that the decision asks for, and writes its plan.
-    func follow<Outcome>(
+    func follow(
         _ decision: RegistrationDecision,
         page: Int,
-        _ decide: @escaping @Sendable (RegistrationFacts) throws -> RegistrationStep<Outcome>
-    ) async throws -> RegistrationEnd<Outcome>
+        _ decide: @escaping @Sendable (RegistrationFacts) throws -> RegistrationStep
+    ) async throws -> RegistrationEnd
 
     /// Moves queued pushes of a device to the device's present lane (a provider's queue), at most
     /// `page`, in one transaction. Returns the number of moved pushes.

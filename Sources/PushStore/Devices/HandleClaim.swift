@@ -10,20 +10,3 @@ package enum HandleClaim {
     /// The number of wrong codes after which even the right code is refused.
     package static let attempts = 5
 }
-
-/// The outcome of a request with which a user returns a code.
-package enum ConfirmOutcome: Sendable, Hashable {
-    /// The device is registered, by this request or by an earlier request with the same code.
-    /// `moved` has the same meaning as in `RegisterOutcome`.
-    case registered(moved: Int)
-    /// The code is wrong or no longer valid, or the device has claimed no handle.
-    case refused
-    /// The id can no longer be used; the device must request a new one.
-    case gone(reason: String)
-    /// The user already has the maximum number of devices; the claim to the handle remains.
-    case tooMany
-    /// The id was not issued to this account.
-    case missing
-    /// The token has ended since the server admitted the request, so the device is not registered.
-    case signedOut
-}

@@ -58,9 +58,9 @@ extension StoredDevice {
         self.isShared = try row.flag(Column.isShared)
         self.environmentMoves = try row.integer(Column.environmentMoves)
         self.claim = try row.optionalInteger(Column.claim)
-        self.createdAt = Date(milliseconds: try row.integer(Column.createdAt))
-        self.registeredAt = Date(milliseconds: try row.integer(Column.registeredAt))
-        self.retiredAt = try row.optionalInteger(Column.retiredAt).map(Date.init(milliseconds:))
+        self.createdAt = try row.date(Column.createdAt)
+        self.registeredAt = try row.date(Column.registeredAt)
+        self.retiredAt = try row.optionalDate(Column.retiredAt)
         self.key = try row.optionalText(Column.encryptionKey)
     }
 

@@ -1,4 +1,4 @@
-internal import Foundation
+package import Foundation
 package import PushCore
 
 /// A row of `event`.
@@ -23,16 +23,10 @@ package struct StoredEvent: Sendable {
             }
         }
     }
-}
 
-extension StoredEvent {
     /// Reads an event's row. `sender` is the reader, if the reader may read only events of
     /// notifications that it has sent; otherwise `nil`.
-    package init<Row: StoredRow & ~Copyable>(
-        _ row: borrowing Row,
-        to sender: User?,
-        _ sealing: Sealing
-    ) throws {
+    package init<Row: StoredRow & ~Copyable>(_ row: borrowing Row, to sender: User?, _ sealing: Sealing) throws {
         self.number = try row.integer(Column.number)
         let platform = try row.optionalText(Column.platform)
         let mayRead = try sender?.mayRead(
@@ -47,7 +41,7 @@ extension StoredEvent {
         let user = try row.optionalInteger(Column.userID) ?? 0
         self.event = PushEvent(
             number: self.number,
-            at: Date(milliseconds: try row.integer(Column.at)),
+            at: try row.date(Column.at),
             kind: kind,
             notification: try row.optionalInteger(Column.notificationID).flatMap { NotificationID(rawValue: $0) },
             device: try row.optionalText(Column.device).flatMap { RegistrationID($0) },
@@ -74,5 +68,41 @@ extension EventPage {
             hasMore: hasMore,
             isTruncated: number.map { $0 < trimmed } ?? false
         )
+    }
+}
+
+extension PushEvent.Kind {
+    /// The number that stands for the kind in the database.
+    package var code: Int64 {
+        switch self {
+        case .accepted: 1
+        case .failed: 2
+        case .expired: 3
+        case .cancelled: 4
+        case .collected: 5
+        case .retired: 6
+        }
+    }
+
+    /// The kind with this number; `nil` for 0, which stands for a server's start, and for a number
+    /// that this version does not know.
+    package init?(code: Int64) {
+        guard let kind = Self.allCases.first(where: { $0.code == code }) else { return nil }
+        self = kind
+    }
+}
+
+/// The numbers that stores assign to events.
+package enum EventNumbers {
+    /// Each millisecond since 1970 has 2^10 event numbers, more than a server uses. So after a
+    /// restart, all new numbers are above the earlier ones, even if the database was restored from
+    /// a backup. Until the year 2248, all numbers are below 2^53, the limit of many JSON readers.
+    private static let perMillisecond = 10
+
+    /// A server that starts now assigns numbers after this number, unless the database already
+    /// contains higher numbers.
+    package static func first(at now: Date) -> Int64 {
+        // The result is between 0 and 2^53, however wrong the clock is.
+        min(max(now.milliseconds, 0), 1 << 43) << Self.perMillisecond
     }
 }

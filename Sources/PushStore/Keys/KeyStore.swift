@@ -21,18 +21,14 @@ package struct DataKeyEntry: Sendable, Hashable {
     package enum Column: Int32, SelectedColumn {
         case number, usedAt, seals, checkValue
     }
-}
 
-extension DataKeyEntry {
     /// Reads a key's row; `nil` if the number is out of range, so that no key can have it.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row) throws {
         guard let number = UInt32(exactly: try row.integer(Column.number)) else { return nil }
-        self.init(
-            number: number,
-            usedSince: Date(milliseconds: try row.integer(Column.usedAt)),
-            seals: Int(clamping: try row.integer(Column.seals)),
-            checkValue: try row.data(Column.checkValue)
-        )
+        self.number = number
+        self.usedSince = try row.date(Column.usedAt)
+        self.seals = Int(clamping: try row.integer(Column.seals))
+        self.checkValue = try row.data(Column.checkValue)
     }
 }
 
@@ -117,13 +113,6 @@ package struct RewrapResult: Sendable, Hashable {
             }
         }
     }
-}
-
-/// Reads the number of encrypted values.
-package protocol KeyReader: Sendable {
-    /// The approximate number of values that a pass of `KeyStore.rewrap` examines. This function
-    /// counts all rows of the tables that have encrypted values.
-    func countSealed() async throws(StoreError) -> Int
 }
 
 /// Gives access to the data keys, and replaces the keyring.

@@ -1,3 +1,4 @@
+internal import Cryptography
 package import Foundation
 
 /// Moves a store into a database of another kind, table by table. Then compares the rows of the
@@ -37,13 +38,13 @@ package struct Move<Source: MoveSource, Target: MoveTarget> {
             throw MoveFailure("the database was moved to \(moved.to) on \(day): see docs/operate/postgresql.md")
         }
         let isAgain = try self.target.begin(self.source.identity, now: now)
-        for table in MovedTable.all where isAgain || MovedTable.ofEmptyStores.contains(table.name) {
+        let tables = try self.target.tables()
+        for table in tables where isAgain || MovedTable.ofEmptyStores.contains(table.name) {
             try self.target.clear(table) { try self.report(.cleared(table: table.name, rows: $0)) }
         }
-        var digests: [RowDigest] = []
-        for table in MovedTable.all { digests.append(try self.move(table)) }
+        let digests = try tables.map { try self.move($0) }
         try self.target.continueNumbers(after: self.source.lastNumbers())
-        for (table, digest) in zip(MovedTable.all, digests) { try self.compare(table, digest) }
+        for (table, digest) in zip(tables, digests) { try self.compare(table, digest) }
         if let fault = try self.target.auditFault(self.source.audit) {
             let place = self.target.place
             throw MoveFailure("the audit in \(place) was changed from entry \(fault.number) on")
@@ -111,4 +112,50 @@ package enum MoveProgress: Sendable, Hashable {
     case verified
     /// The source is marked as moved, so that no server opens it.
     case marked
+}
+
+/// A keyed hash over rows in their order, and the number of rows. Two tables with equal digests
+/// have the same rows.
+private struct RowDigest {
+    private(set) var count = 0
+    private var code: HMAC<SHA256>
+
+    init(key: SymmetricKey) {
+        self.code = HMAC(key: key)
+    }
+
+    mutating func add(_ rows: [MovedRow]) {
+        var bytes: [UInt8] = []
+        for row in rows {
+            bytes.removeAll(keepingCapacity: true)
+            for value in row { Self.append(value, to: &bytes) }
+            self.code.update(data: bytes)
+        }
+        self.count += rows.count
+    }
+
+    /// The keyed hash over all rows so far.
+    var value: Data { Data(self.code.finalize()) }
+
+    // MARK: - Private
+
+    /// Appends the bytes of a value. They begin with the value's type, and with its length if
+    /// lengths vary. So different values have different bytes.
+    private static func append(_ value: MovedValue, to bytes: inout [UInt8]) {
+        switch value {
+        case .null: bytes.append(0)
+        case .integer(let number):
+            bytes.append(1)
+            Swift.withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
+        case .boolean(let flag): bytes.append(flag ? 3 : 2)
+        case .text(let text):
+            bytes.append(4)
+            Swift.withUnsafeBytes(of: text.utf8.count.bigEndian) { bytes.append(contentsOf: $0) }
+            bytes.append(contentsOf: text.utf8)
+        case .bytes(let data):
+            bytes.append(5)
+            Swift.withUnsafeBytes(of: data.count.bigEndian) { bytes.append(contentsOf: $0) }
+            bytes.append(contentsOf: data)
+        }
+    }
 }

@@ -46,6 +46,9 @@ package protocol MoveTarget {
     /// Throws `MoveFailure` if the database contains other data, or if a server uses it.
     func begin(_ identity: Data, now: Date) throws -> Bool
 
+    /// The tables that a move fills, in the order of the move. Call it after `begin`.
+    func tables() throws -> [MovedTable]
+
     /// Deletes all rows of a table, page by page. Calls `body` with the number of rows in each
     /// page.
     func clear(_ table: MovedTable, _ body: (Int) throws -> Void) throws

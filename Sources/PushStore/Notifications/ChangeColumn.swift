@@ -24,12 +24,7 @@ package enum ChangeColumn: Int32, SelectedColumn {
 
 extension NotificationPage.Entry {
     /// Reads a recipient's row, and checks its MAC.
-    fileprivate init<Row: StoredRow & ~Copyable>(
-        _ row: borrowing Row,
-        for user: Int64,
-        _ macs: RowMAC,
-        isUnreadOnly: Bool
-    ) throws {
+    init<Row: StoredRow & ~Copyable>(_ row: borrowing Row, for user: Int64, _ macs: RowMAC, isUnreadOnly: Bool) throws {
         let number = try row.integer(ChangeColumn.id)
         guard
             let id = NotificationID(rawValue: number),
@@ -49,28 +44,10 @@ extension NotificationPage.Entry {
             isReadOnce: isReadOnce,
             isRead: isRead,
             isFetched: try row.flag(ChangeColumn.isFetched),
-            createdAt: Date(milliseconds: try row.integer(ChangeColumn.createdAt)),
-            expiresAt: Date(milliseconds: try row.integer(ChangeColumn.expiresAt)),
+            createdAt: try row.date(ChangeColumn.createdAt),
+            expiresAt: try row.date(ChangeColumn.expiresAt),
             payloadLength: isGone || isReadOnce ? 0 : max(0, Int(clamping: sealedLength ?? 0) - Vault.overhead)
         )
-    }
-}
-
-extension PageBuilder {
-    /// Adds the next row of a user's changes to the page. Returns `false` if the page is full
-    /// before this row.
-    package mutating func take<Row: StoredRow & ~Copyable>(
-        _ row: borrowing Row,
-        for user: Int64,
-        _ macs: RowMAC
-    ) throws -> Bool {
-        guard self.beginRow() else { return false }
-        guard AppName(stored: try row.optionalText(ChangeColumn.app)) == self.range.app else {
-            self.skip(try row.integer(ChangeColumn.change))
-            return true
-        }
-        let entry = try NotificationPage.Entry(row, for: user, macs, isUnreadOnly: self.range.isUnreadOnly)
-        return self.add(entry, changedAt: Date(milliseconds: try row.integer(ChangeColumn.changedAt)))
     }
 }
 
@@ -87,7 +64,7 @@ extension NotificationPage {
         guard AppName(stored: try row.optionalText(ChangeColumn.app)) == app else { return }
         let entry = try Entry(row, for: user, macs, isUnreadOnly: false)
         let isExpired = entry.expiresAt <= now
-        let changedAt = isExpired ? entry.expiresAt : Date(milliseconds: try row.integer(ChangeColumn.changedAt))
+        let changedAt = try isExpired ? entry.expiresAt : row.date(ChangeColumn.changedAt)
         self.changedAt = max(self.changedAt, changedAt)
         if !isExpired, !entry.isGone { self.entries.append(entry) }
     }
@@ -96,7 +73,15 @@ extension NotificationPage {
     /// notifications, up to the limit of a page.
     package mutating func finish(within budget: PageBudget) {
         self.entries.sort { $0.change < $1.change }
-        self.keepWhatFits()
+        var bytes = 0
+        let fitting = self.entries.prefix { entry in
+            bytes += entry.payloadLength
+            return bytes <= Self.maximumBytes
+        }
+        // A page has at least one notification.
+        let count = max(fitting.count, min(self.entries.count, 1))
+        self.hasMore = count < self.entries.count
+        self.entries.removeSubrange(count...)
         self.isBeyondBudget = self.entries.reduce(0) { $0 + $1.payloadLength } > budget.bytes
     }
 }

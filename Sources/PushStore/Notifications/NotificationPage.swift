@@ -78,18 +78,3 @@ package struct ChangeRange: Sendable, Hashable {
         (self.app, self.start, self.limit, self.isUnreadOnly) = (app, start, limit, isUnreadOnly)
     }
 }
-
-extension NotificationPage {
-    /// Keeps the first entries: as many as the maximum number of payload bytes of a page permits,
-    /// but at least one.
-    package mutating func keepWhatFits() {
-        var bytes = 0
-        let fitting = self.entries.prefix { entry in
-            bytes += entry.payloadLength
-            return bytes <= Self.maximumBytes
-        }
-        let count = max(fitting.count, min(self.entries.count, 1))
-        self.hasMore = count < self.entries.count
-        self.entries.removeSubrange(count...)
-    }
-}

@@ -174,21 +174,3 @@ package protocol NotificationStore: PostStore {
     /// Deletes at most `limit` expired idempotency keys; returns the number of deleted keys.
     func deleteExpiredIdempotency(now: Date, limit: Int) async throws -> Int
 }
-
-extension NotificationStore {
-    /// Recalls a notification, with the store's default size of a page.
-    package func recall(
-        _ id: NotificationID,
-        by recaller: Recaller,
-        recording record: AuditRecord? = nil,
-        now: Date
-    ) async throws -> Bool {
-        try await self.recall(id, by: recaller, recording: record, page: nil, now: now)
-    }
-
-    /// Cancels one page of the pushes of a recalled notification, with the store's default size of
-    /// a page.
-    package func cancelRecalled(_ id: NotificationID, after device: Int64, now: Date) async throws -> Int64? {
-        try await self.cancelRecalled(id, after: device, page: nil, now: now)
-    }
-}

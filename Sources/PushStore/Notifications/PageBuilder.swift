@@ -1,4 +1,5 @@
 package import Foundation
+internal import PushCore
 
 /// Adds entries to a page of a user's changes until the page is full.
 package struct PageBuilder {
@@ -6,7 +7,7 @@ package struct PageBuilder {
     package static let maximumRows = 1000
 
     package private(set) var page: NotificationPage
-    let range: ChangeRange
+    private let range: ChangeRange
     private let budget: PageBudget
     private let now: Date
     private var rows = 0
@@ -18,9 +19,26 @@ package struct PageBuilder {
         (self.range, self.budget, self.now) = (range, budget, now)
     }
 
+    /// Adds the next row of a user's changes to the page. Returns `false` if the page is full
+    /// before this row.
+    package mutating func take<Row: StoredRow & ~Copyable>(
+        _ row: borrowing Row,
+        for user: Int64,
+        _ macs: RowMAC
+    ) throws -> Bool {
+        guard self.beginRow() else { return false }
+        guard AppName(stored: try row.optionalText(ChangeColumn.app)) == self.range.app else {
+            // The next page begins after this change, so that no page reads its row again.
+            self.page.end = try row.integer(ChangeColumn.change)
+            return true
+        }
+        let entry = try NotificationPage.Entry(row, for: user, macs, isUnreadOnly: self.range.isUnreadOnly)
+        return self.add(entry, changedAt: try row.date(ChangeColumn.changedAt))
+    }
+
     /// Counts a row; the caller must call this before it reads the row. Returns `false` if the
     /// page ends before this row.
-    package mutating func beginRow() -> Bool {
+    private mutating func beginRow() -> Bool {
         if self.rows == Self.maximumRows { return self.endsBeforeMore() }
         self.rows += 1
         return self.rows <= self.budget.rows || self.endsBeyondBudget()
@@ -28,7 +46,7 @@ package struct PageBuilder {
 
     /// Adds the entry of a row if the page shows it. Returns `false` if the page ends before this
     /// row.
-    package mutating func add(_ entry: NotificationPage.Entry, changedAt: Date) -> Bool {
+    private mutating func add(_ entry: NotificationPage.Entry, changedAt: Date) -> Bool {
         guard entry.expiresAt > self.now else {
             self.pass(entry)
             return true
@@ -44,12 +62,6 @@ package struct PageBuilder {
         self.page.changedAt = max(self.page.changedAt, changedAt)
         self.page.end = entry.change
         return true
-    }
-
-    /// Skips a change of another app's notification. The next page begins after this change, so
-    /// that no page reads its row again.
-    package mutating func skip(_ change: Int64) {
-        self.page.end = change
     }
 
     // MARK: - Private

@@ -1,3 +1,5 @@
+package import Foundation
+
 /// Limits on the data that a user may have in the database at the same time.
 package struct StorageBounds: Sendable, Hashable {
     package static let deviceRange = 1...1_000_000
@@ -33,4 +35,20 @@ package struct StorageBounds: Sendable, Hashable {
 package enum StorageExcess: Sendable, Hashable {
     case notifications
     case bytes
+}
+
+/// The number of a user's stored notifications and bytes, as the table `usage` has them.
+package struct Usage: Sendable, Hashable {
+    package var notifications: Int64
+    /// The number of bytes of the encrypted payloads.
+    package var bytes: Int64
+
+    package init(notifications: Int64 = 0, bytes: Int64 = 0) {
+        (self.notifications, self.bytes) = (notifications, bytes)
+    }
+
+    package mutating func add(_ payload: Data) {
+        self.notifications += 1
+        self.bytes += Int64(payload.count)
+    }
 }

@@ -12,6 +12,12 @@ package struct StoredRequest: Sendable {
     package let recipients: Int64?
     package let pushes: Int64?
 
+    package enum Column: Int32, SelectedColumn {
+        case request, notificationID, createdAt, expiresAt, recipients, pushes
+    }
+
+    package static let columns = Column.list
+
     package init(_ request: IdempotentRequest, of notification: NewNotification, _ reach: Reach) {
         self.request = request.request
         self.notification = notification.id.rawValue
@@ -19,6 +25,15 @@ package struct StoredRequest: Sendable {
         self.expiresAt = notification.expiresAt.milliseconds
         self.recipients = reach.isComplete ? Int64(reach.recipients) : nil
         self.pushes = reach.isComplete ? Int64(reach.pushes) : nil
+    }
+
+    package init<Row: StoredRow & ~Copyable>(_ row: borrowing Row) throws {
+        self.request = try row.data(Column.request)
+        self.notification = try row.integer(Column.notificationID)
+        self.createdAt = try row.integer(Column.createdAt)
+        self.expiresAt = try row.integer(Column.expiresAt)
+        self.recipients = try row.optionalInteger(Column.recipients)
+        self.pushes = try row.optionalInteger(Column.pushes)
     }
 
     /// The outcome of a later request with the same idempotency key.
@@ -38,21 +53,19 @@ package struct StoredRequest: Sendable {
             reach: reach
         )
     }
-
-    package static let columns = Column.list
-
-    package enum Column: Int32, SelectedColumn {
-        case request, notificationID, createdAt, expiresAt, recipients, pushes
-    }
 }
 
-extension StoredRequest {
-    package init<Row: StoredRow & ~Copyable>(_ row: borrowing Row) throws {
-        self.request = try row.data(Column.request)
-        self.notification = try row.integer(Column.notificationID)
-        self.createdAt = try row.integer(Column.createdAt)
-        self.expiresAt = try row.integer(Column.expiresAt)
-        self.recipients = try row.optionalInteger(Column.recipients)
-        self.pushes = try row.optionalInteger(Column.pushes)
+/// A request with an idempotency key: it takes effect only once, however often it is sent.
+package struct IdempotentRequest: Sendable, Hashable {
+    /// How many seconds the store keeps the idempotency key.
+    package static let lifetime: TimeInterval = 86_400
+
+    /// A keyed hash of the user, the method, the path, and the idempotency key in the request.
+    package let key: Data
+    /// A keyed hash of the whole content of the request.
+    package let request: Data
+
+    package init(key: Data, request: Data) {
+        (self.key, self.request) = (key, request)
     }
 }

@@ -28,8 +28,50 @@ package struct DeliveryEntry: Sendable, Hashable {
     package var platform: Platform { Platform(stored: self.lane.platform) }
 }
 
+extension DeliveryEntry: StoredEntity {
+    package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
+        guard let state = DeliveryStage(rawValue: try row.text(DeliveryColumn.stage)) else { return nil }
+        let isReceived = state == .fetched || state == .read
+        let receiptAt = isReceived ? try row.optionalDate(DeliveryColumn.receiptAt) : nil
+        let user = try row.integer(DeliveryColumn.userID)
+        self.init(
+            number: try row.integer(DeliveryColumn.number),
+            device: try row.optionalText(DeliveryColumn.device).flatMap { RegistrationID($0) },
+            username: try row.optionalData(DeliveryColumn.name).map { try sealing.username($0, ofUser: user) },
+            lane: Lane(stored: try row.text(DeliveryColumn.lane)),
+            state: state,
+            attempts: Int(clamping: try row.integer(DeliveryColumn.attempts)),
+            updatedAt: try receiptAt ?? row.optionalDate(DeliveryColumn.settledAt),
+            nextAttempt: try state == .queued ? row.optionalDate(DeliveryColumn.dueAt) : nil,
+            reason: try row.optionalText(DeliveryColumn.reason)
+        )
+    }
+}
+
+/// The columns of a push in lists. The queries name the push `d`, its device `v`, its user `u`,
+/// and the user's receipt `r`.
+package enum DeliveryColumn: Int32, SelectedColumn {
+    case number, userID, device, name, lane, stage, attempts, reason, receiptAt, settledAt, dueAt
+
+    package var sql: String {
+        switch self {
+        case .number: "d.device"
+        case .device: "v.id"
+        case .name: "u.name"
+        case .stage: DeliveryStage.expression
+        case .receiptAt: "coalesce(r.read_at, r.fetched_at)"
+        default: "d.\(self.columnName)"
+        }
+    }
+}
+
 /// How far a push has come. Fetches and reads are counted by user: if one device has fetched the
 /// notification, this counts for all devices of its user.
 package enum DeliveryStage: String, Sendable, CaseIterable {
     case queued, sending, accepted, fetched, read, expired, failed, cancelled
+
+    package static let expression = """
+        case when d.state = 'accepted' and r.read_at is not null then 'read'
+            when d.state = 'accepted' and r.fetched_at is not null then 'fetched' else d.state end
+        """
 }

@@ -22,42 +22,8 @@ package protocol OutboxReader: Sendable {
     /// no such push, either, returns the oldest push of all.
     func probe(in lane: Lane, _ choice: ProbeChoice, now: Date) async throws(StoreError) -> DuePush?
 
-    /// Whether the notification exists and is not recalled. If `sender` is not `nil`, this user
-    /// must have sent it.
-    func isThere(_ id: NotificationID, from sender: Int64?, now: Date) async throws(StoreError) -> Bool
-
-    /// The pushes of a notification to devices with numbers above `device`, at most `limit`.
-    func deliveries(of id: NotificationID, after device: Int64, limit: Int) async throws(StoreError) -> [DeliveryEntry]
-
-    /// The pushes of a notification to the devices of one user, at most `limit`.
-    func deliveries(of id: NotificationID, toUser user: Int64, limit: Int) async throws(StoreError) -> [DeliveryEntry]
-
-    /// The failed pushes of all notifications, the newest first: at most `limit` that have failed
-    /// since `since` and come after `last` in this list. A failed push is stored as long as its
-    /// notification.
-    func failedPushes(since: Date, before last: FailurePlace?, limit: Int) async throws(StoreError) -> [FailedPush]
-
-    /// A notification's recipients with user numbers above `user`, at most `limit`.
-    func recipients(of id: NotificationID, after user: Int64, limit: Int) async throws(StoreError) -> [RecipientEntry]
-
-    /// The summary of a notification, even if it has expired or was recalled; `nil` if it is not
-    /// stored any more.
-    func summary(of id: NotificationID) async throws(StoreError) -> NotificationSummary?
-
-    /// A user's notifications that have changed last, the newest change first.
-    func latestNotifications(ofUser user: Int64, limit: Int) async throws(StoreError) -> [NotificationSummary]
-
-    /// Counts the next `limit` pushes of a notification to devices with numbers above `device`.
-    /// `last` is the last device number that was counted; `nil` if no further pushes follow.
-    func countDeliveries(
-        of id: NotificationID,
-        after device: Int64,
-        limit: Int
-    ) async throws(StoreError) -> (counts: [DeliveryStage: Int], last: Int64?)
-
-    /// Whether the fan-out of a notification may still find devices; `false` if its audience
-    /// cannot be read.
-    func isFanningOut(_ id: NotificationID) async throws(StoreError) -> Bool
+    /// Whether a push to one of these devices waits for a later time.
+    func isAnythingWaiting(for devices: [RegistrationID], now: Date) async throws(StoreError) -> Bool
 
     /// The time at which a scheduled notification will be sent; `nil` if it was sent already, or
     /// was never scheduled.
@@ -169,6 +135,9 @@ package protocol OutboxStore: Sendable {
 }
 
 extension OutboxStore {
+    /// Always `true`, since no other server shares the store.
+    package var maySend: Bool { true }
+
     /// Always `true`: if no other server shares the store, this server sends each probe.
     package func acquireProbe(of lane: Lane) async throws -> Bool { true }
 }

@@ -30,6 +30,20 @@ package struct StoredTarget: Sendable {
         }
     }
 
+    package init<Row: StoredRow & ~Copyable>(_ row: borrowing Row) throws {
+        self.id = try row.integer(Column.notificationID)
+        self.sender = try row.integer(Column.senderID)
+        self.isReadOnce = try row.flag(Column.isReadOnce)
+        self.isEndToEnd = try row.flag(Column.isEndToEnd)
+        self.sequence = try row.integer(Column.sequence)
+        self.app = AppName(stored: try row.optionalText(Column.app))
+        self.collapseID = try row.optionalText(Column.collapseID)
+        self.expiresAt = try row.date(Column.expiresAt)
+        self.isRecalled = try row.flag(Column.isRecalled)
+        self.expressions = try row.data(Column.expressions)
+        self.platforms = try row.optionalText(Column.platforms)
+    }
+
     /// Whether the notification's pushes must still be sent.
     package func isWanted(_ now: Date) -> Bool { !self.isRecalled && self.expiresAt > now }
 
@@ -55,22 +69,6 @@ package struct StoredTarget: Sendable {
     }
 }
 
-extension StoredTarget {
-    package init<Row: StoredRow & ~Copyable>(_ row: borrowing Row) throws {
-        self.id = try row.integer(Column.notificationID)
-        self.sender = try row.integer(Column.senderID)
-        self.isReadOnce = try row.flag(Column.isReadOnce)
-        self.isEndToEnd = try row.flag(Column.isEndToEnd)
-        self.sequence = try row.integer(Column.sequence)
-        self.app = AppName(stored: try row.optionalText(Column.app))
-        self.collapseID = try row.optionalText(Column.collapseID)
-        self.expiresAt = Date(milliseconds: try row.integer(Column.expiresAt))
-        self.isRecalled = try row.flag(Column.isRecalled)
-        self.expressions = try row.data(Column.expressions)
-        self.platforms = try row.optionalText(Column.platforms)
-    }
-}
-
 /// A broadcast that has not yet reached all its devices: a row of `fanout`.
 package struct RunningBroadcast: Sendable {
     package let notification: StoredTarget
@@ -87,6 +85,14 @@ package struct RunningBroadcast: Sendable {
     /// `StoredTarget`.
     package static let columns = "\(StoredTarget.Column.list), \(Self.Column.list)"
 
+    package init<Row: StoredRow & ~Copyable>(_ row: borrowing Row) throws {
+        self.notification = try StoredTarget(row)
+        self.walk = AudienceWalk(
+            branch: Int(clamping: try row.integer(Column.branch)),
+            cursor: try row.integer(Column.cursor)
+        )
+    }
+
     /// The notification with its audience, for enqueuing its pushes. Throws if the row is damaged.
     package func target(_ sealing: Sealing, _ tags: TagPolicy) throws -> PushTarget {
         let id = self.notification.id
@@ -95,15 +101,5 @@ package struct RunningBroadcast: Sendable {
             throw StoreError.damaged(row: "broadcast \(id)")
         }
         return self.notification.target(to: audience)
-    }
-}
-
-extension RunningBroadcast {
-    package init<Row: StoredRow & ~Copyable>(_ row: borrowing Row) throws {
-        self.notification = try StoredTarget(row)
-        self.walk = AudienceWalk(
-            branch: Int(clamping: try row.integer(Column.branch)),
-            cursor: try row.integer(Column.cursor)
-        )
     }
 }

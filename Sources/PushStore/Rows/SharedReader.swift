@@ -21,7 +21,7 @@ package enum StoredValue: Sendable {
 /// The functions here pass the statements' values, and decode their rows, for all kinds of
 /// databases. A statement must have its parameters in the order of the values that its function
 /// passes.
-package protocol SharedReader: StoreReader {
+package protocol SharedReader: Sendable {
     var sealing: Sealing { get }
 
     /// Runs a statement, and decodes its rows.
@@ -103,20 +103,27 @@ extension SharedReader {
         return found?.hash
     }
 
+    /// Whether any user exists, including users whose rows cannot be read.
     package func hasUsers() async throws(StoreError) -> Bool { try await self.exists(Self.anyUser) }
 
+    /// Users in a fixed order that is not alphabetical: at most `limit` users after `last`.
     package func users(after last: Username?, limit: Int) async throws(StoreError) -> [UserEntry] {
         try await self.all(Self.usersAfter, [.bytes(last.map(self.sealing.index.hash) ?? Data()), .count(limit)])
     }
 
+    /// The user with this name, with the properties that lists of users show.
     package func userEntry(named name: Username) async throws(StoreError) -> UserEntry? {
         try await self.first(Self.entryNamed, .bytes(self.sealing.index.hash(name)))
     }
 
+    /// Whether this enrolment code exists, has not expired, and belongs to a user who is not
+    /// disabled.
     package func hasEnrolment(_ code: Fingerprint, now: Date) async throws(StoreError) -> Bool {
         try await self.exists(Self.codeInUse, [.bytes(code.bytes), .date(now)])
     }
 
+    /// The valid tokens of one user or of all users, in the order of their prefixes: at most
+    /// `limit` tokens after `last`.
     package func tokens(
         of user: Username?,
         after last: TokenPrefix?,
@@ -130,10 +137,13 @@ extension SharedReader {
 
     // MARK: Devices
 
+    /// The registered devices of a user, the oldest first.
     package func devices(ofUser user: Int64) async throws(StoreError) -> [RegisteredDevice] {
         try await self.all(Self.registeredDevices, [.integer(user)])
     }
 
+    /// The registered device with this id, which may belong to any user, and its owner. `nil` if
+    /// there is no such device.
     package func device(
         _ id: RegistrationID
     ) async throws(StoreError) -> (owner: DeviceOwner, device: RegisteredDevice)? {
@@ -141,10 +151,14 @@ extension SharedReader {
         return found.map { ($0.owner, $0.device) }
     }
 
+    /// The user's registrations whose handles other accounts have registered after `since`, the
+    /// newest first.
     package func movedDevices(ofUser user: Int64, since: Date) async throws(StoreError) -> [MovedDevice] {
         try await self.all(Self.moved, [.integer(user), .date(since)])
     }
 
+    /// The registrations of one user or of all users, in any state and in a fixed order: at most
+    /// `limit` registrations after `last`.
     package func deviceEntries(
         of user: Username?,
         after last: DevicePlace?,
@@ -159,10 +173,15 @@ extension SharedReader {
         )
     }
 
+    /// The registration with this id in any state. If the id belongs to a device's unconfirmed
+    /// claim to a handle, returns the device's registration. `nil` if the id was not issued, or
+    /// was deleted.
     package func deviceEntry(_ id: RegistrationID) async throws(StoreError) -> DeviceEntry? {
         try await self.first(Self.deviceOfID, .text(id.description))
     }
 
+    /// For each handle that the user's devices have claimed but not confirmed, the last push of a
+    /// code.
     package func claims(ofUser user: Int64) async throws(StoreError) -> [ClaimEntry] {
         try await self.all(Self.claims, [.integer(user)])
     }
@@ -174,14 +193,19 @@ extension SharedReader {
         return Dictionary(found.map { ($0.id, $0.app) }) { first, _ in first }
     }
 
+    /// Whether the notification exists and is not recalled. If `sender` is not `nil`, this user
+    /// must have sent it.
     package func isThere(_ id: NotificationID, from sender: Int64?, now: Date) async throws(StoreError) -> Bool {
         try await self.exists(Self.isThere, [.integer(id.rawValue), .date(now), .integer(sender)])
     }
 
+    /// Whether the fan-out of a notification may still find devices; `false` if its audience
+    /// cannot be read.
     package func isFanningOut(_ id: NotificationID) async throws(StoreError) -> Bool {
         try await self.exists(Self.isFanningOut, [.integer(id.rawValue)])
     }
 
+    /// The pushes of a notification to devices with numbers above `device`, at most `limit`.
     package func deliveries(
         of id: NotificationID,
         after device: Int64,
@@ -190,6 +214,7 @@ extension SharedReader {
         try await self.all(Self.deliveries, [.integer(id.rawValue), .integer(device), .count(limit)])
     }
 
+    /// The pushes of a notification to the devices of one user, at most `limit`.
     package func deliveries(
         of id: NotificationID,
         toUser user: Int64,
@@ -198,6 +223,8 @@ extension SharedReader {
         try await self.all(Self.deliveriesToUser, [.integer(id.rawValue), .integer(user), .count(limit)])
     }
 
+    /// Counts the next `limit` pushes of a notification to devices with numbers above `device`.
+    /// `last` is the last device number that was counted; `nil` if no further pushes follow.
     package func countDeliveries(
         of id: NotificationID,
         after device: Int64,
@@ -211,6 +238,9 @@ extension SharedReader {
         return (counts, counts.values.reduce(0, +) < limit ? nil : rows.reduce(0) { max($0, $1.last) })
     }
 
+    /// The failed pushes of all notifications, the newest first: at most `limit` that have failed
+    /// since `since` and come after `last` in this list. A failed push is stored as long as its
+    /// notification.
     package func failedPushes(
         since: Date,
         before last: FailurePlace?,
@@ -223,6 +253,7 @@ extension SharedReader {
         )
     }
 
+    /// A notification's recipients with user numbers above `user`, at most `limit`.
     package func recipients(
         of id: NotificationID,
         after user: Int64,
@@ -231,10 +262,13 @@ extension SharedReader {
         try await self.all(Self.recipients, [.integer(id.rawValue), .integer(user), .count(limit)])
     }
 
+    /// The summary of a notification, even if it has expired or was recalled; `nil` if it is not
+    /// stored any more.
     package func summary(of id: NotificationID) async throws(StoreError) -> NotificationSummary? {
         try await self.first(Self.summary, .integer(id.rawValue))
     }
 
+    /// A user's notifications that have changed last, the newest change first.
     package func latestNotifications(ofUser user: Int64, limit: Int) async throws(StoreError) -> [NotificationSummary] {
         try await self.all(Self.latestNotifications, [.integer(user), .count(limit)])
     }

@@ -1,4 +1,5 @@
 internal import Dispatch
+package import PushStore
 internal import Synchronization
 
 /// Runs reads that take longer than an event loop may wait. They run one after the other, on a

@@ -1,14 +1,6 @@
 package import Foundation
 package import PushCore
 
-/// Reads that share one statement with the reads of other callers. Such a read avoids the ten
-/// nested async calls that a fetch would otherwise need.
-package protocol GatheringReader: Sendable {
-    /// Prepares a read that returns the same as the function `notification` of
-    /// `NotificationReader`.
-    func pendingNotification(_ fetch: NotificationFetch) -> any PendingNotification
-}
-
 /// The arguments of one caller's fetch.
 package struct NotificationFetch: Sendable {
     package let id: NotificationID
@@ -45,5 +37,5 @@ package protocol PendingNotification: AnyObject {
 }
 
 extension StoreReader {
-    package var gathering: (any GatheringReader)? { nil }
+    package func pendingNotification(_ fetch: NotificationFetch) -> (any PendingNotification)? { nil }
 }
