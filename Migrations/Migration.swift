@@ -76,6 +76,10 @@ package struct Migration: Sendable {
             name: "M0023_user_removal",
             sql: String(decoding: PackageResources.M0023_user_removal_sql, as: UTF8.self)
         ),
+        Migration(
+            name: "M0024_administrator",
+            sql: String(decoding: PackageResources.M0024_administrator_sql, as: UTF8.self)
+        ),
     ]
 
     /// All steps of a PostgreSQL database, in order.

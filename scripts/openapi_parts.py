@@ -740,7 +740,7 @@ SCHEMAS = {
                     ), {"type": "null"}], "description": "The pause of the lane; null while it is not paused."},
                 },
             )},
-            "Scheduled": thing(["Count", "FirstDue"], {"Count": {"type": "integer", "minimum": 0}, "FirstDue": either("string", format="date-time")}, description="The notifications that wait for their `SendAt`."),
+            "Scheduled": thing(["Count", "FirstDue"], {"Count": {"type": "integer", "minimum": 0}, "FirstDue": either("string", format="date-time")}, description="The notifications that wait for their `SendAt`; at most 100,000 are counted."),
             "Credentials": {"type": "array", "items": thing(["Name", "ExpiresAt", "Lifetime"], {"Name": {"type": "string"}, "ExpiresAt": time("When it expires."), "Lifetime": {"type": ["integer", "null"], "description": "The seconds from the start of its validity to the end; null if the server does not know them."}}), "description": "The certificates and secrets that expire, the nearest first; a revocation list on its last day."},
             "History": thing(
                 ["Seconds", "End", "Posted", "Accepted", "Failed", "Fetched", "Pending"],

@@ -220,7 +220,7 @@ struct ApplicationParts: Sendable {
             store: self.store,
             book: self.looks,
             makeID: { ids.draw(at: now()) },
-            workIsWaiting: self.workIsWaiting,
+            workIsWaiting: { [workIsWaiting] in workIsWaiting() },
             logger: self.logger,
             now: now
         )

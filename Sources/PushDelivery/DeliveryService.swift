@@ -107,13 +107,12 @@ package struct DeliveryService {
     private func reportLanesWithoutSender() async {
         let known = Set(self.lanes.map(\.settings.lane.description))
         do {
+            let hasOthers = try await self.store.servers(limit: 10).contains { !$0.isThis && $0.state != .gone }
             for (lane, tally) in try await self.store.makeReader().tallies().sorted(by: { $0.key < $1.key }) {
                 guard tally.pending > 0, !known.contains(lane) else { continue }
                 if Lane(stored: lane).isOfLooks {
                     // Another server may have the sender.
-                    if try await self.store.servers(limit: 10).contains(where: { !$0.isThis && $0.state != .gone }) {
-                        continue
-                    }
+                    if hasOthers { continue }
                     while try await self.store.deleteLooks(in: Lane(stored: lane), now: self.now()) {}
                     continue
                 }

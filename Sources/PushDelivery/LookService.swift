@@ -28,7 +28,7 @@ package struct LookService: Sendable {
     private let store: any OutboxStore
     private let book: LookBook
     private let makeID: @Sendable () -> NotificationID?
-    private let workIsWaiting: WakeUp
+    private let workIsWaiting: @Sendable () -> Void
     private let logger: Logger
     private let now: @Sendable () -> Date
 
@@ -37,7 +37,7 @@ package struct LookService: Sendable {
         store: any OutboxStore,
         book: LookBook,
         makeID: @escaping @Sendable () -> NotificationID?,
-        workIsWaiting: WakeUp,
+        workIsWaiting: @escaping @Sendable () -> Void,
         logger: Logger,
         now: @escaping @Sendable () -> Date
     ) {
@@ -87,13 +87,21 @@ package struct LookService: Sendable {
         for syncs in Self.batches(of: entries.syncs) {
             try await self.store.cancelLooks(of: syncs, now: self.now())
         }
+        var looks = 0
+        defer { if looks > 0 { self.workIsWaiting() } }
         // The entries come first: a recall that fails again and again must not stop them.
         while let count = try await self.store.enqueueRecallLooks(
             page: Self.batch,
             makeID: self.makeID,
             now: self.now()
         ) {
-            if count > 0 { self.workIsWaiting() }
+            looks += count
+            // If the lanes were woken for each of several recalls, they might send the look for
+            // the first one at once, and a device would get another look for the rest.
+            if looks >= Self.batch {
+                self.workIsWaiting()
+                looks = 0
+            }
             // The next start continues.
             if Task.isShuttingDownGracefully || Task.isCancelled { break }
         }

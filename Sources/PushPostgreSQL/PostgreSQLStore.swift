@@ -102,13 +102,15 @@ package final class PostgreSQLStore: Store {
     /// The store's background work, until the task is cancelled. It writes receipts and the ends
     /// of event streams in groups, a short time after the first of each group. It repeats events
     /// that other servers send to devices with an event stream at this server. It switches to the
-    /// keyring's first key once all servers have that key.
+    /// keyring's first key once all servers have that key. It analyzes tables that have grown from
+    /// empty.
     package func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.keepReceipts() }
             group.addTask { await self.keepStreams() }
             group.addTask { await self.keepEchoes() }
             group.addTask { await self.keepKeys() }
+            group.addTask { await self.keepStatistics() }
         }
     }
 

@@ -165,6 +165,9 @@ package struct StoreOptions: Sendable {
     /// share the store. If it returns `false`, this server skips the exchange, as if it were
     /// stopped.
     package var mayExchange: @Sendable () -> Bool = { true }
+    /// For tests: whether this server fences servers that do not renew their leases, or do not
+    /// confirm ended credentials, in time.
+    package var fencesServers = true
     /// Records a span for each commit of a request that is traced; `nil`: no spans are recorded.
     package var spans: SpanRecorder?
     /// The clock for times that do not come from a request.

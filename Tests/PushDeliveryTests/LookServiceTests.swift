@@ -4,6 +4,7 @@ import PushCore
 import PushDelivery
 import PushStore
 import PushTesting
+import Synchronization
 import Testing
 
 /// The service stores looks (pushes that tell a device to sync): for the changes that a `LookBook`
@@ -24,12 +25,16 @@ import Testing
         return options
     }
 
-    private static func service(of fixture: StoreFixture, _ book: LookBook = LookBook()) -> LookService {
+    private static func service(
+        of fixture: StoreFixture,
+        _ book: LookBook = LookBook(),
+        workIsWaiting: @escaping @Sendable () -> Void = {}
+    ) -> LookService {
         LookService(
             store: fixture.store,
             book: book,
             makeID: { NotificationID(rawValue: .random(in: 1..<1 << 31)) },
-            workIsWaiting: WakeUp(),
+            workIsWaiting: workIsWaiting,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             now: { fixture.now }
         )
@@ -98,6 +103,22 @@ import Testing
         // pushes have different ids.
         #expect(Set(looks.map(\.push.notification)).count == 204)
         #expect(Set(looks.map(\.push.collapseID)).count == 204)
+    }
+
+    /// If the lanes (queues of pushes) were woken after the first of several recalls, they might
+    /// send the look for it at once, and a second look a second later.
+    @Test func aBurstOfRecallsWakesTheLanesOnce() async throws {
+        for number: Int64 in 1...3 {
+            let user = try await self.fixture.addUser("user\(number)", role: .publisher)
+            try await self.fixture.addDevice(of: user, handle: "device\(number)")
+            try await self.fixture.post(number, from: user, to: "username:user\(number)")
+            let id = try #require(NotificationID(rawValue: number))
+            #expect(try await self.fixture.store.recall(id, by: .sender(user.id), now: self.fixture.now))
+        }
+        let wakeUps = Atomic(0)
+        await Self.service(of: self.fixture) { wakeUps.wrappingAdd(1, ordering: .relaxed) }.write()
+        #expect(wakeUps.load(ordering: .relaxed) == 1)
+        #expect(try await self.looks().count == 3)
     }
 
     @Test func aSyncAfterTheChangeCancelsItsLook() async throws {

@@ -49,8 +49,9 @@ import Testing
     }
 
     @Test func aRetryAfterPausesTheLaneOnAllServers() async throws {
-        let first = try Sender(StoreFixture(.postgreSQL))
-        let second = try Sender(first.fixture.reopened())
+        let first = try Sender(StoreFixture(.postgreSQL, options: .silent))
+        let second = try Sender(first.fixture.reopened(options: .silent))
+        try first.fixture.extendLeases()
         let alice = try await first.fixture.addUser("alice")
         try await first.fixture.addDevice(of: alice, handle: "a")
         try await first.fixture.post(1, from: alice, to: "username:alice")

@@ -16,8 +16,8 @@ import Testing
     private let other: StoreFixture
 
     init() throws {
-        self.fixture = try StoreFixture(.postgreSQL)
-        self.other = try self.fixture.reopened()
+        self.fixture = try StoreFixture(.postgreSQL, options: .patient)
+        self.other = try self.fixture.reopened(options: .patient)
     }
 
     private func fault() async throws -> Int64? { try await self.fixture.reader.auditFault()?.number }

@@ -31,13 +31,13 @@ import Testing
     /// encrypted a device's handle with a key that this server lacks.
     @Test func aPushWaitsForAKeyThatThisServerLacks() async throws {
         let events = Mutex([StoreEvent]())
-        var options = StoreOptions()
+        var options = StoreOptions.patient
         options.onEvent = { event in events.withLock { $0.append(event) } }
         let text = Keyring.generateText()
         let fixture = try StoreFixture(.postgreSQL, keyring: text, options: options)
         let alice = try await fixture.addUser("alice")
         try await fixture.addDevice(of: alice, handle: "old")
-        let other = try fixture.reopened()
+        let other = try fixture.reopened(options: .patient)
         let new = try Keyring(text: Keyring.addingKey(to: text).text)
         _ = try await other.store.replaceKeyring(new, now: fixture.now)
         let (first, second) = (

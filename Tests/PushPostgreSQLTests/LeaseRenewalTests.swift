@@ -16,7 +16,7 @@ import Testing
 
     init() async throws {
         self.a = try StreamServer()
-        self.b = try StreamServer(beside: self.a)
+        self.b = try StreamServer(beside: self.a, fencesServers: true)
         self.alice = try await self.a.fixture.addUser("alice", role: .publisher)
         for number in 0..<10 {
             try await self.a.fixture.addDevice(of: self.alice, handle: "d-\(number)", tags: ["news"])

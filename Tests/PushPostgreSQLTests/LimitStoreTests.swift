@@ -11,8 +11,9 @@ import Testing
     private let servers: [StoreFixture]
 
     init() async throws {
-        let fixture = try StoreFixture(.postgreSQL)
-        self.servers = [fixture, try fixture.reopened()]
+        let fixture = try StoreFixture(.postgreSQL, options: .silent)
+        self.servers = [fixture, try fixture.reopened(options: .silent)]
+        try fixture.extendLeases()
     }
 
     private func exchange(

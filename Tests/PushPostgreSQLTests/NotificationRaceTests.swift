@@ -13,8 +13,8 @@ import Testing
     private var first: StoreFixture { self.servers[0] }
 
     init() async throws {
-        let fixture = try StoreFixture(.postgreSQL)
-        self.servers = [fixture, try fixture.reopened()]
+        let fixture = try StoreFixture(.postgreSQL, options: .patient)
+        self.servers = [fixture, try fixture.reopened(options: .patient)]
         self.alice = try await fixture.addUser("alice", role: .publisher)
         self.bob = try await fixture.addUser("bob")
     }

@@ -15,8 +15,8 @@ import Testing
     private let heard = Heard()
 
     init() async throws {
-        self.fixture = try StoreFixture(.postgreSQL)
-        self.other = try #require(try self.fixture.reopened().store as? PostgreSQLStore)
+        self.fixture = try StoreFixture(.postgreSQL, options: .patient)
+        self.other = try #require(try self.fixture.reopened(options: .patient).store as? PostgreSQLStore)
         let heard = self.heard
         self.other.lease?.onEnd { heard.add($0) }
     }
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test func revocationsOfManyServersArriveInOrderAndOnce() async throws {
-        let third = try self.fixture.reopened().store
+        let third = try self.fixture.reopened(options: .patient).store
         var users: [User] = []
         for number in 0..<40 { users.append(try await self.fixture.addUser("user\(number)")) }
         try await withThrowingTaskGroup { group in

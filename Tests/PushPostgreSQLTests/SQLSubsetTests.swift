@@ -47,6 +47,7 @@ import Testing
         "PostgreSQLMoveTarget.swift": [
             "pg_get_serial_sequence", "regclass", "setval", "format_type", "to_regclass", "array_position", "int2",
         ],
+        "PostgreSQLStore+statistics.swift": ["pg_stat_get_live_tuples", "quote_ident", "to_regclass"],
         "Schema.swift": ["to_regclass", "current_setting"],
         "SchemaOwnership.swift": [
             "current_database", "current_schema", "pg_has_role", "has_schema_privilege", "has_table_privilege",

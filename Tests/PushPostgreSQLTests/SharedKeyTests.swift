@@ -31,7 +31,7 @@ import Testing
         private let log = Log()
 
         init(_ keyring: String, isCommand: Bool = false, in folder: TemporaryFolder) throws {
-            var options = StoreOptions()
+            var options = StoreOptions.patient
             let log = self.log
             options.isListedAfterEnd = !isCommand
             options.mayExchange = {

@@ -73,12 +73,12 @@ import Testing
     private let servers: [Server]
 
     init() async throws {
-        let fixture = try StoreFixture(.postgreSQL)
+        let fixture = try StoreFixture(.postgreSQL, options: .patient)
         let alice = try await fixture.addUser("alice")
         try await fixture.addDevice(of: alice, handle: "a")
         try await fixture.post(1, from: alice, to: "username:alice")
         let push = try #require(try await fixture.lease().first)
-        self.servers = try [Server(fixture, push), Server(fixture.reopened(), push)]
+        self.servers = try [Server(fixture, push), Server(fixture.reopened(options: .patient), push)]
     }
 
     /// All servers first write their pauses, and then read those of the others.

@@ -9,8 +9,9 @@ import Testing
 /// A server's report, for operators, about the database that it shares with other servers.
 @Suite(.timeLimit(.minutes(5))) struct SharingReportTests {
     @Test func eachServerIsCountedUntilItEnds() async throws {
-        let first = try StoreFixture(.postgreSQL)
-        let second = try first.reopened()
+        let first = try StoreFixture(.postgreSQL, options: .silent)
+        let second = try first.reopened(options: .silent)
+        try first.extendLeases()
         let report = try #require(try await first.store.sharing())
         #expect(report.servers == 2)
         #expect(report.connections > 0)
@@ -22,10 +23,11 @@ import Testing
     }
 
     @Test func eachServerIsNamedAndOneThatHasEndedIsGone() async throws {
-        let first = try StoreFixture(.postgreSQL)
-        var options = StoreOptions()
+        let first = try StoreFixture(.postgreSQL, options: .silent)
+        var options = StoreOptions.silent
         options.release = "9.8"
         let second = try first.reopened(options: options)
+        try first.extendLeases()
         let both = try await second.store.servers(limit: 10)
         #expect(both.map(\.state) == [.alive, .alive])
         #expect(both.map(\.isThis) == [false, true])
@@ -43,8 +45,8 @@ import Testing
     /// If a command's row stayed, each `sealpost user` command would be listed for a day as a
     /// server that has ended.
     @Test func aCommandIsListedAsLongAsItRuns() async throws {
-        let server = try StoreFixture(.postgreSQL)
-        var options = StoreOptions()
+        let server = try StoreFixture(.postgreSQL, options: .patient)
+        var options = StoreOptions.patient
         options.isListedAfterEnd = false
         let command = try server.reopened(options: options)
         #expect(try await server.store.servers(limit: 10).map(\.isThis) == [true, false])
@@ -53,11 +55,8 @@ import Testing
     }
 
     @Test func aSilentServerIsLateUntilItIsFenced() async throws {
-        var options = StoreOptions()
-        // With this option, a server neither renews its lease nor fences (excludes) others.
-        options.mayExchange = { false }
-        let silent = try StoreFixture(.postgreSQL, options: options)
-        let other = try silent.reopened(options: options)
+        let silent = try StoreFixture(.postgreSQL, options: .silent)
+        let other = try silent.reopened(options: .silent)
         let database = try BlockingConnection(#require(silent.store as? PostgreSQLStore).address)
         let number = try #require(silent.store as? PostgreSQLStore).membership.number
         // The other server's lease must not end meanwhile, however slow the machine is.

@@ -43,8 +43,9 @@ struct StreamServer: Sendable {
     let wakeUp = WakeUp()
 
     /// Makes a server with its own database, or one that shares the database of `other`.
-    init(beside other: StreamServer? = nil) throws {
-        var options = StoreOptions()
+    init(beside other: StreamServer? = nil, fencesServers: Bool = false) throws {
+        var options = StoreOptions.patient
+        options.fencesServers = fencesServers
         options.streamLanes = ["stream"]
         self.hub = options.streams
         self.fixture = try other?.fixture.reopened(options: options) ?? StoreFixture(.postgreSQL, options: options)

@@ -41,8 +41,9 @@ import Testing
         ("leases that end", SQLiteStore.nextLeases, ["untaken_by_lease (leased_until>?)"]),
         (
             "what waits for a user who is deleted", SQLiteStore.untakenByUser,
-            ["recipient_by_user (user_id=?)", "PRIMARY KEY (notification_id=? AND user_id=?)"]
+            ["recipient_by_user (user_id=? AND change<?)", "PRIMARY KEY (notification_id=? AND user_id=?)"]
         ),
+        ("another administrator", SQLiteStore.otherAdministrator, ["user_by_administration (role=?)"]),
         ("claims that expire", SQLiteStore.expiredClaims, ["device_by_claim_time (registered_at<?)"]),
         ("codes that expire", SQLiteStore.expiredConfirmations, ["confirmation_by_push (pushed_at<?)"]),
         ("the claim of a device", SQLiteStore.endClaim, ["device_by_claim (claims_for=?)"]),

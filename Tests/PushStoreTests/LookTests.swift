@@ -244,6 +244,20 @@ import Testing
         #expect(try await self.lease().count == 1)
     }
 
+    /// An app that was installed again may register its handle under a new id.
+    @Test func aWaitingLookMovesToTheNewRegistrationOfItsHandle() async throws {
+        try await self.fixture.addDevice(of: self.alice, handle: "one")
+        try await self.look()
+        try await self.fixture.addDevice(of: self.alice, handle: "one")
+        self.fixture.clock.advance(by: 2)
+        let push = try #require(try await self.lease().first)
+        #expect(push.push.handle == "one")
+        try await self.fixture.settle(push, as: .accepted(providerID: nil))
+        #expect(try await self.tally()?.enqueued == 1)
+        #expect(try await self.look())
+        #expect(try await self.due() == Self.interval)
+    }
+
     @Test func aChangeConcernsOnlyTheDevicesOfItsApp() async throws {
         try await self.fixture.addDevice(of: self.alice, handle: "one")
         try await self.fixture.addDevice(of: self.alice, platform: "bank:apns", handle: "two")

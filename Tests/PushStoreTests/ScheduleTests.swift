@@ -54,6 +54,7 @@ import Testing
         #expect(try await reader.isThere(self.id(1), from: self.paul.id, now: self.fixture.now))
         #expect(try await reader.sendTime(of: self.id(1)) == start + 60)
         #expect(try await reader.schedule() == Schedule(count: 1, firstDue: start + 60))
+        #expect(try await reader.schedule(countingAtMost: 0).count == 0)
         self.fixture.clock.advance(by: 0.001)
         let release = try await self.release()
         #expect(release.sent == [try self.id(1)])

@@ -60,9 +60,9 @@ extension AccountStore {
         return try await self.changeUser(name, change, by: record, now: now)
     }
 
-    /// Deletes a user, and writes no record to the audit.
-    package func deleteUser(_ name: Username) async throws -> UserChange {
-        try await self.deleteUser(name, by: nil)
+    /// Deletes a user now.
+    package func deleteUser(_ name: Username, by record: AuditRecord? = nil) async throws -> UserChange {
+        try await self.deleteUser(name, by: record, now: Date())
     }
 
     /// Changes a password, and writes no record to the audit.

@@ -284,6 +284,22 @@ package struct StoreFixture: Sendable {
 }
 
 extension StoreOptions {
+    /// Options of one of several servers, however busy the machine is: the server waits long, and
+    /// fences no other server.
+    package static var patient: StoreOptions {
+        var options = StoreOptions()
+        options.writeTimeout = .seconds(120)
+        options.fencesServers = false
+        return options
+    }
+
+    /// Options of a server that neither renews its lease nor fences (excludes) others.
+    package static var silent: StoreOptions {
+        var options = StoreOptions.patient
+        options.mayExchange = { false }
+        return options
+    }
+
     /// Options with which the store keeps events of all kinds.
     package static var withEvents: StoreOptions {
         var options = StoreOptions()

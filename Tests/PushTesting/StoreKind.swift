@@ -93,6 +93,10 @@ extension StoreFixture {
         try BlockingConnection(FolderDatabases.database(of: self.folder))
     }
 
+    /// Extends the leases of all servers of a PostgreSQL store, which must not end however slow
+    /// the machine is.
+    package func extendLeases() throws { try self.connect().execute("update node set until = until + 600000") }
+
     /// Locks a table of a PostgreSQL store against all other connections, until the lock is
     /// released.
     package func lock(_ table: String) throws -> TableLock {

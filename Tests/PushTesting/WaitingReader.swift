@@ -164,9 +164,9 @@ package struct WaitingReader<Base: StoreReader>: StoreReader {
         return try await self.base.sendTime(of: id)
     }
 
-    package func schedule() async throws(StoreError) -> Schedule {
+    package func schedule(countingAtMost limit: Int) async throws(StoreError) -> Schedule {
         await Task.yield()
-        return try await self.base.schedule()
+        return try await self.base.schedule(countingAtMost: limit)
     }
 
     package func tallies() async throws(StoreError) -> [String: Tally] {

@@ -88,53 +88,32 @@ extension PostgreSQLStore {
         insert into user_tag (user_id, tag) select $1, tag from pg_catalog.unnest($2::bytea[]) as t (tag) on conflict do nothing
         """
 
-    package func deleteUser(_ name: Username, by record: AuditRecord?) async throws -> UserChange {
-        while try await self.deleteSomeReceived(by: name) {}
-        return try await self.write { tx in
+    package func deleteUser(
+        _ name: Username,
+        page: Int,
+        by record: AuditRecord?,
+        now: Date
+    ) async throws -> UserChange? {
+        try await self.write { tx in
             let (account, isLast) = try await tx.lockAccount(name, isLosing: true)
             let outcome = AccountChange.deletion(of: account, isLastAdministrator: isLast)
             guard outcome == .done, let id = account?.id else { return outcome }
-            try await Self.deleteUser(tx, id)
+            // A post that makes the user a recipient locks the user's counter of changes. This
+            // statement waits for the end of such a post, so that the deletion sees the post's
+            // rows.
+            _ = try await tx.query(Self.lockCounter, id)
+            let devices = try await tx.query(Self.devicesOfUser, id).map { try $0.integer(0) }
+            let ended = try await Self.endPushes(tx, ofDevices: devices, atMost: page, now: now)
+            let untaken = try await tx.query(Self.untakenByUser, id, page).map { try $0.integer(0) }
+            let count = try await tx.query(Self.receivedByUser, id, page).count
+            try await tx.eraseIfTaken(untaken)
+            guard max(ended, count) < page else { return nil }
+            try await Self.delete(tx, devices: devices)
+            _ = try await tx.query(Self.rowsOfUser, id)
             tx.end(.user(id))
             if let record { tx.append(record) }
             return outcome
         }
-    }
-
-    /// Deletes a part of the user's received notifications, if the user may be deleted, and has
-    /// more of them than one statement can delete within its time limit. Returns whether it has
-    /// deleted any.
-    ///
-    /// Each part is a transaction: `lockAccount` may hold a lock for which all posts wait.
-    private func deleteSomeReceived(by name: Username) async throws -> Bool {
-        try await self.write { tx in
-            let (account, isLast) = try await tx.lockAccount(name, isLosing: true)
-            guard AccountChange.deletion(of: account, isLastAdministrator: isLast) == .done, let id = account?.id,
-                try await !tx.query(Self.hasManyReceived, id, Self.receivedAtOnce).isEmpty
-            else { return false }
-            _ = try await Self.deleteReceived(tx, by: id)
-            return true
-        }
-    }
-
-    /// Deletes at most `receivedAtOnce` of the user's received notifications. Returns their
-    /// number.
-    private static func deleteReceived(_ tx: WriteTransaction, by user: Int64) async throws -> Int {
-        let untaken = try await tx.query(Self.untakenByUser, user, Self.receivedAtOnce).map { try $0.integer(0) }
-        let count = try await tx.query(Self.receivedByUser, user, Self.receivedAtOnce).count
-        try await tx.eraseIfTaken(untaken)
-        return count
-    }
-
-    /// Deletes a user and all the user's rows. The caller has already locked the user's row.
-    private static func deleteUser(_ tx: WriteTransaction, _ user: Int64) async throws {
-        // A post that makes the user a recipient locks the user's counter of changes. This
-        // statement waits for the end of such a post, so that the deletion sees the post's rows.
-        _ = try await tx.query(Self.lockCounter, user)
-        let devices = try await tx.query(Self.devicesOfUser, user).map { try $0.integer(0) }
-        try await Self.delete(tx, devices: devices)
-        while try await Self.deleteReceived(tx, by: user) == Self.receivedAtOnce {}
-        _ = try await tx.query(Self.rowsOfUser, user)
     }
 
     private static let lockCounter = "select change from user_change where user_id = $1 for update"
@@ -146,18 +125,12 @@ extension PostgreSQLStore {
             select notification_id, change from recipient where user_id = $1 order by change limit $2)
         """
 
-    private static let hasManyReceived = "select 1 from recipient where user_id = $1 order by change offset $2 limit 1"
-
     /// Selects the read-once notifications among them whose payload this user has not yet
     /// collected.
     private static let untakenByUser = """
         \(oldestReceived)
         select u.notification_id from part p join untaken u on u.notification_id = p.notification_id and u.user_id = $1
         """
-
-    /// The number of received notifications that one statement deletes. A statement has a time
-    /// limit, which the rows of a user who has received 350,000 notifications exceeded.
-    static let receivedAtOnce = 10_000
 
     private static let receivedByUser = """
         \(oldestReceived), missed as (

@@ -15,7 +15,8 @@ extension PostgreSQLStore {
         let rows = try await tx.query(Self.lockWithClaims, devices)
         guard let first = rows.first else { return false }
         let numbers = try rows.map { try $0.integer(0) }
-        try await Self.endPushes(tx, ofDevices: numbers, now: Date(milliseconds: try first.integer(1)))
+        let (now, page) = (Date(milliseconds: try first.integer(1)), AccountChange.deletionPage)
+        while try await Self.endPushes(tx, ofDevices: numbers, atMost: page, now: now) == page {}
         _ = try await tx.query(Self.rowsOfDevices, numbers)
         return true
     }

@@ -7,6 +7,7 @@ extension Registrar {
     /// device's new lane (a provider's queue).
     func write(_ plan: RegistrationPlan) async throws -> Int {
         for old in plan.retired {
+            if old.user == self.user { _ = try await self.tx.query(Self.moveLook, old.device, plan.device) }
             try await self.tx.retire(
                 devices: [old.device],
                 ofUser: old.user,
@@ -26,6 +27,17 @@ extension Registrar {
         return try await self.tx.moveQueued(ofDevice: plan.device, page: self.page, now: self.now)
     }
 
+    /// Moves the waiting look (a push that tells a device to sync) of the user's earlier device
+    /// `$1` with the same handle. It moves only to a device that never had a look.
+    private static let moveLook = """
+        with k as (
+            select o.look_id as notification_id, o.number as device, o.look_at from device o
+            where o.number = $1 and (select n.look_id from device n where n.number = $2) is null),
+        moved as (
+            update push p set device = $2 from k where \(DuePush.equal("p", "k")) and p.owner is null
+            returning k.notification_id, k.look_at)
+        update device v set look_id = m.notification_id, look_at = m.look_at from moved m where v.number = $2
+        """
     private static let forgetPushes = "delete from device_push where device = $1"
     private static let useCode = "update confirmation set is_used = true where handle_key = $1"
 

@@ -50,9 +50,11 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Marks the next recipients of a recalled notification.
-    func continueRecalls() async throws {
-        _ = try await self.write { tx in try await Self.continueRecalls(tx, page: Self.recallStep) }
+    /// Marks the next recipients of a recalled notification. Returns `false` if it finds no recall
+    /// to continue.
+    @discardableResult
+    func continueRecalls() async throws -> Bool {
+        try await self.write { tx in try await Self.continueRecalls(tx, page: Self.recallStep) }
     }
 
     /// Marks the next recipients of a recalled notification, at most `page`. Returns `false` if it

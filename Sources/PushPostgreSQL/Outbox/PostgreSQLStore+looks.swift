@@ -44,7 +44,12 @@ extension PostgreSQLStore {
             _ = try await tx.query("update notification set look_user_id = $2 where id = $1", id, last)
             return (count, isAhead: recipients.count < page && marked != nil)
         }
-        if found?.isAhead == true { try await self.continueRecalls() }
+        if let found, found.isAhead, try await !self.continueRecalls() {
+            // Another transaction has locked the recall, perhaps of a server that is frozen. So
+            // `LookService` pauses before it tries again.
+            self.options.lookBook.signal.set()
+            if found.count == 0 { return nil }
+        }
         return found?.count
     }
 

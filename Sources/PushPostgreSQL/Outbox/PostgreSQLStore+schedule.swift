@@ -36,8 +36,9 @@ extension PostgreSQLStore {
 
     package static let sendTime = "select due_at from scheduled where notification_id = $1 and not is_set_aside"
 
-    package func schedule() async throws(StoreError) -> Schedule {
-        try await self.read("select (select count(*) from scheduled), (\(PostgreSQLStore.firstDue))") { rows in
+    package func schedule(countingAtMost limit: Int) async throws(StoreError) -> Schedule {
+        let count = "select count(*) from (select 1 from scheduled limit $1) as s"
+        return try await self.read("select (\(count)), (\(PostgreSQLStore.firstDue))", limit) { rows in
             Schedule(
                 count: Int(clamping: try rows.first?.integer(0) ?? 0),
                 firstDue: try rows.first?.optionalInteger(1).map(Date.init(milliseconds:))

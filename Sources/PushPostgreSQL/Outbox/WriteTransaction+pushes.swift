@@ -22,7 +22,7 @@ extension WriteTransaction {
         try await self.cancel(Self.locked(self.query(Self.lockDevices, devices)), reason: reason, now: now)
     }
 
-    fileprivate static func locked(_ rows: Rows) throws -> [(push: DuePush, isLeased: Bool)] {
+    private static func locked(_ rows: Rows) throws -> [(push: DuePush, isLeased: Bool)] {
         try rows.map { (try DuePush($0), try $0.boolean(2)) }
     }
 
@@ -186,13 +186,27 @@ extension WriteTransaction {
 }
 
 extension PostgreSQLStore {
-    /// Settles all pushes to deleted devices, including pushes that wait for a device to connect
-    /// or are being sent. A provider's later answer then changes nothing.
+    /// Settles at most `limit` pushes to deleted devices, including pushes that wait for a device
+    /// to connect or are being sent. A provider's later answer then changes nothing. Returns their
+    /// number.
     ///
     /// Afterwards the caller must delete the devices' rows of `device_push`: an answer that was
     /// stored just before this call may have added such a row.
-    static func endPushes(_ tx: WriteTransaction, ofDevices devices: [Int64], now: Date) async throws {
-        let locked = try WriteTransaction.locked(try await tx.query(WriteTransaction.lockDevices, devices))
-        try await tx.end(locked.map { $0.push.cancelled("the device is gone") }, now: now)
+    static func endPushes(
+        _ tx: WriteTransaction,
+        ofDevices devices: [Int64],
+        atMost limit: Int,
+        now: Date
+    ) async throws -> Int {
+        let pushes = try await tx.query(Self.pushesOfDevices, devices, limit).map(DuePush.init)
+        try await tx.end(pushes.map { $0.cancelled(PushReason.deviceGone) }, now: now)
+        return pushes.count
     }
+
+    static let pushesOfDevices = """
+        select p.notification_id, p.device from pg_catalog.unnest($1::int8[]) as d (device) cross join lateral (
+            select notification_id, device from push where \(DuePush.byDevice.rows(of: "d.device", after: "0"))
+            order by \(DuePush.byDevice.order) limit $2) as p
+        limit $2
+        """
 }

@@ -47,7 +47,7 @@ extension ServerMembership {
         }
         let start = ContinuousClock.now
         var pause = Self.firstPause
-        var mayFence = true
+        var mayFence = self.options.fencesServers
         while true {
             if await self.isKnownToAll(epoch) { return }
             let waited = ContinuousClock.now - start

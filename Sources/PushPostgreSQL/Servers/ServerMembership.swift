@@ -180,7 +180,7 @@ final class ServerMembership: Sendable {
         if isCurrent { self.lease.extend(until: start + Self.localLeaseDuration) }
         // If this deletion fails, a later renewal, or another server, deletes the old rows.
         if mayTrim { self.database.control(Self.trimEnds) { _ in } }
-        guard mayFence else { return self.wait() }
+        guard mayFence, self.options.fencesServers else { return self.wait() }
         self.database.control(Self.fenceLate, number) { outcome in
             // If the fencing fails, the next renewal fences the servers.
             if case .success(let rows) = outcome { self.recordFencing(rows) }

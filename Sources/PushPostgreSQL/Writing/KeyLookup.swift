@@ -111,6 +111,9 @@ extension DuePush: PairKey {
     /// The index over the pushes of a notification, in the order of their devices.
     static let byNotification = PairIndex(first: "notification_id", second: "device")
 
+    /// The index over the pushes to a device, in the order of their notifications.
+    static let byDevice = PairIndex(first: "device", second: "notification_id")
+
     static let key = KeyLookup(columns: ["notification_id", "device"])
 
     /// The SQL condition that a row of a table of pushes has the same key as another row.

@@ -47,15 +47,19 @@ extension SQLiteStore {
         }
     }
 
-    package func deleteUser(_ name: Username, by record: AuditRecord?) async throws -> UserChange {
-        try await self.write(by: record, on: .done) { [writer] db in
+    package func deleteUser(
+        _ name: Username,
+        page: Int,
+        by record: AuditRecord?,
+        now: Date
+    ) async throws -> UserChange? {
+        try await self.write(.housekeeping, by: record, on: .done) { [writer] db in
             let account = try self.account(name, db)
             let isLast = try Self.isLastAdministrator(account, db)
             let outcome = AccountChange.deletion(of: account, isLastAdministrator: isLast)
             guard outcome == .done, let id = account?.id else { return outcome }
-            let untaken = try db.all(prepared: Self.untakenByUser, id) { $0.integer(0) }
+            guard try self.deleteReceived(by: id, page: page, db, now: now) < page else { return nil }
             try db.run("delete from user where id = \(id)")
-            for notification in untaken { try self.eraseIfTaken(notification, db) }
             writer.recordErasure()
             return outcome
         }
@@ -72,12 +76,35 @@ extension SQLiteStore {
 
     // MARK: - Private
 
+    /// Deletes the user's oldest received notifications, at most `page` of them, and cancels their
+    /// pushes to the user's devices. Returns the number of deleted notifications.
+    private func deleteReceived(by user: Int64, page: Int, _ db: Database, now: Date) throws -> Int {
+        let last: Int64 =
+            try db.first(
+                "select change from recipient where user_id = \(user) order by change limit 1 offset \(page - 1)"
+            ) { $0.integer(0) } ?? .max
+        let untaken = try db.all(prepared: Self.untakenByUser, user, last) { $0.integer(0) }
+        try Self.cancel(
+            db,
+            where: """
+                device in (select number from device where user_id = \(user)) and notification_id in (
+                    select notification_id from recipient where user_id = \(user) and change <= \(last))
+                """,
+            reason: PushReason.deviceGone,
+            now: now
+        )
+        let count = try db.run("delete from recipient where user_id = \(user) and change <= \(last)")
+        for notification in untaken { try self.eraseIfTaken(notification, db) }
+        return count
+    }
+
     private static func isLastAdministrator(_ account: StoredAccount?, _ db: Database) throws -> Bool {
         guard let account, account.isAdministrator else { return false }
-        return try !db.exists(
-            "select 1 from user where role = 'admin' and disabled_at is null and id <> \(account.id) limit 1"
-        )
+        return try !db.exists(prepared: Self.otherAdministrator, account.id)
     }
+
+    static let otherAdministrator =
+        "select 1 from user where role = 'admin' and disabled_at is null and id <> ? limit 1"
 
     private func write(_ plan: AccountPlan, by record: AuditRecord?, _ db: Database, now: Date) throws {
         let (user, change) = (plan.user, plan.change)

@@ -7,11 +7,12 @@ extension SQLiteStore {
     /// Runs `body` in a transaction. If it returns `outcome`, because it has changed something,
     /// appends `record` to the audit.
     func write<Value: Sendable & Equatable>(
+        _ lane: WriterLane = .request,
         by record: AuditRecord?,
         on outcome: Value,
         _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws -> Value {
-        try await self.writer.write { [audit] db in
+        try await self.writer.write(lane) { [audit] db in
             let value = try body(db)
             if value == outcome, let record { try audit.append(record, to: db) }
             return value

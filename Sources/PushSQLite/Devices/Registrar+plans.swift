@@ -8,6 +8,7 @@ extension Registrar {
     /// device's new lane (a provider's queue).
     func write(_ plan: RegistrationPlan, _ db: Database) throws -> Int {
         for old in plan.retired {
+            if old.user == self.user { try self.moveLook(from: old.device, to: plan.device, db) }
             try SQLiteStore.retire(old.device, reason: old.reason, moved: old.platform, db, now: self.now)
         }
         if plan.isErasing { self.writer.recordErasure() }
@@ -47,6 +48,22 @@ extension Registrar {
         update delivery set due_at = ?1
         where device = ?2 and notification_id = (select look_id from device where number = ?2)
             and state = 'queued' and attempts > 0 and due_at > ?1
+        """
+
+    /// Moves the waiting look (a push that tells a device to sync) of the user's earlier device
+    /// with the same handle. It moves only to a device that never had a look.
+    private func moveLook(from old: Int64, to new: Int64, _ db: Database) throws {
+        guard try db.run(prepared: Self.moveLookPush, old, new) > 0 else { return }
+        try db.run(prepared: Self.copyLook, old, new)
+    }
+
+    private static let moveLookPush = """
+        update delivery set device = ?2
+        where device = ?1 and notification_id = (select look_id from device where number = ?1) and state = 'queued'
+            and (select look_id from device where number = ?2) is null
+        """
+    private static let copyLook = """
+        update device set (look_id, look_at) = (select look_id, look_at from device where number = ?1) where number = ?2
         """
 
     static let deleteRow = "delete from device where number = ?"

@@ -99,11 +99,12 @@ extension SQLiteStore {
         if erased > 0 { self.writer.recordErasure() }
     }
 
-    /// Selects the notifications whose read-once payloads a user has not collected.
+    /// Selects the notifications up to a change number whose read-once payloads a user has not
+    /// collected.
     static let untakenByUser = """
         select r.notification_id from recipient r indexed by recipient_by_user
         cross join untaken u on u.notification_id = r.notification_id and u.user_id = r.user_id
-        where r.user_id = ?
+        where r.user_id = ? and r.change <= ?
         """
 
     private func endLease(of id: NotificationID, by user: Int64, _ db: Database, now: Date) throws {

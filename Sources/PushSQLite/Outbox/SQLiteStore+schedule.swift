@@ -107,10 +107,12 @@ extension Pusher {
 extension SQLiteReader {
     package static let sendTime = "select due_at from scheduled where notification_id = ? and is_set_aside = 0"
 
-    package func schedule() throws(StoreError) -> Schedule {
+    package func schedule(countingAtMost limit: Int) throws(StoreError) -> Schedule {
         try self.read { db in
             Schedule(
-                count: try db.first("select count(*) from scheduled") { Int($0.integer(0)) } ?? 0,
+                count: try db.first("select count(*) from (select 1 from scheduled limit \(limit))") {
+                    Int($0.integer(0))
+                } ?? 0,
                 firstDue: try SQLiteStore.nextRelease(db)
             )
         }

@@ -138,7 +138,7 @@ struct UserHandler: Handler {
     private func deleteUser(_ context: RequestContext) async throws -> Response {
         guard let name = Username(context.parameter) else { throw Problem(.notFound) }
         let record = try context.record(.deleteUser, of: name.description)
-        return try self.answer(to: try await self.store.deleteUser(name, by: record), of: name)
+        return try self.answer(to: try await self.store.deleteUser(name, by: record, now: context.now), of: name)
     }
 
     private func answer(to change: UserChange, of name: Username) throws(Problem) -> Response {

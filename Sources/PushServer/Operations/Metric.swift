@@ -80,7 +80,7 @@ package enum MetricName: String, CaseIterable, Sendable {
             "Time since the oldest due push that no server has leased became due, in seconds, by lane; 0 if none."
         case .oldestPush:
             "Age of the oldest push that is due or waits for a retry, in seconds, by lane; 0 if there is none."
-        case .scheduled: "Notifications that wait for their SendAt."
+        case .scheduled: "Notifications that wait for their SendAt, at most 100,000."
         case .scheduledLateness:
             "Time since the SendAt of the oldest due notification that is not sent yet, in seconds; 0 if none is due."
         case .lanePaused:

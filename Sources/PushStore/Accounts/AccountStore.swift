@@ -84,9 +84,10 @@ package protocol AccountStore: Sendable {
         by record: AuditRecord?
     ) async throws -> Bool
 
-    /// Deletes a user with all tokens and devices. The user is then no longer a recipient of any
-    /// notification.
-    func deleteUser(_ name: Username, by record: AuditRecord?) async throws -> UserChange
+    /// Deletes the oldest notifications that a user has received, at most `page` of them, and ends
+    /// their pushes to the user's devices. Deletes the user as well if fewer than `page` remained;
+    /// otherwise returns `nil`, and the caller must call again.
+    func deleteUser(_ name: Username, page: Int, by record: AuditRecord?, now: Date) async throws -> UserChange?
 
     /// Replaces the password's hash by another hash of the same password. No session ends. Does
     /// nothing if the stored hash is no longer `old`.
@@ -94,6 +95,19 @@ package protocol AccountStore: Sendable {
 }
 
 extension AccountStore {
+    /// Deletes a user with all tokens and devices. The user is then no longer a recipient of any
+    /// notification.
+    ///
+    /// Each page of notifications is deleted in a transaction of its own, so that posts do not
+    /// wait for all pages. If a transaction fails, the user stays, without the oldest
+    /// notifications.
+    package func deleteUser(_ name: Username, by record: AuditRecord?, now: Date) async throws -> UserChange {
+        while true {
+            let outcome = try await self.deleteUser(name, page: AccountChange.deletionPage, by: record, now: now)
+            if let outcome { return outcome }
+        }
+    }
+
     /// Changes the password of a user who has presented the old password; `false` if the password
     /// was changed, or the user disabled or deleted, meanwhile.
     package func changePassword(

@@ -16,6 +16,10 @@ package struct AccountChange: Sendable, Hashable {
     /// `nil`: the change needs no password.
     var presenter: User?
 
+    /// The maximum number of received notifications in one transaction of a user's deletion: small
+    /// enough that a waiting post is not noticeably delayed.
+    package static let deletionPage = 1000
+
     /// A change without any new property.
     package static let nothing = AccountChange()
 

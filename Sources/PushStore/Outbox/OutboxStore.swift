@@ -29,12 +29,19 @@ package protocol OutboxReader: Sendable {
     /// was never scheduled.
     func sendTime(of id: NotificationID) async throws(StoreError) -> Date?
 
-    /// The number of scheduled notifications, and the time at which the first is due.
-    func schedule() async throws(StoreError) -> Schedule
+    /// The number of scheduled notifications, and the time at which the first is due. Counts at
+    /// most `limit` notifications.
+    func schedule(countingAtMost limit: Int) async throws(StoreError) -> Schedule
 
     /// For each lane (a provider's queue) that has ever had a push, the number of its pushes with
     /// each outcome.
     func tallies() async throws(StoreError) -> [String: Tally]
+}
+
+extension OutboxReader {
+    package func schedule() async throws(StoreError) -> Schedule {
+        try await self.schedule(countingAtMost: Schedule.maximumCounted)
+    }
 }
 
 /// Leases pushes, and stores the results of attempts to send them.

@@ -17,5 +17,6 @@ package enum PushReason {
     /// An operator has cancelled this single push.
     package static let cancelled = "cancelled by an operator"
     package static let noDevice = "the device is no longer registered"
+    package static let deviceGone = "the device is gone"
     package static let damaged = "the row is damaged"
 }

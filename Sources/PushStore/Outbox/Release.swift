@@ -23,6 +23,10 @@ package struct Release: Sendable, Hashable {
 
 /// A summary of all scheduled notifications.
 package struct Schedule: Sendable, Hashable {
+    /// The maximum number of notifications that are counted, which takes some milliseconds.
+    package static let maximumCounted = 100_000
+
+    /// The number of scheduled notifications; `maximumCounted` if there are as many or more.
     package let count: Int
     /// When the first scheduled notification is due; `nil` if there are no scheduled
     /// notifications.
