@@ -103,12 +103,12 @@ extension PostgreSQLStore {
             // rows.
             _ = try await tx.query(Self.lockCounter, id)
             let devices = try await tx.query(Self.devicesOfUser, id).map { try $0.integer(0) }
-            let ended = try await Self.endPushes(tx, ofDevices: devices, atMost: page, now: now)
+            let ended = try await tx.endPushes(ofDevices: devices, atMost: page, now: now)
             let untaken = try await tx.query(Self.untakenByUser, id, page).map { try $0.integer(0) }
             let count = try await tx.query(Self.receivedByUser, id, page).count
             try await tx.eraseIfTaken(untaken)
             guard max(ended, count) < page else { return nil }
-            try await Self.delete(tx, devices: devices)
+            try await tx.delete(devices: devices)
             _ = try await tx.query(Self.rowsOfUser, id)
             tx.end(.user(id))
             if let record { tx.append(record) }
