@@ -53,7 +53,7 @@ test: packages test-packages
 # Lints and tests; every change must pass.
 check: packages test-packages
 	swift format lint --strict --recursive $(SOURCES)
-	scripts/wrap-comments --check Sources Tests
+	scripts/wrap-comments --check Sources Tests Migrations
 	scripts/plain-english --changed $(BASE)
 	swift test $(DEBUG)
 
@@ -215,7 +215,7 @@ soak: release release-demo e2e-packages
 
 format:
 	swift format --in-place --recursive $(SOURCES)
-	scripts/wrap-comments Sources Tests
+	scripts/wrap-comments Sources Tests Migrations
 
 # The DocC pages of the libraries that apps link, in .build-docs; a broken link to a symbol fails.
 docs: packages

@@ -31,6 +31,8 @@ func server(_ product: String, _ package: String) -> Target.Dependency {
 let argumentParser: Target.Dependency = server("ArgumentParser", "swift-argument-parser")
 /// Apple's systems have CryptoKit.
 let cryptography: Target.Dependency = .target(name: "Cryptography", condition: .when(platforms: [.linux]))
+/// Apple's systems have a URLSession that needs no replacement.
+let curl: Target.Dependency = .target(name: "CCurl", condition: .when(platforms: [.linux]))
 let heap: Target.Dependency = server("HeapModule", "swift-collections")
 let httpTypes: Target.Dependency = server("HTTPTypes", "swift-http-types")
 let lifecycle: Target.Dependency = server("ServiceLifecycle", "swift-service-lifecycle")
@@ -100,7 +102,7 @@ let package = Package(
         ),
         room(
             "PushClient",
-            ["Bytes", "CivilTime", "HTTPSignatures", "PushAPI", cryptography],
+            ["Bytes", "CivilTime", "HTTPSignatures", "PushAPI", cryptography, curl],
             resources: [.copy("PrivacyInfo.xcprivacy")]
         ),
         room("PushClientTesting", ["HTTPSignatures", "PushAPI", "PushClient"]),
@@ -260,10 +262,10 @@ let package = Package(
 
 #if os(Linux)
     let hasServer = Context.environment["SEALPOST_CLIENT_ONLY"] == nil
-    let libcrypto = ["COpenSSL", "Cryptography"]
+    let ofLinux = ["CCurl", "COpenSSL", "Cryptography"]
 #else
     let hasServer = false
-    let libcrypto: [String] = []
+    let ofLinux: [String] = []
 #endif
 
 // The server's modules compile on Linux only. Other systems, such as macOS, get the libraries that
@@ -273,6 +275,6 @@ if !hasServer {
         "Bytes", "CivilTime", "ClientPeers", "ExampleInbox", "HTTPSignatures", "PortableClientTests", "PushAPI",
         "PushClient", "PushClientTesting",
     ]
-    package.targets.removeAll { !(client + libcrypto).contains($0.name) }
+    package.targets.removeAll { !(client + ofLinux).contains($0.name) }
     package.products.removeAll { $0.name.hasPrefix("sealpost") }
 }

@@ -34,6 +34,7 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "CArgon2"),
+        .systemLibrary(name: "CCurl"),
         .systemLibrary(name: "CEpoll"),
         .systemLibrary(name: "CLibFuzzer"),
         .systemLibrary(name: "COpenSSL"),
@@ -46,7 +47,7 @@ let package = Package(
         room("PushAPI", ["Bytes", "CivilTime"]),
         room(
             "PushClient",
-            ["Bytes", "CivilTime", "HTTPSignatures", "PushAPI", "Cryptography"],
+            ["Bytes", "CCurl", "CivilTime", "HTTPSignatures", "PushAPI", "Cryptography"],
             resources: [.copy("PrivacyInfo.xcprivacy")]
         ),
         room(

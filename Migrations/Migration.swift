@@ -152,27 +152,30 @@ package struct Migration: Sendable {
             sql: String(decoding: PackageResources.P0012_viewer_sql, as: UTF8.self),
             oldestKnown: "P0001_initial"
         ),
-        // Servers of the version before enqueue no looks. A look that waits when its device registers elsewhere is sent as a
-        // notification by such a server, so the operator sets `lookInterval` after all servers are replaced.
+        // Servers of the version before enqueue no looks. A look that waits when its device
+        // registers elsewhere is sent as a notification by such a server, so the operator sets
+        // `lookInterval` after all servers are replaced.
         Migration(
             name: "P0013_look",
             sql: String(decoding: PackageResources.P0013_look_sql, as: UTF8.self),
             oldestKnown: "P0001_initial"
         ),
-        // Servers of the version before leave the keys as they are, and hand out end-to-end payloads with all wrapped keys.
+        // Servers of the version before leave the keys as they are, and hand out end-to-end
+        // payloads with all wrapped keys.
         Migration(
             name: "P0014_device_key",
             sql: String(decoding: PackageResources.P0014_device_key_sql, as: UTF8.self),
             oldestKnown: "P0001_initial"
         ),
-        // Servers of the version before give clear payloads to all users, and mark no payload as end-to-end. So the operator
-        // sets the first requirement after all servers are replaced.
+        // Servers of the version before give clear payloads to all users, and mark no payload as
+        // end-to-end. So the operator sets the first requirement after all servers are replaced.
         Migration(
             name: "P0015_required_encryption",
             sql: String(decoding: PackageResources.P0015_required_encryption_sql, as: UTF8.self),
             oldestKnown: "P0001_initial"
         ),
-        // Servers of the version before write the looks for their own recalls; a crash loses these.
+        // Servers of the version before write the looks for their own recalls; a crash loses
+        // these.
         Migration(
             name: "P0016_recall_look",
             sql: String(decoding: PackageResources.P0016_recall_look_sql, as: UTF8.self),

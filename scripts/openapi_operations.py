@@ -16,7 +16,11 @@ OPERATIONS = []
 
 
 def operation(method, path, id, tag, summary, description, role, *scopes, seeing=None, parameters=(), body=None, answers, problems=()):
-    """`role` is the least one, `None` for anybody; `seeing` is the scope with which viewers may, too; `problems` are the statuses that not every operation has."""
+    """An operation of the document.
+
+    `role` is the least role, `None` for anybody. `seeing` is the scope with which viewers may, too.
+    `problems` are the statuses that not every operation has.
+    """
     known = [] if role is None else [401, 403, 429]
     if role is not None and (method != "GET" or id == "getNotification"):
         known.append(507)
@@ -353,7 +357,7 @@ operation(
     "Deletes a registration of the caller. Repeating it, or using another user's id, is not an error and changes nothing.",
     "device", "register", parameters=(REGISTRATION,), answers=ok("The registration is deleted; the body is empty."),
 )
-TOPIC = parameter("topic", "path", {"type": "string", "pattern": "^[-A-Za-z0-9_@#.:]{1,120}$", "not": {"enum": [".", ".."]}}, "The topic: a tag that a device may choose, percent-encoded.", example="news")
+TOPIC = parameter("topic", "path", {"type": "string", "pattern": "^[-A-Za-z0-9_@#+.:]{1,120}$", "not": {"enum": [".", ".."]}}, "The topic: a tag that a device may choose, percent-encoded.", example="news")
 
 operation(
     "PUT", "/api/devices/{id}/topics/{topic}", "joinTopic", "devices", "Join a topic",

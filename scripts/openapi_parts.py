@@ -68,8 +68,8 @@ SECURITY = {
 # MARK: Schemas
 
 ID_MAXIMUM = 2**63 - 1
-NAME = "^[-A-Za-z0-9_@#.]{1,100}$"
-TAG = "^[-A-Za-z0-9_@#.:]{1,120}$"
+NAME = "^[-A-Za-z0-9_@#+.]{1,100}$"
+TAG = "^[-A-Za-z0-9_@#+.:]{1,120}$"
 PREFIX = "^spt_[0-9A-Za-z]{8}$"
 TIME = {"type": "string", "format": "date-time", "examples": ["2026-11-22T08:30:00Z"]}
 
@@ -254,7 +254,7 @@ SCHEMAS = {
             "Payload": schema("Payload"),
             "To": either(
                 "array", minItems=1, maxItems=20,
-                items={"type": "string", "pattern": "^[-A-Za-z0-9_@#.:!&|() ]+$", "examples": ["username:alice", "news && !(beta || username:bob)"]},
+                items={"type": "string", "pattern": "^[-A-Za-z0-9_@#+.:!&|() ]+$", "examples": ["username:alice", "news && !(beta || username:bob)"]},
                 description="Tag expressions of `&&`, `||`, `!` and parentheses, with at most 20 tags each. The notification goes to all devices that match any of them. `username:` and a name means a user. Default: the caller. The role `device` can send only to itself.",
             ),
             "Platforms": either("array", items=schema("Platform"), description="The platforms of the app to which pushes go. Default: all but those for calls."),
@@ -955,7 +955,10 @@ def problem(status):
 
 
 def problem_schema(status):
-    """The problems of a status, with a name: generators of clients make a type for each schema without one, in each operation."""
+    """The schema of a status's problems, with a name.
+
+    Generators of clients make a type for each schema without a name, in each operation.
+    """
     types = [f"urn:sealpost:problem:{name}" for name, code, _ in CODES if code == status]
     words = {"type": {"enum": types}, "status": {"enum": [status]}}
     return {"allOf": [schema("Problem"), {"type": "object", "properties": words}]}

@@ -10,6 +10,8 @@ let strict: [SwiftSetting] = [
 ]
 /// Apple's systems have CryptoKit.
 let cryptography: Target.Dependency = .target(name: "Cryptography", condition: .when(platforms: [.linux]))
+/// Apple's systems have a URLSession that needs no replacement.
+let curl: Target.Dependency = .target(name: "CCurl", condition: .when(platforms: [.linux]))
 
 func room(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
     .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: strict)
@@ -29,7 +31,7 @@ let package = Package(
         room("PushAPI", ["Bytes", "CivilTime"]),
         room(
             "PushClient",
-            ["Bytes", "CivilTime", "HTTPSignatures", "PushAPI", cryptography],
+            ["Bytes", "CivilTime", "HTTPSignatures", "PushAPI", cryptography, curl],
             resources: [.copy("PrivacyInfo.xcprivacy")]
         ),
         room("PushClientTesting", ["HTTPSignatures", "PushAPI", "PushClient"]),
@@ -37,5 +39,7 @@ let package = Package(
 )
 
 #if os(Linux)
-    package.targets += [.systemLibrary(name: "COpenSSL"), room("Cryptography", ["COpenSSL"])]
+    package.targets += [
+        .systemLibrary(name: "CCurl"), .systemLibrary(name: "COpenSSL"), room("Cryptography", ["COpenSSL"]),
+    ]
 #endif

@@ -24,7 +24,7 @@ export const texts: {
 };
 
 /** Options of the worker's clients, which a page cannot store. */
-export const options: Pick<OpenOptions, 'observe' | 'headers'> & {
+export const options: Pick<OpenOptions, 'observe' | 'headers' | 'verifier'> & {
   /** The timeout of a push, in seconds. Browsers stop a worker after about thirty. */
   timeout: number;
   /** The source of tokens; a URL that the page has stored comes first. */

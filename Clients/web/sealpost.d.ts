@@ -143,6 +143,8 @@ export interface OpenOptions {
   limit?: number;
   /** The source of tokens: a URL of the page's origin, or a function. */
   token?: string | ((whose: {account: string | null; name: string}) => Token | string | null | Promise<Token | string | null>) | null;
+  /** Ed25519 for browsers whose WebCrypto lacks it. */
+  verifier?: ((publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array) => boolean | Promise<boolean>) | null;
   /** The title of the worker's notifications. */
   title?: string | null;
   icon?: string | null;

@@ -342,22 +342,44 @@ export function acceptSignature(keyid, account, nonce = null) {
 /** A nonce of 128 bits. */
 const randomNonce = () => base64URL(crypto.getRandomValues(new Uint8Array(16)));
 
+/** Ed25519 in WebCrypto; null in a browser without it. */
+async function platformVerify(publicKey) {
+  const key = await crypto.subtle.importKey('raw', publicKey, {name: 'Ed25519'}, false, ['verify']).catch(() => null);
+  // `verify` also returns false for a signature of another length.
+  return key && ((message, signature) => crypto.subtle.verify({name: 'Ed25519'}, key, signature, message));
+}
+
+/** RFC 8032 section 7.1, test 1: a public key, and its signature of an empty message. */
+const KNOWN_KEY = bytesOfURL('11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo');
+const KNOWN_SIGNATURE = bytesOfURL('5VZDAMNgrHKQhuLMgG6CioSHfx645dl02HPgZSJJAVVfuIIVkKM7rMYeOXAc-bRr0lv18FlbviRlUUFDjnoQCw');
+
+/** Ed25519 of the app's `verifier`, which must accept a right signature and refuse a wrong one. */
+async function ownVerify(verifier, publicKey) {
+  if (!verifier) throw new PushClientError('unavailable', 'This browser does not verify Ed25519, so answers cannot be checked with pinned keys.');
+  const accepts = async (key, message, signature) => {
+    try {
+      return signature.length === 64 && await verifier(key, message, signature) === true;
+    } catch {
+      return false;
+    }
+  };
+  const none = new Uint8Array(0), wrong = KNOWN_SIGNATURE.slice().fill(0, 0, 1);
+  if (!await accepts(KNOWN_KEY, none, KNOWN_SIGNATURE) || await accepts(KNOWN_KEY, none, wrong)) {
+    throw new PushClientError('unavailable', 'The option `verifier` does not verify Ed25519.');
+  }
+  return (message, signature) => accepts(publicKey, message, signature);
+}
+
 /**
- * Imports public keys in base64url for verification: `[{id, key}]`. The id is the thumbprint (RFC
- * 7638).
+ * Imports public keys in base64url for verification: `[{id, verify}]`. The id is the thumbprint
+ * (RFC 7638).
  */
-export async function importKeys(publicKeys) {
+export async function importKeys(publicKeys, verifier = null) {
   return Promise.all(publicKeys.map(async x => {
     const bytes = bytesOfURL(x);
     if (bytes?.length !== 32) throw new TypeError(`"${printable(String(x))}" is no public key of Ed25519: 32 bytes in base64url`);
     const thumbprint = base64URL(await sha256(utf8(`{"crv":"Ed25519","kty":"OKP","x":"${base64URL(bytes)}"}`)));
-    let key;
-    try {
-      key = await crypto.subtle.importKey('raw', bytes, {name: 'Ed25519'}, false, ['verify']);
-    } catch {
-      throw new PushClientError('unavailable', 'This browser does not verify Ed25519, so answers cannot be checked with pinned keys.');
-    }
-    return {id: thumbprint, key};
+    return {id: thumbprint, verify: await platformVerify(bytes) ?? await ownVerify(verifier, bytes)};
   }));
 }
 
@@ -414,8 +436,7 @@ async function verify(request, answer, {keys, tolerance, now, account}) {
   }
   const signed = {status: answer.status, validator: await validatorOf(answer), account: isAccountCovered ? namedAccount(answer) : null};
   const base = signatureBase(request, signed, list.parameters);
-  // `verify` also returns false for a signature of another length.
-  if (!await crypto.subtle.verify({name: 'Ed25519'}, pinned.key, signature, utf8(base))) {
+  if (!await pinned.verify(utf8(base), signature)) {
     throw new SignatureFailure('badSignature', 'the signature is not over this answer to this request');
   }
   return {time: checkTime(list, {tolerance, now, nonce: request.nonce ?? null}), isAccountCovered};
@@ -1724,7 +1745,7 @@ export const exportKey = (secret, context, length) => expand(secret, HPKE, 'sec'
 const DEFAULTS = {
   app: null, signatureTolerance: 300, timeout: 30, answerLimit: 8 << 20, limit: 500, name: '',
   title: null, icon: null, page: null, placeholder: 'New message. Open to read.', worker: 'sealpost-worker.js', scope: undefined,
-  isDeviceShared: false, endToEnd: null, observe: null, headers: null,
+  isDeviceShared: false, endToEnd: null, observe: null, headers: null, verifier: null,
   // Tests replace these values.
   fetch: null, store: null, now: null, makeToken: randomToken,
 };
@@ -1780,6 +1801,9 @@ export class PushClient {
    *   route, status, milliseconds, outcome}`. `headers`: called with `{method, route}` before each
    *   request; returns fields to add, such as `traceparent`. Neither hook gets a payload, a token
    *   or an id. A worker has its own hooks, in `options`.
+   * - `verifier`: verifies Ed25519 in browsers whose WebCrypto cannot: called with a public key, a
+   *   message and a signature, each as bytes, it returns true for a right signature. The worker
+   *   needs it in `options`, too.
    * - `endToEnd`: `{senders: [...], isRequired}`, the public keys of the backends that encrypt for
    *   this account's devices. This device then creates keys when it registers. If it cannot open a
    *   payload, the item's `unreadable` has the reason. If encryption `isRequired`, an unencrypted
@@ -1845,7 +1869,7 @@ export class PushClient {
 
   async #begin() {
     const {server, signatureTolerance, timeout, answerLimit, makeToken, observe, headers} = this.#settings;
-    this.#keys = await importKeys(pinnedKeys(this.#settings.signatures));
+    this.#keys = await importKeys(pinnedKeys(this.#settings.signatures), this.#settings.verifier);
     const fetch = this.#settings.fetch ?? ((...request) => globalThis.fetch(...request));
     this.#api = new Conversation({server, keys: this.#keys, signatureTolerance, timeout, answerLimit, fetch, now: () => this.#now(), makeToken, observe, headers});
     await this.#change(async draft => {
@@ -2078,7 +2102,7 @@ export class PushClient {
    */
   async #sendEnding(ending, deadline, renew = async () => null) {
     const {server, keys, account, id = null} = ending;
-    const api = Object.assign(Object.create(Conversation.prototype), this.#api, {base: server, keys: await importKeys(keys)});
+    const api = Object.assign(Object.create(Conversation.prototype), this.#api, {base: server, keys: await importKeys(keys, this.#settings.verifier)});
     let left = ending.registrations, isNobody = false;
     const end = (path, token) => this.#end(api, path, `Bearer ${token}`, {account: id, deadline});
     const endDevices = async token => {

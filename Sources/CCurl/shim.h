@@ -5,6 +5,7 @@
 typedef int (*ccurl_socket_function)(CURL *easy, curl_socket_t socket, int what, void *context, void *assigned);
 typedef int (*ccurl_timer_function)(CURLM *multi, long milliseconds, void *context);
 typedef size_t (*ccurl_write_function)(char *bytes, size_t size, size_t count, void *context);
+typedef int (*ccurl_progress_function)(void *context, curl_off_t to_receive, curl_off_t received, curl_off_t to_send, curl_off_t sent);
 typedef curl_socket_t (*ccurl_open_socket_function)(void *context, curlsocktype purpose, struct curl_sockaddr *address);
 
 static inline CURLcode ccurl_set_long(CURL *easy, CURLoption option, long value) { return curl_easy_setopt(easy, option, value); }
@@ -15,6 +16,7 @@ static inline CURLcode ccurl_set_headers(CURL *easy, struct curl_slist *list) { 
 static inline CURLcode ccurl_set_context(CURL *easy, CURLoption option, void *context) { return curl_easy_setopt(easy, option, context); }
 static inline CURLcode ccurl_set_write_function(CURL *easy, ccurl_write_function function) { return curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, function); }
 static inline CURLcode ccurl_set_header_function(CURL *easy, ccurl_write_function function) { return curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, function); }
+static inline CURLcode ccurl_set_progress_function(CURL *easy, ccurl_progress_function function) { return curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, function); }
 static inline CURLcode ccurl_set_open_socket_function(CURL *easy, ccurl_open_socket_function function) { return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, function); }
 
 static inline CURLcode ccurl_get_long(CURL *easy, CURLINFO info, long *value) { return curl_easy_getinfo(easy, info, value); }

@@ -252,7 +252,9 @@ final class Transfer {
         if self.isTooLarge { return .responseTooLarge }
         if let status = self.proxyRefusal { return .couldNotConnect("the proxy refuses the tunnel with \(status)") }
         switch code {
-        case CURLE_UNSUPPORTED_PROTOCOL, CURLE_URL_MALFORMAT: return .badRequest(detail)
+        case CURLE_URL_MALFORMAT: return .badRequest(detail)
+        // The scheme was checked before, so this code means that the answer is not HTTP.
+        case CURLE_UNSUPPORTED_PROTOCOL: return .interrupted("the answer is not HTTP")
         case CURLE_COULDNT_CONNECT where self.sawRefusedAddress: return .refusedAddress
         case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_CONNECT:
             return .couldNotConnect(detail)

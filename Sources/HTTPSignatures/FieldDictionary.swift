@@ -6,7 +6,7 @@ package typealias FieldParameters = Keyed<BareItem>
 
 /// Values by key, in order, including repeated keys.
 ///
-/// In a structured field the last value of a key counts. Where all readers must see the same
+/// In a structured field the last value of a key counts. If all readers must see the same
 /// value, the caller checks `hasRepeated`.
 package struct Keyed<Value: Sendable & Hashable>: Sendable, Hashable {
     package struct Entry: Sendable, Hashable {

@@ -49,7 +49,7 @@ public struct ResponseVerifier: Sendable {
     /// for `otherwise` if the server cannot sign so much.
     ///
     /// With a `nonce` of printable ASCII, the value also asks for a signature without a nonce,
-    /// since earlier servers do not know nonces.
+    /// since servers of earlier versions do not know nonces.
     public static func acceptSignature(
         keyID: String? = nil,
         coverage: SignatureCoverage = .exchange,

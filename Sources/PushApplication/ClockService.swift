@@ -17,6 +17,9 @@ struct ClockService: Service {
     /// consecutive checks: ten minutes in all. A shorter time would not do, since the other clock
     /// may be that of a container on this machine, and then equally wrong.
     static let turnsUntilConfirmed = 60
+    /// A larger difference from another machine's clock, in seconds, is reported. The answer about
+    /// that clock may take half as long.
+    private static let longestDifference: TimeInterval = 5
 
     let clock: HeldClock
     let file: ClockFile
@@ -41,6 +44,7 @@ struct ClockService: Service {
         fileprivate var turns = 0
         fileprivate var wasHeld = false
         fileprivate var wasBehind = false
+        fileprivate var wasApart = false
         /// The number of consecutive checks in which the other clock agreed with the machine's
         /// clock.
         fileprivate var agreements = 0
@@ -52,7 +56,7 @@ struct ClockService: Service {
         guard let ahead = self.clock.held else {
             if watch.wasHeld { self.logger.notice("machine's clock accepted again") }
             (watch.wasHeld, watch.agreements) = (false, 0)
-            return
+            return await self.reportDifference(&watch)
         }
         if !watch.wasHeld {
             self.logger.error(
@@ -112,6 +116,19 @@ struct ClockService: Service {
             )
         }
         watch.wasBehind = behind != nil
+    }
+
+    /// Servers that share a database expire data and end leases by their own clocks.
+    private func reportDifference(_ watch: inout Watch) async {
+        let difference = await self.otherClock().map { self.clock.now().timeIntervalSince($0) } ?? 0
+        let isApart = abs(difference) > Self.longestDifference
+        if isApart, !watch.wasApart {
+            self.logger.warning(
+                "machine's clock differs from the database's; the clocks of all servers must agree",
+                metadata: ["seconds": "\(Int(difference.rounded()))"]
+            )
+        }
+        watch.wasApart = isApart
     }
 
     private func isConfirmed() async -> Bool {

@@ -215,19 +215,15 @@ final class APITransport: Sendable {
     }
 
     /// Whether the connection ended before any of the answer arrived.
-    private static func isLost(_ error: URLError) -> Bool {
-        #if canImport(FoundationNetworking)
-            // On Linux a reset has the code `unknown`, and a connection that ends without an
-            // answer has the code `badServerResponse`.
-            [.networkConnectionLost, .badServerResponse, .unknown].contains(error.code)
-        #else
-            error.code == .networkConnectionLost
-        #endif
-    }
+    private static func isLost(_ error: URLError) -> Bool { error.code == .networkConnectionLost }
 }
 
 extension Error {
-    /// Whether the client may return a cached value in place of this error: the network failed, or
-    /// an answer was not the server's own.
-    var allowsCached: Bool { FetchFailure(self) != nil }
+    /// Whether the network failed, or an answer was not the server's own.
+    var isOfNetwork: Bool {
+        switch FetchFailure(self) {
+        case .network, .interference: true
+        case .busy, nil: false
+        }
+    }
 }

@@ -30,7 +30,7 @@ public struct ClientEvent: Sendable, Hashable {
             self.init(request, status: status, duration, interference.kind.rawValue)
         } else {
             let isCancelled = error is CancellationError || (error as? URLError)?.code == .cancelled
-            let outcome = isCancelled ? "cancelled" : error.allowsCached ? "offline" : "failed"
+            let outcome = isCancelled ? "cancelled" : error.isOfNetwork ? "offline" : "failed"
             self.init(request, status: nil, duration, outcome)
         }
     }

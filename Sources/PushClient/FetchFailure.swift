@@ -1,15 +1,19 @@
 public import Foundation
+public import PushAPI
 
 /// The reason why the client returned a cached value in place of the server's current value.
 ///
-/// The client throws all other errors, even if it has a cached value: the server's refusals, and
-/// cancellation.
+/// The client throws all other errors, even if it has a cached value: the server's final refusals,
+/// and cancellation.
 public enum FetchFailure: Sendable, Hashable {
     /// The network failed. The code of the `URLError` says how: `timedOut` if no answer came
     /// within the call's deadline.
     case network(URLError.Code)
     /// The answer was not the server's own.
     case interference(Interference)
+    /// The server cannot answer now: 429, 503, or another status from 500 on. It may say how long
+    /// to wait.
+    case busy(Problem, retryAfter: Duration?)
 
     /// The advice for the user, such as ``PushClient/Advice/offline`` or
     /// ``PushClient/Advice/captivePortal``.
@@ -17,6 +21,7 @@ public enum FetchFailure: Sendable, Hashable {
         switch self {
         case .network(let code): PushClient.Advice(code)
         case .interference(let interference): PushClient.Advice(interference)
+        case .busy: .wait
         }
     }
 
@@ -25,10 +30,13 @@ public enum FetchFailure: Sendable, Hashable {
         if let error = NetworkFailure.urlError(error) as? URLError {
             if error.code == .cancelled { return nil }
             self = .network(error.code)
-        } else if case .interference(let interference) = error as? PushClientError {
-            self = .interference(interference)
-        } else {
-            return nil
+            return
+        }
+        switch error as? PushClientError {
+        case .interference(let interference): self = .interference(interference)
+        case .busy(let problem, let time): self = .busy(problem, retryAfter: time)
+        case .problem(let problem) where problem.status >= 500: self = .busy(problem, retryAfter: nil)
+        default: return nil
         }
     }
 }

@@ -40,9 +40,9 @@ public struct Interference: Error, Sendable, Hashable {
 
     /// Which check the answer failed.
     public let kind: Kind
-    /// The value that the server's own answer would have.
+    /// The checked value, as the server's own answer would have it.
     public let expected: String
-    /// The value in this answer; `nil` if the answer had no such value.
+    /// The checked value, as this answer had it; `nil` if the answer had no such value.
     public let seen: String?
     /// The status of the answer; 0 without an answer.
     public let status: Int

@@ -51,12 +51,13 @@ extension PushClient {
         /// The configuration of the client's URL session. The client switches off its caches and
         /// cookies, and sends the server no credentials that the system has stored. A background
         /// configuration is a programmer's mistake, because a background task cannot return its
-        /// answer to a call.
+        /// answer to a call. On Linux, only `protocolClasses` and `httpAdditionalHeaders` have an
+        /// effect.
         public var configuration: URLSessionConfiguration
         /// A closure that the client calls after each request, for logs and counters. It runs on
         /// the task of the call, so it must not block.
         public var observe: (@Sendable (ClientEvent) -> Void)?
-        /// Sends a request in place of URLSession, for example with an HTTP client that requires
+        /// Sends a request in place of the client, for example with an HTTP client that requires
         /// certificate transparency. `maximumBody` is the maximum number of bytes that the client
         /// accepts. Of a longer body, return `maximumBody + 1` bytes.
         ///
@@ -64,7 +65,7 @@ extension PushClient {
         /// credentials. Throw `URLError` if there is no answer. The client still adds the
         /// credentials, checks the answer and limits the time. ``clientCertificate`` and
         /// ``configuration`` do not apply, and with pinned certificate keys each call throws
-        /// ``PushClientError/pinningUnavailable``. Event streams always use URLSession.
+        /// ``PushClientError/pinningUnavailable``. Event streams never use this closure.
         public var exchange:
             (@Sendable (_ request: URLRequest, _ maximumBody: Int) async throws -> (Data, HTTPURLResponse))?
         /// The delay before the client reopens an event stream, until the server sends a delay.

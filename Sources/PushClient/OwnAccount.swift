@@ -40,9 +40,12 @@ final class OwnAccount: Sendable {
     /// the same name and another identifier.
     func begin(as id: String) throws {
         self.known.withLock { $0 = id }
-        try self.account?.change { draft in
-            if draft.index.account.map({ $0 != id }) == true { draft.dropAll() }
-            draft.index.account = id
+        guard let account else { return }
+        try PushClientError.storing {
+            try account.change { draft in
+                if draft.index.account.map({ $0 != id }) == true { draft.dropAll() }
+                draft.index.account = id
+            }
         }
     }
 

@@ -68,8 +68,8 @@ extension PushClient {
     public struct TestPush: Sendable, Hashable {
         /// `accepted`, `queued` or `failed`.
         public let state: String
-        /// The provider's reason for this state, in its own words; `nil` if the provider gave
-        /// none.
+        /// The provider's reason for the test push's state, in the provider's words; `nil` if it
+        /// gave none.
         public let reason: String?
     }
 

@@ -5,9 +5,10 @@ extension PushClient {
     /// Fetches a notification by the `secureId` of its push.
     ///
     /// For a cached notification the request is conditional, and the result is `fresh` if the
-    /// server says that the notification is unchanged. If the server cannot be reached, the result
-    /// is the `cached` notification; without one, the call throws. If the server says that the
-    /// notification is gone, the client deletes it from the cache, and the call throws.
+    /// server says that the notification is unchanged. If the server cannot be reached, or cannot
+    /// answer now, the result is the `cached` notification; without one, the call throws. If the
+    /// server says that the notification is gone, the client deletes it from the cache, and the
+    /// call throws.
     ///
     /// The client does not cache a payload that can be fetched only once (the item's `isReadOnce`
     /// is true). For a minute after the first fetch the server returns the payload again, in case
@@ -53,7 +54,8 @@ extension PushClient {
         do {
             _ = try await self.api.call(APIRequest("POST", Paths.taken(id)))
         } catch PushClientError.problem(let problem) where [404, 410].contains(problem.status) {
-            // The notification is already gone.
+            // 404 or 410: the server has no such notification any more, so there is nothing left
+            // to confirm.
         }
         try await self.inbox.remove([id])
     }
@@ -95,7 +97,8 @@ extension PushClient {
         do {
             _ = try await self.api.call(APIRequest("DELETE", Paths.notification(id)))
         } catch PushClientError.problem(let problem) where [404, 410].contains(problem.status) {
-            // The notification is already gone.
+            // 404 or 410: the server has no such notification any more, so there is nothing left
+            // to dismiss.
         }
         try await self.inbox.remove([id])
     }

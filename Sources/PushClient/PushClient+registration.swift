@@ -3,7 +3,8 @@ public import Foundation
 internal import PushAPI
 
 extension PushClient {
-    /// The id of this device's registration, if there is one.
+    /// The id of this device's registration, if there is one. The call reads a file of at most 64
+    /// KiB from the disk, which takes a few milliseconds.
     public var registrationID: String? { self.records.registration?.id }
 
     /// Registers this device and returns its registration id, which the client stores.
@@ -16,7 +17,7 @@ extension PushClient {
     /// `platform` is the name of a sender in the server's configuration (otherwise the call throws
     /// the problem `unknown-platform`). `handle` is the provider's token for this device, 1 to
     /// 4096 visible ASCII characters in the provider's own format. `tags` has up to 60 tags, each
-    /// of 1 to 120 characters of `A-Z a-z 0-9 - _ @ # . :`; no tag begins with `username:` or
+    /// of 1 to 120 characters of `A-Z a-z 0-9 - _ @ # + . :`; no tag begins with `username:` or
     /// `from:` (otherwise the problem is `invalid-member`). If the user has too many devices for
     /// the server, the problem is `too-many-devices`. A call that throws one of these problems
     /// registers nothing, and an earlier registration stays unchanged.

@@ -101,7 +101,8 @@ extension PushClient {
         }
     }
 
-    /// The account's sign-outs, with the app's closure for tokens, if there is one.
+    /// The sign-outs of the account that the server has not confirmed yet. If the app provides
+    /// tokens, a sign-out asks the app for one.
     var signOuts: SignOuts {
         guard case .provided(let provider) = self.credentials.kind, !TokenProvider.isAsking else {
             return SignOuts(self.records.account)

@@ -52,8 +52,9 @@ public struct PushClient: Sendable {
     /// this device.
     ///
     /// The server's URL may have a path, for example if one proxy forwards to several servers.
-    /// Create the client when the app begins a session. After ``signOut()`` this client stores
-    /// nothing; the account's next session needs a new client.
+    /// Create the client when the app begins a session: the call reads a file of at most 64 KiB
+    /// from the disk. After ``signOut()`` this client stores nothing; the account's next session
+    /// needs a new client.
     public init(
         server: URL,
         credentials: Credentials,

@@ -8,14 +8,14 @@ internal import Foundation
 #endif
 
 extension PushClient {
-    /// Which certificates of the server the client trusts.
+    /// The certificates of the server that the client trusts.
     public enum ServerTrust: Sendable, Hashable {
         /// Trusts the certificates that the system trusts.
         case system
         /// Trusts only certificate chains that the system trusts, and in which one certificate has
         /// one of these keys.
         ///
-        /// Foundation on Linux gives no access to certificates: there, each call throws
+        /// On Linux the client cannot compare the keys of a chain: there, each call throws
         /// `PushClientError.pinningUnavailable` before it sends anything.
         case pinned([KeyPin])
     }
@@ -24,7 +24,8 @@ extension PushClient {
     /// in RFC 7469.
     ///
     /// ```bash
-    /// openssl x509 -in cert.pem -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64
+    /// openssl x509 -in cert.pem -pubkey -noout | openssl pkey -pubin -outform der |
+    ///     openssl dgst -sha256 -binary | base64
     /// ```
     public struct KeyPin: Sendable, Hashable {
         let hash: Data

@@ -64,8 +64,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
 
     private static func end(_ task: URLSessionTask) {
         #if canImport(FoundationNetworking)
-            // Cancels on another queue: `cancel()` waits for the transfer, and the transfer waits
-            // for the delegate's queue if that queue is full.
+            // Cancels on another queue, because `cancel()` waits for the session's queue.
             DispatchQueue.global().async { task.cancel() }
         #else
             task.cancel()

@@ -21,7 +21,7 @@ struct SignOuts: Sendable {
         for order in self.orders(at: Endpoint(server, signatureKeys: [])?.name) {
             do {
                 if try await !self.finish(order, at: server, options) { isDone = false }
-            } catch let error where error.allowsCached {
+            } catch let error where error.isOfNetwork {
                 return false
             }
         }

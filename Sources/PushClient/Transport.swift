@@ -9,6 +9,11 @@ internal import Foundation
 final class Transport: Sendable {
     private let session: URLSession
     private let delegate: SessionDelegate
+    #if canImport(FoundationNetworking)
+        /// Sends requests in place of the session; `nil` if the app's configuration has protocols
+        /// of its own, as in tests, since only the session can use these.
+        private let curl: CurlTransport?
+    #endif
 
     init(_ options: PushClient.Options) {
         precondition(
@@ -33,11 +38,11 @@ final class Transport: Sendable {
         configuration.httpShouldSetCookies = false
         self.delegate = SessionDelegate(trust: options.serverTrust, certificate: options.clientCertificate)
         #if canImport(FoundationNetworking)
-            let queue: OperationQueue? = BoundedQueue()
-        #else
-            let queue: OperationQueue? = nil
+            let protocols = configuration.protocolClasses ?? []
+            let hasOwn = protocols.contains { !String(reflecting: $0).hasPrefix("FoundationNetworking.") }
+            self.curl = hasOwn ? nil : CurlTransport(fields: configuration.httpAdditionalHeaders)
         #endif
-        self.session = URLSession(configuration: configuration, delegate: self.delegate, delegateQueue: queue)
+        self.session = URLSession(configuration: configuration, delegate: self.delegate, delegateQueue: nil)
     }
 
     deinit {
@@ -83,6 +88,9 @@ final class Transport: Sendable {
         _ channel: EventChannel?,
         if isWanted: @escaping @Sendable (HTTPURLResponse) -> Bool
     ) async throws -> RawResponse {
+        #if canImport(FoundationNetworking)
+            if let curl { return try await curl.load(request, maximumBody, channel, if: isWanted) }
+        #endif
         let task = self.session.dataTask(with: request)
         channel?.attach { [delegate] in delegate.cancel(task) }
         return try await withTaskCancellationHandler {

@@ -193,8 +193,9 @@ public final class TestServer: Sendable {
         }
     }
 
-    /// The head of a stream, which is not signed. A network that changes answers changes the
-    /// stream's first byte; one that cuts them ends the stream after its pending bytes.
+    /// Returns the head of a stream, without a signature. A network that changes answers changes
+    /// the stream's first byte. A network that cuts answers ends the stream after the bytes that
+    /// the client has not read yet.
     private func head(
         _ answer: TestAnswer,
         of stream: Int,

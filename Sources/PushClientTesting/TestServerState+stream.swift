@@ -18,7 +18,7 @@ struct TestStreams: Sendable {
 
     /// Whether the registered device has a stream: a device with a provider has none.
     var isForDevice = false
-    /// The highest id that no stream needs to report again.
+    /// The streams have reported all ids up to this one, and report none of them again.
     var announcedUpTo: Int64 = 0
 
     mutating func begin(_ text: String) -> Int {

@@ -4,7 +4,7 @@ internal import Synchronization
 /// The time for all comparisons with an expiry. It is the time of the machine's clock, except
 /// while the machine's clock is too far ahead.
 ///
-/// What was deleted as expired cannot be restored, and a wrong time server or a resumed virtual
+/// Data deleted as expired cannot be restored, and a wrong time server or a resumed virtual
 /// machine can move the machine's clock by months. Therefore this clock compares each reading of
 /// the machine's clock with a reference, which is at most two days old, and with `uptime`, which
 /// nobody can set. This clock rejects a reading that is too far ahead: the time then continues

@@ -14,12 +14,12 @@ package struct Pacer: Sendable {
     private var times: [Date]
     private var next = 0
     private var span: TimeInterval
-    /// The number of calls a second that all servers together may make.
+    /// The number of calls per second that all servers together may make.
     private let rate: Int
     /// The time at which the rate began to rise; `nil` if the full rate may be used.
     private var riseBegan: Date?
 
-    /// `rate` is the number of calls a second, at least 1.
+    /// `rate` is the number of calls per second, at least 1.
     package init(rate: Int) {
         let count = max(1, rate / 10)
         self.times = Array(repeating: .distantPast, count: count)

@@ -10,19 +10,38 @@ package final class StreamHub: Sendable {
         /// The device has no open stream, or all its streams have ended before a socket accepted
         /// the push.
         case nobodyThere
-        /// The mailboxes of all the device's open streams are full.
+        /// The mailboxes of all the device's open streams are full, or too many pushes wait for
+        /// the sockets of the device's user.
         case full
     }
 
     private struct Streams {
         var byDevice: [DeviceHandle: [StreamMailbox]] = [:]
         var byUser: [Int64: [StreamMailbox]] = [:]
+        /// The number of pushes that wait for the sockets of each user.
+        var waiting: [Int64: Int] = [:]
         var onSilence: (@Sendable ([DeviceHandle]) -> Void)?
+
+        /// Counts one more waiting push of the user; `false` if too many wait already.
+        mutating func beginWait(of user: Int64) -> Bool {
+            guard self.waiting[user, default: 0] < StreamHub.maximumWaiting else { return false }
+            self.waiting[user, default: 0] += 1
+            return true
+        }
+
+        mutating func endWait(of user: Int64) {
+            let left = self.waiting[user, default: 1] - 1
+            self.waiting[user] = left > 0 ? left : nil
+        }
     }
 
     /// The largest number of open streams of a user: enough for a handful of machines with some
     /// windows each.
     package static let maximumPerUser = 20
+    /// The largest number of pushes that wait for the sockets of one user. A lane (queue of
+    /// pushes) has ten times as many concurrent calls, so one user who does not read cannot use
+    /// them all up.
+    private static let maximumWaiting = 100
 
     private let streams = Mutex(Streams())
 
@@ -31,7 +50,7 @@ package final class StreamHub: Sendable {
     /// Opens a mailbox for the devices. The mailbox stays open until the subscription is released.
     /// Returns `nil` if the user already has `maximumPerUser` open streams.
     package func open(_ devices: [DeviceHandle], ofUser user: Int64) -> StreamSubscription? {
-        let mailbox = StreamMailbox()
+        let mailbox = StreamMailbox(ofUser: user)
         let isOpen = self.streams.withLock { streams in
             guard streams.byUser[user, default: []].count < Self.maximumPerUser else { return false }
             streams.byUser[user, default: []].append(mailbox)
@@ -61,7 +80,9 @@ package final class StreamHub: Sendable {
     /// the id of a notification.
     package func deliver(_ id: NotificationID, isLook: Bool = false, to device: DeviceHandle) async -> Delivery {
         let mailboxes = self.streams.withLock { $0.byDevice[device] ?? [] }
-        guard !mailboxes.isEmpty else { return .nobodyThere }
+        guard let user = mailboxes.first?.user else { return .nobodyThere }
+        guard self.streams.withLock({ $0.beginWait(of: user) }) else { return .full }
+        defer { self.streams.withLock { $0.endWait(of: user) } }
         let event = PendingEvent(id, isLook: isLook, copies: mailboxes.count)
         var isTaken = false
         for mailbox in mailboxes where mailbox.put(event) { isTaken = true }

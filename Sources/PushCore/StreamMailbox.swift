@@ -2,8 +2,8 @@ internal import Synchronization
 
 /// The events that wait to be written to one event stream. Any thread may use this object.
 package final class StreamMailbox: Sendable {
-    /// The largest number of waiting events. A lane (queue of pushes) may have more concurrent
-    /// calls than this number, so one slow reader cannot use up all calls of a lane.
+    /// The largest number of waiting events. Events wait in this mailbox even after another stream
+    /// of the device has accepted them.
     private static let limit = 100
 
     private struct Content {
@@ -13,7 +13,12 @@ package final class StreamMailbox: Sendable {
         var ring: (@Sendable () -> Void)?
     }
 
+    let user: Int64
     private let content = Mutex(Content())
+
+    init(ofUser user: Int64) {
+        self.user = user
+    }
 
     /// Calls `ring` now, and whenever an event is put into the empty mailbox.
     package func attach(_ ring: @escaping @Sendable () -> Void) {

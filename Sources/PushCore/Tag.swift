@@ -1,12 +1,12 @@
 internal import Bytes
 
 /// A label of devices and users, for senders to address them: 1 to 120 characters of
-/// `-_@#.:A-Za-z0-9`, kept in lower case.
+/// `-_@#+.:A-Za-z0-9`, kept in lower case.
 package struct Tag: Sendable, Hashable, CustomStringConvertible {
     package static let maximumPerDevice = 60
     package static let maximumPerUser = 60
     /// The rule for the text of a tag, as error messages state it.
-    package static let rule = "1 to 120 characters of A-Z a-z 0-9 - _ @ # . :"
+    package static let rule = "1 to 120 characters of A-Z a-z 0-9 - _ @ # + . :"
 
     package let description: String
 
@@ -32,6 +32,6 @@ package struct Tag: Sendable, Hashable, CustomStringConvertible {
     }
 
     static func isAllowed(_ byte: UInt8) -> Bool {
-        byte.isLetterOrDigit || "-_@#.:".utf8.contains(byte)
+        byte.isLetterOrDigit || "-_@#+.:".utf8.contains(byte)
     }
 }

@@ -2,10 +2,12 @@ internal import Bytes
 
 /// A user's name, for sign-in and as a recipient.
 ///
-/// A name has 1 to 100 characters of `A-Z a-z 0-9 - _ @ # .`, so that `username:<name>` is a tag.
-/// In comparisons of names, upper and lower case are equal.
+/// `username:<name>` is a tag, so a name has the characters of a tag, except the colon. In
+/// comparisons of names, upper and lower case are equal.
 package struct Username: Sendable, Hashable, CustomStringConvertible {
     package static let maximumLength = 100
+    /// The rule for the text of a name, as error messages state it.
+    package static let rule = "1 to \(Self.maximumLength) characters of A-Z a-z 0-9 - _ @ # + ."
 
     /// The name as it was first written; for comparisons, see `key`.
     package let description: String

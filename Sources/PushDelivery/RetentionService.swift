@@ -12,7 +12,7 @@ package struct RetentionService: Sendable {
     /// The interval between two cleanups of notifications. Expired notifications may stay stored
     /// for this time, but nobody can read them. After a cleanup, devices stop showing them.
     private static let interval = Duration.seconds(1)
-    /// The number of cleanups of notifications for each cleanup of all other data.
+    /// The number of cleanups of notifications from one cleanup of all other data to the next.
     private static let roundsOfAll = 30
     /// The number of rows in one transaction: small enough that a waiting post is not noticeably
     /// delayed.

@@ -37,9 +37,14 @@ extension SQLiteDatabase {
 
     /// Reads the whole backup. Throws `StoreError` if it is damaged.
     func inspectBackup(_ copy: RunningCopy = RunningCopy()) throws(StoreError) -> StoreInspection {
-        let inspection = try self.inspect(copy)
-        if let line = inspection.damage.first { throw .failed(reason: "the backup is damaged: \(line)") }
-        return inspection
+        do throws(StoreError) {
+            let inspection = try self.inspect(copy)
+            if let line = inspection.damage.first { throw .failed(reason: "the backup is damaged: \(line)") }
+            return inspection
+        } catch .unusable(_, let reason) {
+            // The file is not the configured database, so no configuration is at fault.
+            throw .failed(reason: "the backup cannot be used: \(reason)")
+        }
     }
 
     /// Writes a copy of the database as of one moment to a new file that only its owner may read,
@@ -47,10 +52,11 @@ extension SQLiteDatabase {
     /// the file.
     ///
     /// With a keyring, this database is a backup: it is copied unchanged, but without its hash,
-    /// which must match.
+    /// which must match. `remedy` ends the error about a disk without room for the copy.
     func copy(
         to partial: String,
         hashedWith keyring: Keyring? = nil,
+        remedy: String = "choose another folder",
         _ copy: RunningCopy,
         _ begins: (CopyStep) -> Void,
         _ use: () throws(StoreError) -> Void
@@ -58,7 +64,7 @@ extension SQLiteDatabase {
         let descriptor = try Self.openPartial(partial)
         defer { close(descriptor) }
         func begin(_ bytes: Int) throws {
-            try SQLiteDatabase(path: partial).checkRoom(for: bytes)
+            try SQLiteDatabase(path: partial).checkRoom(for: bytes, remedy: remedy)
             begins(.copying(bytes: bytes, file: partial))
         }
         do {
@@ -116,12 +122,12 @@ extension SQLiteDatabase {
     /// Throws a `StoreError` with the needed and the free number of bytes if the disk does not
     /// have enough room. If a copy filled the disk of a database in use, the server would refuse
     /// posts.
-    private func checkRoom(for bytes: Int) throws(StoreError) {
+    private func checkRoom(for bytes: Int, remedy: String) throws(StoreError) {
         guard let (free, folder) = try self.freeSpace(), free < UInt64(bytes) else { return }
         let (needed, left) = ((bytes + 1_048_575) / 1_048_576, free / 1_048_576)
         throw .cannotOpen(
             place: self.path,
-            reason: "the copy needs \(needed) MiB, and \(folder) has \(left) MiB left; choose another folder"
+            reason: "the copy needs \(needed) MiB, and \(folder) has \(left) MiB left; \(remedy)"
         )
     }
 

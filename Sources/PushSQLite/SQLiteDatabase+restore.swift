@@ -64,8 +64,15 @@ extension SQLiteDatabase {
             try self.moveAway()
             try Self.move(partial, to: self.path)
         }
-        let source = SQLiteDatabase(path: backup)
-        try source.copy(to: partial, hashedWith: withoutHash ? nil : keyring, copy, begins, use)
+        // The place of the copy is that of the database, so another folder is no remedy.
+        try SQLiteDatabase(path: backup).copy(
+            to: partial,
+            hashedWith: withoutHash ? nil : keyring,
+            remedy: "free some space there",
+            copy,
+            begins,
+            use
+        )
         try Self.syncFolder(of: self.path)
         lock.leave("")
     }

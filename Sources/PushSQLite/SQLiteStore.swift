@@ -43,7 +43,7 @@ package final class SQLiteStore: Store {
         let lock = try LockFile(forDatabase: path)
         guard lock.lastStamp != LockFile.restoring else {
             lock.leave(LockFile.restoring)
-            throw .cannotOpen(place: path, reason: "a restore was interrupted; run sealpost restore again")
+            throw .unusable(place: path, reason: "a restore was interrupted; run sealpost restore again")
         }
         do {
             let wiper = try PageWiper(database: path, onEvent: options.onEvent)
@@ -102,6 +102,10 @@ package final class SQLiteStore: Store {
     package var lease: CredentialLease? { nil }
 
     package var failure: String? { self.writer.failure }
+
+    package var refusal: String? {
+        self.writer.state.withLock { $0.isLocked } ? "another program has locked the database's file" : nil
+    }
 
     package var isFull: Bool { self.writer.condition.isFull }
 

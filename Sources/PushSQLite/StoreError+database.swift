@@ -29,6 +29,8 @@ extension StoreError {
     init(opening path: String, _ error: any Error) {
         switch error {
         case let error as StoreError: self = error
+        case let error as DatabaseError where [.corrupt, .notADatabase].contains(error.resultCode):
+            self = .unusable(place: path, reason: "\(error.reason); restore an intact backup")
         case let error as DatabaseError:
             self = .cannotOpen(place: path, reason: error.isFull ? "\(StoreError.full)" : error.reason)
         case let error as VaultError: self = .cannotOpen(place: path, reason: error.description)

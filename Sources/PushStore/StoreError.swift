@@ -36,8 +36,8 @@ package enum StoreError: Error, CustomStringConvertible {
     /// not be stored.
     case unknownOutcome(reason: String)
     case cannotOpen(place: String, reason: String)
-    /// The store must not use the database server, its pooler or its role as they are configured;
-    /// an operator must change the configuration.
+    /// The store must not use the database server, its pooler or its role as they are configured.
+    /// Or the database's file is damaged, or its schema was changed. An operator must act.
     case unusable(place: String, reason: String)
     case failed(reason: String)
     /// A row is not as the store has written it: the disk or a person has changed it.
@@ -90,7 +90,8 @@ extension StoreError {
     /// The error for a schema that differs from that of the migrations. It lists the first
     /// differences.
     package static func changedSchema(_ differences: [String]) -> StoreError {
-        .failed(
+        .unusable(
+            place: "the database",
             reason: """
                 the schema differs from that of the migrations, so somebody has changed it: \
                 \(differences.prefix(5).joined(separator: "; "))
@@ -98,8 +99,8 @@ extension StoreError {
         )
     }
 
-    /// Whether the error would persist after a restart. Only another configuration, or another
-    /// version of the program, can remove its cause.
+    /// Whether the error would persist after a restart. Only another configuration, another
+    /// version of the program, or another database can remove its cause.
     package var isConfiguration: Bool {
         switch self {
         case .tooNew, .changedMigration, .wrongKeyring, .wrongDayKeys, .lost, .moved, .unusable: true

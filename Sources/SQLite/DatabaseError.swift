@@ -54,6 +54,7 @@ package struct ResultCode: RawRepresentable, Hashable, Sendable, CustomStringCon
     package static let cannotOpen = ResultCode(rawValue: 14)
     package static let constraint = ResultCode(rawValue: 19)
     package static let misuse = ResultCode(rawValue: 21)
+    package static let notADatabase = ResultCode(rawValue: 26)
     package static let ioErrorOfWriting = ResultCode(rawValue: 10 | 3 << 8)
     package static let ioErrorOfSharedMemory = ResultCode(rawValue: 10 | 19 << 8)
 }

@@ -17,7 +17,7 @@ package final class Statement {
         sqlite3_finalize(self.handle)
     }
 
-    /// Runs a statement without parameters to its end.
+    /// Runs a statement without parameters, and discards its rows.
     func execute() throws {
         if self.handle != nil { try self.rows([]).forEach { _ in true } }
     }

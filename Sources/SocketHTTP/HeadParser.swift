@@ -16,7 +16,7 @@ struct HeadParser {
     /// The parsed parts of the head. They are valid once `parse` has returned a length. They are
     /// also valid if `parse` has thrown and `fieldsAreRead` is `true`.
     private(set) var parts = RequestParts()
-    /// Whether the parser has read the head to its end, even if it refused the head.
+    /// Whether the parser has read the whole head, even if it refused the head.
     private(set) var fieldsAreRead = false
 
     private let limits: ServerLimits

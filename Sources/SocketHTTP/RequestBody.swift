@@ -30,7 +30,7 @@ package final class RequestBody {
         }
     }
 
-    /// Reads the body to its end on the first call; later calls return the same result.
+    /// Reads the whole body on the first call; later calls return the same result.
     ///
     /// Sends 100 Continue to a client that waits for it. If the declared length is above `limit`,
     /// throws before it reads a byte; by default the limit is the server's. Never keeps more than

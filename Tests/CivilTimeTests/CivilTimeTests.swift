@@ -22,7 +22,7 @@ import Testing
         (2100, 2, 28, 23, 59, 59, 4_107_542_399), (2016, 12, 31, 23, 59, 60, 1_483_228_800),
         (0, 1, 1, 0, 0, 0, -62_167_219_200), (9999, 12, 31, 23, 59, 59, 253_402_300_799),
     ])
-    func aTimeIsMadeOfItsParts(
+    func aTimeFromItsPartsEqualsTheTimeFromItsSeconds(
         year: Int,
         month: Int,
         day: Int,

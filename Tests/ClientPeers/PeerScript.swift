@@ -8,6 +8,8 @@ package enum PeerReply: Sendable {
     case hold(PeerAnswer)
     /// Closes the connection without sending a byte.
     case hangUp
+    /// Sends the text, which need not be a whole answer, and closes the connection.
+    case bytes(String)
     /// Keeps the connection open and sends nothing.
     case silence
 }

@@ -107,7 +107,7 @@ private final class PeerProtocol: URLProtocol {
         guard let peer = self.peer, let url = self.request.url else { return self.fail(.cannotConnectToHost) }
         switch peer.reply(to: PeerRequest(self.request)) {
         case .silence: return
-        case .hangUp: self.fail(.networkConnectionLost)
+        case .hangUp, .bytes: self.fail(.networkConnectionLost)
         case .answer(let answer):
             self.start(answer, url)
             self.end(answer)

@@ -80,7 +80,7 @@ def term(depth=0):
         return f"!{term(depth + 1)}"
     if kind in (2, 3):
         return f"({term(depth + 1)}{dice.choice(['||', ' || ', '&&', ' && '])}{term(depth + 1)})"
-    return "topic:" + "".join(dice.choices("-abcXYZ019_@#.:", k=dice.randrange(1, 40)))
+    return "topic:" + "".join(dice.choices("-abcXYZ019_@#+.:", k=dice.randrange(1, 40)))
 
 
 def expression(_=None):

@@ -18,7 +18,8 @@ import Testing
         return try #require(Data(hexadecimal: String(repeating: "0", count: missing) + text))
     }
 
-    /// The signatures of NIST's vectors for ECDSA (FIPS 186-3), most of which are changed.
+    /// The signatures of NIST's vectors for ECDSA (FIPS 186-3). In most vectors the message, the
+    /// signature or the key has been changed.
     @Test(arguments: curves) func verificationAgreesWithNIST(
         curve: ECDSA.Curve,
         name: String,

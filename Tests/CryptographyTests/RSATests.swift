@@ -99,7 +99,7 @@ import Testing
     }
 
     /// Public keys that are refused: short or even moduli, invalid exponents, and the exponent 1,
-    /// with which each number is its own signature.
+    /// which makes each number its own signature.
     @Test(
         arguments: [
             ([UInt8](repeating: 255, count: 255), [1, 0, 1]), ([UInt8](repeating: 254, count: 256), [1, 0, 1]),

@@ -12,7 +12,7 @@ import Testing
         for vector in vectors {
             let message = try vector.bytes("Msg").prefix(try vector.number("Len") / 8)
             #expect(Data(SHA256.hash(data: message)) == (try vector.bytes("MD")), "\(message.count) bytes")
-            // The message is hashed in two parts, the second of which is not contiguous in memory.
+            // The message is hashed in two parts. The second part is not contiguous in memory.
             var hash = SHA256()
             hash.update(data: message.prefix(message.count / 3))
             hash.update(data: ScatteredBytes(Array(message.dropFirst(message.count / 3))))

@@ -208,6 +208,17 @@ private let ok = Reply.text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Two-Words
         }
     }
 
+    @Test(arguments: [
+        "220 mail.example.com ESMTP\r\n", "HTTP/1.1 000 Nothing\r\n\r\n", "\u{15}\u{3}\u{3}\u{0}\u{2}\u{2}",
+    ])
+    func anAnswerThatIsNotHTTPIsAnInterruption(text: String) async throws {
+        let failure = try await withPeer(.text(text)) { await $0.get().failure }
+        guard case .interrupted = failure else {
+            Issue.record("unexpected: \(String(describing: failure))")
+            return
+        }
+    }
+
     @Test func aRedirectIsAResponseLikeAnyOther() async throws {
         let reply = Reply.text("HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n")
         let response = try await withPeer(reply) { try await $0.get().get() }

@@ -1,7 +1,7 @@
 """Makes and checks hashes of passwords with argon2-cffi.
 
-Reads JSON lines; writes a line of JSON for each: for a hash and two passwords, which of them match; for parameters and a
-password, its hash. Passwords are base64, as they need not be text.
+Reads JSON lines; writes a line of JSON for each: for a hash and two passwords, which of them match; for parameters and
+a password, its hash. Passwords are base64, as they need not be text.
 """
 
 import base64

@@ -1,7 +1,7 @@
 """Reads JSON documents with CPython's json, in its strict mode.
 
-Reads JSON lines with a `document` in base64; writes a line of JSON for each: its `value`, members in their order, numbers
-in their digits, and strings in hexadecimal, or null if it is no JSON.
+Reads JSON lines with a `document` in base64; writes a line of JSON for each: its `value`, members in their order,
+numbers in their digits, and strings in hexadecimal, or null if it is no JSON.
 """
 
 import base64

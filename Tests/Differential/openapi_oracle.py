@@ -1,7 +1,7 @@
 """Says of answers of the server whether they are as openapi.json has them, by jsonschema, which is independent of us.
 
-Each question is {"route", "status", "type", "fields", "body"}, with the names of the fields in any case and the body as text;
-each answer {"flaws"}, a list that is empty for an answer as it should be.
+Each question is {"route", "status", "type", "fields", "body"}, with the names of the fields in any case and the body as
+text; each answer {"flaws"}, a list that is empty for an answer as it should be.
 """
 
 import json

@@ -1,6 +1,7 @@
 """Reads exports of spans with OpenTelemetry's own classes for the JSON encoding of OTLP.
 
-Reads JSON lines with a compressed or plain `body` in base64; writes a line of JSON for each: its `spans` and `text`, or the `fault` if it is no export.
+Reads JSON lines with a compressed or plain `body` in base64; writes a line of JSON for each: its `spans` and `text`, or
+the `fault` if it is no export.
 """
 
 import base64

@@ -1,7 +1,7 @@
 """Makes and checks RSA signatures with the package cryptography, for RSATests.
 
-Reads JSON lines of a private key, a hash, a message and its signatures by padding; writes a line for each: the numbers of the
-public key, signatures of its own, and whether those that it got are valid.
+Reads JSON lines of a private key, a hash, a message and its signatures by padding; writes a line for each: the numbers
+of the public key, signatures of its own, and whether those that it got are valid.
 """
 
 import base64

@@ -1,8 +1,8 @@
 """Verifies and makes signatures with http_message_signatures, and reads dictionaries with http_sf.
 
 Reads JSON lines; writes a line of JSON for each. A line with `dictionary` is answered with how that is written, or null
-if it is none. All others are answers to requests, with the list of components that a signature covers: one with `seed` is signed
-and comes back with its fields, any other is verified. Whatever is wrong comes back as `error`.
+if it is none. All others are answers to requests, with the list of components that a signature covers: one with `seed`
+is signed and comes back with its fields, any other is verified. Whatever is wrong comes back as `error`.
 """
 
 import base64

@@ -1,7 +1,7 @@
 """Opens, seals and derives with the package cryptography what the vault and the index secret are to agree with.
 
-Reads JSON lines of a data key, its number, a notification's id and either what was sealed or what is to be; writes a line
-for each: the plaintext, a sealed value, and the key that is derived for a purpose.
+Reads JSON lines of a data key, its number, a notification's id and either what was sealed or what is to be; writes a
+line for each: the plaintext, a sealed value, and the key that is derived for a purpose.
 """
 
 import base64

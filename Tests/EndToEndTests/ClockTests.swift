@@ -162,6 +162,20 @@ import Testing
         #expect(try (HeldClock(after: self.file.load()).held == nil) == isConfirmed)
     }
 
+    @Test(arguments: [(4, 0), (-4, 0), (90, 1), (-90, 1), (nil, 0)] as [(Double?, Int)])
+    func aDifferenceFromTheDatabasesClockIsLoggedOnce(offset: Double?, warnings: Int) async throws {
+        let log = LogRecorder(logLevel: .warning)
+        let service = ClockService(
+            clock: HeldClock(),
+            file: self.file,
+            logger: Logger(label: "test") { _ in log },
+            otherClock: { offset.map { Date() + $0 } }
+        )
+        var watch = ClockService.Watch()
+        for _ in 1...3 { await service.turn(&watch) }
+        #expect(log.lines.count { $0.hasPrefix("warning machine's clock differs from the database's") } == warnings)
+    }
+
     @Test func aDisagreeingClockRestartsTheConfirmation() async throws {
         try self.jumpAhead()
         let clock = HeldClock(after: try self.file.load())

@@ -5,7 +5,8 @@ import Testing
 import Yams
 
 /// Checks `examples/cluster.yaml` as far as possible without Docker: the parts of the file must
-/// match each other. `scripts/e2e run failover` runs `config/patroni.yaml`.
+/// match each other. The end-to-end program `failover` runs a real cluster from
+/// `config/patroni.yaml`.
 @Suite(.timeLimit(.minutes(5))) struct ClusterExampleTests {
     private let file: Node
 

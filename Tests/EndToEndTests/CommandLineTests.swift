@@ -382,6 +382,17 @@ import Testing
         #expect(ended.code == 64 && ended.errors == "sealpost: a token's lifetime must be 1 to 31536000 seconds\n")
     }
 
+    @Test func aNameMayHaveAPlusAndNoOtherLettersThanThoseOfASCII() async throws {
+        let (name, folder) = ("alice+push@example.com", self.folder)
+        for words in [["add", name, "--no-password"], ["tags", name, "a+b"], ["data", name], ["remove", name]] {
+            let ended = try await Daemon.run(["user"] + words, in: folder)
+            #expect(ended.code == 0, "\(ended.errors)")
+        }
+        let refused = try await Daemon.run(["user", "add", "älice", "--no-password"], in: folder)
+        let text = "sealpost: \"älice\" is not 1 to 100 characters of A-Z a-z 0-9 - _ @ # + .\n"
+        #expect(refused.code == 64 && refused.errors == text, "\(refused.errors)")
+    }
+
     @Test func anAddressInUseIsNamed() async throws {
         let daemon = try await Daemon(in: self.folder)
         let other = try TemporaryFolder()

@@ -179,12 +179,14 @@ import Testing
 
     @Test func aTableIsAlignedUnderTheNamesOfItsColumns() {
         var table = Table(["NAME", "ROLE", "STATE"])
-        #expect(table.takeLines().isEmpty)
+        var empty = table
+        #expect(empty.takeLines() == ["NAME  ROLE  STATE"])
         table.rows = [["alice", "device", "enabled"], ["bo", "admin", "disabled"]]
         #expect(table.takeLines() == ["NAME   ROLE    STATE", "alice  device  enabled", "bo     admin   disabled"])
         // Later pages have the same column widths, and no headings.
         table.rows = [["x", "y", "z"]]
         #expect(table.takeLines() == ["x      y       z"])
+        #expect(table.takeLines().isEmpty)
     }
 
     @Test(arguments: [
@@ -202,6 +204,8 @@ import Testing
 
     /// Commands print tables only on a terminal.
     @Test func aTerminalShowsATable() async throws {
+        try await Daemon.makeDatabase(in: self.folder)
+        #expect(try await self.table("user list") == ["NAME  ROLE  SINCE  APPS  PASSWORD  STATE"])
         _ = try await Daemon.run(["user", "add", "alice", "--no-password"], in: self.folder)
         let lines = try await self.table("user list")
         #expect(lines.first == "NAME   ROLE    SINCE       APPS     PASSWORD  STATE")

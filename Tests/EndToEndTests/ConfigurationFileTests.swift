@@ -255,6 +255,23 @@ import Testing
         #expect(try await self.run("user add alice --no-password").code == 0)
     }
 
+    /// No restart repairs the file, so the exit code tells the service manager not to try one.
+    @Test(
+        arguments: ["serve", "user list", "migrate", "keys list", "backup copy.db --force"],
+        [0, 4096] as [UInt64]
+    )
+    func aDamagedDatabaseIsReportedWithARemedy(command: String, offset: UInt64) async throws {
+        try await Daemon.makeDatabase(in: self.folder)
+        let file = try FileHandle(forWritingTo: URL(filePath: self.folder.file("var/sealpost.db")))
+        try file.seek(toOffset: offset)
+        try file.write(contentsOf: Data(repeating: 0xAA, count: 1 << 16))
+        try file.close()
+        let ended = try await self.run(command, environment: ["SEALPOST_SERVER_LISTEN": "127.0.0.1:0"])
+        #expect(ended.code == 78, "\(ended.errors)")
+        #expect(ended.errors.contains("sealpost: cannot use var/sealpost.db: "), "\(ended.errors)")
+        #expect(ended.errors.contains("; restore an intact backup\n"), "\(ended.errors)")
+    }
+
     /// Keys may come from outside, for example as a secret of Kubernetes, which is read-only.
     @Test func keysFromOutsideAreNoSignOfALostDatabase() async throws {
         _ = try KeyringFile(self.folder.file("keys/keyring")).loadOrCreate()

@@ -92,7 +92,7 @@ struct Daemon: Sendable {
         try FileManager.default.removeItem(atPath: folder.file("made"))
     }
 
-    /// Runs a command to its end.
+    /// Runs a command and waits for its exit.
     static func run(
         _ arguments: [String],
         in folder: TemporaryFolder,

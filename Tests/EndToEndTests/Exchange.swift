@@ -2,7 +2,7 @@ import PushAPI
 import PushClient
 import Testing
 
-/// What a hostile proxy does: it answers a client's request with the server's answer to another
+/// An attack of a hostile proxy: it answers a client's request with the server's answer to another
 /// request.
 struct Exchange: Sendable {
     /// A call of a phone's client. Some calls occur twice: by clients with and without stored

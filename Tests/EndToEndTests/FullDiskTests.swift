@@ -185,6 +185,46 @@ import Testing
         #expect(ended.errors.contains("disk/users cannot be written: No space left on device"), "\(ended.errors)")
     }
 
+    /// The exit code 78 would say that the configuration is wrong, and that a restart cannot help.
+    @Test(
+        .enabled("it takes the right to mount") { try await isAllowedToMount() },
+        arguments: [
+            ("serve", "", "the keyring disk/keyring cannot be written: No space left on device"),
+            (
+                "init --yes --config disk/sealpost.yaml", "",
+                "the configuration disk/sealpost.yaml cannot be written: No space left on device"
+            ),
+            (
+                "keys rotate", #""$0" user add alice --no-password"#,
+                "the keyring disk/keyring.new cannot be written: No space left on device"
+            ),
+            (
+                "restore copy.db --replace", #""$0" user add alice --no-password; "$0" backup copy.db"#,
+                "/disk has 0 MiB left; free some space there"
+            ),
+        ]
+    )
+    func aFullDiskIsNoFaultOfTheConfiguration(command: String, preparation: String, reason: String) async throws {
+        let script = """
+            set -e
+            \(Self.mounting)
+            \(preparation)
+            head --bytes=5242880 /dev/zero > disk/ballast || true
+            "$0" \(command) || echo "exit code $?"
+            """
+        let ended = try await ChildProcess(
+            "/usr/bin/unshare",
+            ["--mount", "/bin/sh", "-c", script, Daemon.executable],
+            in: self.folder.path,
+            environment: [
+                "SEALPOST_DATABASE": "disk/sealpost.db", "SEALPOST_SERVER_LISTEN": "127.0.0.1:0",
+                "PATH": "/usr/bin:/bin",
+            ]
+        ).end()
+        #expect(ended.output.hasSuffix("exit code 1\n"), "\(ended)")
+        #expect(ended.errors.contains(reason), "\(ended.errors)")
+    }
+
     /// A file system becomes read-only after an error of the disk.
     @Test(.enabled("it takes the right to mount") { try await isAllowedToMount() })
     func aReadOnlyFileSystemIsReportedByDoctor() async throws {
@@ -226,8 +266,10 @@ import Testing
         let refused = try await self.send("POST", "/api/notifications", to: port, body: #"{"Payload":"more"}"#)
         #expect(refused.statusCode == 503 && refused.value(forHTTPHeaderField: "Retry-After") == "1")
         #expect(try await self.send("GET", "/api/notifications", to: port).statusCode == 200)
+        #expect(try await self.send("GET", "/readyz", to: port).statusCode == 503)
         shell.signal(SIGKILL)
         _ = await shell.end()
+        try await eventually { try await self.send("GET", "/readyz", to: port).statusCode == 200 }
         let last = try await self.send("POST", "/api/notifications", to: port, body: #"{"Payload":"last"}"#)
         #expect(last.statusCode == 201)
         let ended = await daemon.terminated()

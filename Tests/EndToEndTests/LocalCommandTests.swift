@@ -171,6 +171,22 @@ import Testing
         #expect(try await self.run("user import -", input: "\u{FEFF}\(file)").hasSuffix("2 unchanged, 0 refused\n"))
     }
 
+    @Test func exportsToOneNameAtATimeDoNotDisturbEachOther() async throws {
+        let daemon = try await Daemon(in: self.folder)
+        _ = try await self.run("user add alice --no-password")
+        let ended = try await withThrowingTaskGroup(of: ChildProcess.Ended.self) { group in
+            for _ in 0..<12 {
+                group.addTask { [folder] in try await Daemon.run(["user", "export", "users"], in: folder) }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        for one in ended { #expect(one.code == 0 || one.errors.contains("the file exists"), "\(one)") }
+        #expect(try String(contentsOfFile: self.folder.file("users"), encoding: .utf8).contains(#""Name":"alice""#))
+        let files = try FileManager.default.contentsOfDirectory(atPath: self.folder.path)
+        #expect(!files.contains { $0.hasSuffix(".partial") }, "\(files)")
+        #expect(await daemon.terminate() == 0)
+    }
+
     /// Tests the commands while a server runs, and while none runs.
     @Test func allDataOfAUserIsPrintedAndTheExportIsInTheAudit() async throws {
         let daemon = try await Daemon(in: self.folder)
@@ -432,7 +448,7 @@ import Testing
         try #require(chown(self.folder.file("var"), 65_534, 65_534) == 0)
         let ended = try await Daemon.run(command.split(separator: " ").map(String.init), in: self.folder)
         #expect(ended.code == 78)
-        #expect(ended.errors.contains("run the command as "), "\(ended.errors)")
+        #expect(ended.errors.contains("; run the command as nobody: runuser -u nobody -- …"), "\(ended.errors)")
         #expect(FileManager.default.contents(atPath: file) == text)
     }
 
@@ -504,9 +520,11 @@ import Testing
         #expect(shown.code == 128 + SIGINT && !shown.output.contains("sealpost:"), "\(shown.output)\(shown.errors)")
     }
 
-    @Test func anUnknownUserIsReportedBeforeThePasswordIsTyped() async throws {
+    @Test(arguments: [("passwd nobody", "does not exist"), ("add ALICE", "user ALICE already exists")])
+    func aWrongNameIsReportedBeforeThePasswordIsTyped(command: String, text: String) async throws {
         _ = try await self.run("user add alice --no-password")
-        let shown = try await Terminal.run(["user", "passwd", "nobody"], in: self.folder, [("does not exist", nil)])
+        let words = ["user"] + command.split(separator: " ").map(String.init)
+        let shown = try await Terminal.run(words, in: self.folder, [(text, nil)])
         #expect(shown.code == 1 && !shown.output.contains("Password:"), "\(shown.output)\(shown.errors)")
     }
 

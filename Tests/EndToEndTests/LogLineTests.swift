@@ -53,6 +53,16 @@ import Testing
         )
     }
 
+    @Test(arguments: [
+        ("status", "201", "201"), ("milliseconds", "0.7", "0.7"), ("count", "-1", "-1"), ("reason", "201", #""201""#),
+        ("notification", "9007199254740993", #""9007199254740993""#), ("status", "+1", #""+1""#),
+        ("status", "nan", #""nan""#), ("status", "01", #""01""#), ("status", "", #""""#),
+    ])
+    func countsDurationsAndStatusesAreNumbersInJSON(name: String, value: String, json: String) {
+        #expect(self.line(value, name: name).json.hasSuffix(#","\#(name)":\#(json),"request":"r1"}"#))
+        #expect(self.line("x", name: name).json.contains(#""\#(name)":"x""#))
+    }
+
     /// No value can end a line, move a cursor or reverse the writing direction, in either format.
     /// The test tries all scalars of the Unicode planes with characters or controls, and a few of
     /// each other plane.

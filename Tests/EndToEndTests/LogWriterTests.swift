@@ -76,7 +76,7 @@ import Testing
         writer.flush(within: .milliseconds(50))
         var (numbers, told) = ([Int](), 0)
         _ = pipe.readLines { line in
-            // Where lines were dropped, another line reports their number.
+            // If lines were dropped, another line reports their number.
             let isTold = line.contains(" log lines were dropped count=")
             guard let number = line.split(whereSeparator: { $0 == " " || $0 == "=" }).last.flatMap({ Int($0) }) else {
                 return false

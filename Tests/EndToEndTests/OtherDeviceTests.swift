@@ -9,7 +9,7 @@ import Testing
 @testable import PushApplication
 @testable import sealpost_demo
 
-/// What a user does on one device also appears on the user's other devices.
+/// A user's action on one device also appears on the user's other devices.
 @Suite(.timeLimit(.minutes(5))) struct OtherDeviceTests {
     private static let token = String(repeating: "ab", count: 32)
 

@@ -8,6 +8,17 @@ import Testing
 
 /// The daemon's messages to its service manager, by the protocol of sd_notify(3).
 @Suite(.timeLimit(.minutes(5))) struct ServiceManagerTests {
+    /// systemd gives up after `StartLimitBurst` starts within `StartLimitIntervalSec`. The server
+    /// may have to wait longer, for example until PostgreSQL is up.
+    @Test func theUnitRestartsTheServerAsLongAsItTakes() throws {
+        let lines = try Repository.text(of: "config/sealpost.service").split(separator: "\n")
+        func number(_ key: String) throws -> Int {
+            let line = try #require(lines.first { $0.hasPrefix("\(key)=") })
+            return try #require(Int(line.dropFirst(key.count + 1)))
+        }
+        #expect(try number("StartLimitBurst") * number("RestartSec") > number("StartLimitIntervalSec"))
+    }
+
     @Test func theDaemonReportsReadinessWatchdogAndStopping() async throws {
         let folder = try TemporaryFolder()
         let socket = try NotifySocket(in: folder)

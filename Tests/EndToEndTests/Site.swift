@@ -210,8 +210,8 @@ struct Site: Sendable {
 
     /// Returns the daemon's current number of connections at the address that the proxy uses.
     func connections() throws -> Int {
-        // The kernel reports no length for this file. Functions that read a whole file would
-        // therefore stop after the first piece.
+        // The kernel reports no length for this file. A function that reads only as many bytes as
+        // the length says could stop after the first piece; `readToEnd` reads all pieces.
         let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/net/\(self.link)"))
         let table = String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
         let rows = table.split(whereSeparator: \.isNewline).map { $0.split(separator: " ") }

@@ -7,7 +7,7 @@ import Testing
 /// A daemon behind proxies, and two users with one notification each. For comparison, the visit
 /// reads alice's notifications directly from the daemon.
 struct Visit: Sendable {
-    /// What a client's call returns, compared with the daemon's answer.
+    /// The result of a client's call, compared with the daemon's answer.
     enum Outcome: Equatable, Sendable {
         /// The client returns the daemon's answer.
         case fresh

@@ -77,10 +77,13 @@ import Testing
         Trouble(.captivePortal) { _, _ in .answer(PeerAnswer(status: 302, fields: [("Location", "/")])) },
         Trouble(.interference) { _, _ in .answer(PeerAnswer(status: 404)) },
         Trouble(.wait) { _, _ in .answer(PeerAnswer(status: 503, body: "<html>")) },
+        Trouble(.wait) { request, _ in .answer(PeerAnswer(to: request, .busy)) },
+        Trouble(.wait) { request, _ in .answer(PeerAnswer(to: request, .rateLimited)) },
+        Trouble(.wait) { request, _ in .answer(PeerAnswer(to: request, .internalError)) },
     ]
 
-    /// The server is missing, silent, or hidden by a captive portal. In each case, the client
-    /// returns the cached value with its date and the advice for the user.
+    /// The server is missing, silent, busy, or hidden by a captive portal. In each case, the
+    /// client returns the cached value with its date and the advice for the user.
     @Test(arguments: Self.troubles.indices)
     func cachedValueIsShownWhenTheServerIsUnreachable(_ index: Int) async throws {
         let trouble = Self.troubles[index]
@@ -101,7 +104,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [ProblemCode.notFound, .registrationGone, .unauthorized, .forbidden, .internalError, .busy])
+    @Test(arguments: [ProblemCode.notFound, .registrationGone, .unauthorized, .forbidden])
     func refusalByTheServerHidesTheCachedValue(code: ProblemCode) async throws {
         try await ProtocolPeer.run(Self.server()) { peer, client in
             _ = try await client.notification(7)

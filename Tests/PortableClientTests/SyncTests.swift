@@ -205,6 +205,7 @@ import Testing
                 { _, _ in .hangUp }, { _, _ in .answer(PeerAnswer(body: "<html>")) },
                 { request, _ in .answer(PeerAnswer(to: request, status: 304, fields: [("ETag", "\"c1\"")])) },
                 { request, _ in .answer(PeerAnswer(to: request, body: Samples.item(1))) },
+                { request, _ in .answer(PeerAnswer(to: request, .busy)) },
             ] {
                 peer.play(trouble)
                 // The app starts again, with a new client.

@@ -116,7 +116,7 @@ private let schema = "create table t(n int8 primary key, m int8 not null default
                 try await group.waitForAll()
             }
             try await eventually { await fixture.pool.counters().open == 1 }
-            // The pool has kept its connection and uses it again.
+            // The pool has closed all idle connections except one, and uses that one again.
             #expect(try await fixture.pool.transaction { try await $0.query("select 2::int8") }[0].integer(0) == 2)
             #expect(await fixture.pool.counters().lost == 0)
         }

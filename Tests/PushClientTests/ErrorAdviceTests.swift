@@ -30,7 +30,7 @@ import Testing
     func errorsOfPOSIXCountAsOffline(code: POSIXErrorCode, meant: URLError.Code) throws {
         let error = NSError(domain: NSPOSIXErrorDomain, code: Int(code.rawValue))
         #expect((NetworkFailure.urlError(error) as? URLError)?.code == meant)
-        #expect((error as any Error).allowsCached)
+        #expect((error as any Error).isOfNetwork)
         #expect(Advice(for: error) == .offline)
     }
 
@@ -41,7 +41,7 @@ import Testing
     func errorsOfCFNetworkCountAsOffline(code: Int, meant: URLError.Code) {
         let error = NSError(domain: "kCFErrorDomainCFNetwork", code: code)
         #expect((NetworkFailure.urlError(error) as? URLError)?.code == meant)
-        #expect((error as any Error).allowsCached)
+        #expect((error as any Error).isOfNetwork)
         #expect(Advice(for: error) == .offline)
     }
 
@@ -56,7 +56,7 @@ import Testing
     @Test func anErrorOfAnotherDomainIsNotConverted() {
         let error = NSError(domain: NSCocoaErrorDomain, code: 53)
         #expect(!(NetworkFailure.urlError(error) is URLError))
-        #expect(!(error as any Error).allowsCached)
+        #expect(!(error as any Error).isOfNetwork)
         #expect(Advice(for: error) == .unavailable)
     }
 
@@ -64,7 +64,7 @@ import Testing
         #expect(Advice(for: CancellationError()) == nil)
         #expect(Advice(for: URLError(.cancelled)) == nil)
         let cancelled = NSError(domain: NSPOSIXErrorDomain, code: Int(POSIXErrorCode.ECANCELED.rawValue))
-        #expect(!(cancelled as any Error).allowsCached)
+        #expect(!(cancelled as any Error).isOfNetwork)
     }
 
     /// A change of networks in the middle of an answer is an error of the network, and no
@@ -112,7 +112,7 @@ import Testing
     @Test(arguments: [
         (URLError.Code.notConnectedToInternet, PushClient.Advice.offline), (.timedOut, .offline),
         (.cannotFindHost, .offline), (.serverCertificateHasBadDate, .clock), (.serverCertificateNotYetValid, .clock),
-        (.serverCertificateUntrusted, .captivePortal), (.serverCertificateHasUnknownRoot, .captivePortal),
+        (.serverCertificateUntrusted, .pin), (.serverCertificateHasUnknownRoot, .pin),
         (.clientCertificateRejected, .refused), (.appTransportSecurityRequiresSecureConnection, .unavailable),
     ])
     func eachNetworkErrorHasItsAdvice(code: URLError.Code, advice: PushClient.Advice) {

@@ -74,6 +74,24 @@ import Testing
         }
     }
 
+    @Test(arguments: ["H", "HTTP/1.1 200", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nMyToken: 20\r\nContent-Le"])
+    func aConnectionThatEndsInsideTheHeadCountsAsOffline(head: String) async throws {
+        try await ScriptedPeer.run({ _, _ in .bytes(head) }) { _, client in
+            let error = await #expect(throws: URLError.self) { try await client.notification(7) }
+            #expect(error.flatMap { PushClient.Advice(for: $0) } == .offline)
+        }
+    }
+
+    @Test func interimAnswersAreSkipped() async throws {
+        try await ScriptedPeer.run({ request, _ in
+            let interim = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
+            let answer = PeerAnswer(to: request, body: Samples.item(7))
+            return .bytes(interim + interim + String(decoding: answer.encoded, as: UTF8.self))
+        }) { _, client async throws in
+            #expect(try await client.notification(7).date == nil)
+        }
+    }
+
     @Test func aRefusedConnectionIsReportedAsANetworkError() async throws {
         // The listener is released at the end of this expression, so nothing listens on its port
         // afterwards.

@@ -11,7 +11,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// Tests how URLSession on Linux reports proxies that require credentials, and captive portals
+/// Tests how the client on Linux reports proxies that require credentials, and captive portals
 /// with a certificate of their own.
 ///
 /// On Apple's systems a proxy's refusal is a CFNetwork error, 306 to 311, and the system handles
@@ -27,8 +27,8 @@ import Testing
         )
     }
 
-    /// Starts a process whose environment names the proxy, because on Linux the session reads the
-    /// proxy from there.
+    /// Starts a process whose environment names the proxy, because libcurl reads the proxy from
+    /// there.
     private func advice(for server: String, throughProxy proxy: URL) async throws -> String {
         let folder = try TemporaryFolder()
         let address = "\(proxy)"
@@ -41,8 +41,7 @@ import Testing
         return ended.output.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// The request has not reached the server. On Linux, the session returns the proxy's page as
-    /// if it were the server's answer.
+    /// The request has not reached the server.
     @Test func aProxyThatRefusesTheTunnelAnswersInTheServersPlace() async throws {
         try await ScriptedPeer.run({ request, _ in .answer(Self.refusal(request)) }) { peer async throws in
             #expect(try await self.advice(for: "https://push.example", throughProxy: peer.url) == "proxy")
@@ -60,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func aPortalWithItsOwnCertificateCountsAsOffline() async throws {
+    @Test func aPortalWithItsOwnCertificateIsRefused() async throws {
         let folder = try TemporaryFolder()
         let made = try await ChildProcess(
             "/bin/sh",
@@ -86,10 +85,8 @@ import Testing
         let server = try #require(URL(string: "https://127.0.0.1:\(port)"))
         let client = PushClient(server: server, credentials: .token("t", account: "alice"), options: .init(testing: []))
         let error = await #expect(throws: URLError.self) { try await client.notification(7) }
-        // On Linux, the session does not report that the certificate was the cause. On Apple's
-        // systems, it does.
-        #expect(error.flatMap { PushClient.Advice(for: $0) } == .offline, "\(String(describing: error))")
-        #expect(error?.allowsCached == true)
+        #expect(error.flatMap { PushClient.Advice(for: $0) } == .pin, "\(String(describing: error))")
+        #expect(error?.isOfNetwork == true)
         portal.signal(SIGKILL)
         _ = await portal.errors(until: "\n")
     }

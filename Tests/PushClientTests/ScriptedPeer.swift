@@ -120,6 +120,9 @@ final class ScriptedPeer: Sendable {
                 while await Self.read(from: stream, &bytes) {}
                 return self.left.withLock { $0 += 1 }
             case .hangUp: return
+            case .bytes(let text):
+                _ = await Self.write(Array(text.utf8), to: stream)
+                return
             case .silence: while await Self.read(from: stream, &bytes) {}
             }
         }

@@ -16,6 +16,8 @@ import Testing
             /// Whether the disk is full, and whether removing an account makes room.
             var isFull = false
             var hasRoomAfterRemoval = true
+            /// Whether another process is always the first to make a commit.
+            var isContended = false
         }
 
         struct Killed: Error {}
@@ -55,7 +57,8 @@ import Testing
         }
 
         func createIndex(_ value: Data, _ commit: Int64, in folder: AccountFolder) throws -> Bool {
-            try self.write { self.files.createIndex(value, commit, in: folder) }
+            if self.limit.withLock({ $0.isContended }) { return false }
+            return try self.write { self.files.createIndex(value, commit, in: folder) }
         }
 
         func removeIndex(_ commit: Int64, in folder: AccountFolder) {
@@ -89,6 +92,13 @@ import Testing
         func removeLeftovers(_ files: Set<String>, except names: [EntryName], in folder: AccountFolder) {
             self.remove { self.files.removeLeftovers(files, except: names, in: folder) }
         }
+    }
+
+    @Test func aStoreThatAnotherProcessChangesAllTheTimeIsAStorageError() {
+        let store = LimitedStore()
+        store.limit.withLock { $0.isContended = true }
+        let own = OwnAccount(Account(store, name: "alice", proof: .signed), known: nil)
+        #expect(throws: PushClientError.busyStore) { try own.begin(as: "account") }
     }
 
     private static let script: ScriptedPeer.Script = { request, _ in

@@ -2,7 +2,7 @@ import Foundation
 import PushCore
 import Testing
 
-/// What a lane (queue of pushes) does after refusals that may be caused by the device or by the
+/// The reaction of a lane (queue of pushes) to refusals that may be caused by the device or by the
 /// server's configuration.
 @Suite(.timeLimit(.minutes(5))) struct RefusedDeviceTests {
     private static let words = "devices of 5 users in a row refused, none accepted: BadDeviceToken"

@@ -101,6 +101,30 @@ import Testing
         #expect(outcomes.count { $0 == .handedOver } == 100)
     }
 
+    @Test func aUserWhoDoesNotReadLeavesCallsToOthers() async throws {
+        let devices = try (0..<20).map { try #require(DeviceHandle("\($0)")) }
+        let unread = try devices.map { try self.open($0) }
+        let reader = try #require(self.hub.open([self.device], ofUser: 2))
+        let rings = self.bell(of: reader)
+        await withTaskGroup(of: StreamHub.Delivery.self) { group in
+            for number in 0..<400 { group.addTask { await self.hub.deliver(self.id, to: devices[number % 20]) } }
+            var refused = 0
+            while refused < 300, let outcome = await group.next() {
+                #expect(outcome == .full)
+                refused += 1
+            }
+            async let delivery = self.hub.deliver(self.id, to: self.device)
+            for event in await self.events(of: reader, rings) { event.succeed() }
+            #expect(await delivery == .handedOver)
+            for stream in unread { for event in stream.mailbox.take().events { event.succeed() } }
+            for await outcome in group { #expect(outcome == .handedOver) }
+        }
+        // The pushes that have ended do not count any more.
+        async let delivery = self.hub.deliver(self.id, to: devices[0])
+        for event in await self.events(of: unread[0], self.bell(of: unread[0])) { event.succeed() }
+        #expect(await delivery == .handedOver)
+    }
+
     @Test func streamsOfAUserAreLimited() throws {
         var open = (0..<StreamHub.maximumPerUser).map { _ in self.hub.open([self.device], ofUser: 1) }
         #expect(!open.contains { $0 == nil })

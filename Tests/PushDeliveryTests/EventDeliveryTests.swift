@@ -204,6 +204,22 @@ import Testing
         #expect(try await Set(self.received.flatMap(\.self)) == Set(self.events().map(\.number)))
     }
 
+    @Test func eventsThatAnotherServerHasDeliveredAreNotSent() async throws {
+        try await self.makeEvents(1...3)
+        try await self.hook.whileRunning { _ in
+            try await self.deliver {
+                try await eventually { try await self.isAllDelivered() }
+                let last = try #require(try await self.events().last).number
+                // The numbers of the next two events.
+                try await self.fixture.store.recordDelivered(eventsUpTo: last + 2)
+                try await self.makeEvents(4...7)
+                try await eventually { try await self.isAllDelivered() }
+            }
+        }
+        let numbers = try await self.events().map(\.number)
+        #expect(self.received.flatMap(\.self) == Array(numbers[..<3] + numbers[5...]))
+    }
+
     /// The store forgets what was delivered, as if the process were killed between the receiver's
     /// answer and the next commit.
     @Test func acknowledgedEventsThatWereNotSettledAreSentAgain() async throws {

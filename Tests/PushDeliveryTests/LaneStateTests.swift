@@ -144,8 +144,8 @@ import Testing
         #expect(self.lane.withLock { $0.beginSettling(after: .zero) }.map(\.0) == [others[0]])
     }
 
-    /// Whatever ends the first probe, another probe must become possible, because nothing else
-    /// ends the pause.
+    /// After each kind of end of the first probe, another probe must become possible, because only
+    /// a probe ends the pause.
     @Test(arguments: [Settlement.expired, .released, .retried(at: .distantFuture, reason: "withdrawn")])
     func aProbeThatEndsUnansweredIsFollowedByAnother(settlement: Settlement) throws {
         let others = try self.pause()

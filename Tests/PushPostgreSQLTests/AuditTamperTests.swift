@@ -6,8 +6,8 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// The audit of two servers, each with its own hash chain. Whoever can write to the database
-/// cannot change the audit unnoticed.
+/// The audit of two servers, each with its own hash chain. An attacker who can write to the
+/// database cannot change the audit unnoticed.
 @Suite(.timeLimit(.minutes(5))) struct AuditTamperTests {
     /// The entry number that precedes the first entry of the second chain.
     private static let second = AuditNumber.start(ofChain: 1)

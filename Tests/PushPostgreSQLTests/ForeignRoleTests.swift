@@ -5,8 +5,8 @@ import PushStore
 import PushTesting
 import Testing
 
-/// What the store does if other roles of the database server have access to its tables, or if
-/// somebody has changed its schema.
+/// The behaviour of the store if other roles of the database server have access to its tables, or
+/// if somebody has changed its schema.
 @Suite(.timeLimit(.minutes(5))) struct ForeignRoleTests {
     /// The name that the server's role, its schema and its database all have.
     private let name: String

@@ -143,7 +143,7 @@ struct MoveFixture {
     }
 }
 
-/// What a store's readers return, for a comparison of two stores.
+/// The results of a store's readers, for a comparison of two stores.
 struct StoreAnswers: Hashable {
     var users: [UserEntry] = []
     var tags: [String: [PushCore.Tag]?] = [:]

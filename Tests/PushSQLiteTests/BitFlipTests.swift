@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// What the store returns after a disk has flipped a bit anywhere in the database.
+/// The results of the store after a disk has flipped a bit anywhere in the database.
 @Suite(.timeLimit(.minutes(5))) struct BitFlipTests {
     /// A closed database and its contents.
     private struct Original {

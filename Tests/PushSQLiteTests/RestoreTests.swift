@@ -193,6 +193,7 @@ import Testing
         for _ in 0..<2 {
             let error = #expect(throws: StoreError.self) { try self.fixture.reopened() }
             #expect("\(try #require(error))".contains("run sealpost restore again"))
+            #expect(error?.isConfiguration == true, "a restart does not help")
         }
         try self.restore()
         #expect(try self.ids(at: path) == [1])

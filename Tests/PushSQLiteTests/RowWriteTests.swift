@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushSQLite
 
-/// Which rows the store writes and keeps, and what happens to values in memory if a write fails.
+/// The rows that the store writes and keeps, and the values in memory after a failed write.
 @Suite(.timeLimit(.minutes(5))) struct RowWriteTests {
     private let fixture: StoreFixture
     private let alice: User

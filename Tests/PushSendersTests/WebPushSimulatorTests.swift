@@ -5,7 +5,7 @@ import Testing
 
 @testable import PushSimulators
 
-/// What the simulator answers to a correct message, and to the same message with one error.
+/// The simulator's answers to a correct message, and to the same message with one error.
 @Suite(.timeLimit(.minutes(5))) struct WebPushSimulatorTests {
     /// Changes a message of the sender with `change`, and returns the simulator's status for it.
     private func status(_ change: @Sendable (inout SimulatedRequest) -> Void) async throws -> Int {

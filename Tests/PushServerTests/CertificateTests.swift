@@ -80,7 +80,8 @@ import Testing
         #expect(begun.status == .created)
         let bearer = "Bearer \(try #require(begun.json["Token"]?.text))"
         for _ in 0..<2 {
-            // The first request reads the token from the store; the second finds it in the cache.
+            // In the first turn of this loop, the server reads the token from the store; in the
+            // second turn, it finds the token in its cache.
             #expect(try await self.list("alice", authorization: [bearer]).json != .array([]))
             for other in [nil, "bob", "ALICE", "nobody", ""] {
                 try await self.list(other, authorization: [bearer]).expectProblem(.invalidBearerToken)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushServer
 
-/// Which answers a web page of an allowed origin may read, by the CORS protocol of the Fetch
+/// The answers that a web page of an allowed origin may read, by the CORS protocol of the Fetch
 /// standard.
 @Suite(.timeLimit(.minutes(5))) struct CrossOriginSharingTests {
     private static let app = [("Origin", "https://app.example"), ("Sec-Fetch-Site", "cross-site")]

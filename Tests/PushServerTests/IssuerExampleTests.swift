@@ -239,7 +239,7 @@ import Testing
             ([:], "alina@example.com", "device"),
             (
                 ["sub": .string("o'brien+push@example.com"), "uid": .string("00ub0oNGTSWTBKOLGLNS")],
-                "o#27brien#2bpush@example.com", "device"
+                "o#27brien+push@example.com", "device"
             ),
             // Names of groups may contain blanks. The elements of a list are not split at them.
             (["groups": list("Everyone", "Push operators")], "alina@example.com", "admin"),

@@ -9,7 +9,7 @@ import Testing
 
 @testable import PushServer
 
-/// Which of an issuer's published keys the server accepts, and when it adds and removes keys.
+/// The published keys of an issuer that the server accepts, and when it adds and removes keys.
 @Suite(.timeLimit(.minutes(5))) struct IssuerKeyTests {
     private let fixture: ServerFixture
     private let issuer: TestIssuer

@@ -10,7 +10,7 @@ import Testing
 
 @testable import PushServer
 
-/// Which tokens of the issuer the server accepts.
+/// The tokens of the issuer that the server accepts.
 @Suite(.timeLimit(.minutes(5))) struct IssuerTokenTests {
     private let fixture: ServerFixture
     private let issuer: TestIssuer

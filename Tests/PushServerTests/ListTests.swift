@@ -10,7 +10,7 @@ import Testing
 
 @testable import PushServer
 
-/// Which notifications `GET /api/notifications` lists for which user, and at which position the
+/// The notifications that `GET /api/notifications` lists for a user, and the position at which the
 /// list begins.
 @Suite(.eachReader, .timeLimit(.minutes(5))) struct ListTests {
     private let fixture: ServerFixture

@@ -54,6 +54,18 @@ import Testing
         #expect(!allowance.take(short, now: Self.start - 100_000 + 1.001).isExceeded)
     }
 
+    @Test(arguments: [1.0, 3600, 10_000, 20_000, 86_400])
+    func aClockSetBackDelaysAChangeByNoMoreThanItsInterval(jump: TimeInterval) throws {
+        let quota = try #require(Quota(requests: 1, window: 1, changes: 10_000)?.part(.changes))
+        let policy = try #require(RoleQuota(quota, role: .device, kind: .changes).policy)
+        let allowance = Allowance()
+        for _ in 0..<1250 { _ = allowance.take(policy, now: Self.start) }
+        let state = allowance.take(policy, now: Self.start - jump)
+        #expect(state.isExceeded)
+        #expect(state.seconds == 9)
+        #expect(!allowance.take(policy, now: Self.start - jump + 8.641).isExceeded)
+    }
+
     @Test(arguments: [Date.distantPast, .distantFuture, Date(timeIntervalSince1970: -1)])
     func anExtremeTimeIsAdmitted(now: Date) throws {
         let allowance = Allowance()

@@ -8,8 +8,8 @@ import Testing
 
 @testable import PushServer
 
-/// Who owns a registration's id and handle, and what a registration does to other registrations
-/// with the same id or handle.
+/// The owner of a registration's id and handle, and the effects of a registration on other
+/// registrations with the same id or handle.
 @Suite(.timeLimit(.minutes(5))) struct RegistrationOwnersTests {
     private let fixture: ServerFixture
 

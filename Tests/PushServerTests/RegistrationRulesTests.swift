@@ -98,7 +98,7 @@ import Testing
     // MARK: Tags
 
     @Test(arguments: [
-        ["a"], ["-_@#.:"], ["AZaz09"], ["from"], ["username"], ["usernames:x"], ["x:from:y"],
+        ["a"], ["-_@#+.:"], ["AZaz09"], ["from"], ["username"], ["usernames:x"], ["x:from:y"],
         [String(repeating: "t", count: 120)], (1...60).map { "tag\($0)" },
     ])
     func tagsWithinTheLimitsAreAccepted(tags: [String]) async throws {

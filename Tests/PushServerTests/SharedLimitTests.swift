@@ -23,7 +23,7 @@ import Testing
 
     // MARK: Quotas
 
-    /// Sends a server two requests a second for an hour. Returns the number of requests that the
+    /// Sends a server two requests per second for an hour. Returns the number of requests that the
     /// server admits.
     private func admitted(_ quota: Quota, _ kind: Quota.Kind) throws -> Int {
         let quotas = Quotas([.device: quota], kind: kind, servers: self.servers)
@@ -64,7 +64,7 @@ import Testing
     /// wait.
     private func guess(_ limiter: SignInLimiter, now: Date) -> TimeInterval? {
         do {
-            _ = try limiter.begin(self.alice, password: Secret("wrong"), from: self.guesser, now: now)
+            _ = try limiter.begin(self.alice, password: Secret("wrong"), number: 1, from: self.guesser, now: now)
             return nil
         } catch {
             return TimeInterval(error.seconds)

@@ -11,12 +11,8 @@ import Testing
 
     /// Makes an attempt. `password` is 0 for a wrong password.
     private static func attempt(_ account: UInt64, _ address: UInt64?, password: UInt64 = 0) -> SignInAttempt {
-        .init(
-            account: account,
-            password: password,
-            address: address,
-            pair: account << 32 | (address ?? 0xFFFF_FFFF)
-        )
+        let pair = account << 32 | (address ?? 0xFFFF_FFFF)
+        return .init(account: account, password: password, address: address, pair: pair, counter: pair)
     }
 
     /// Attempts to sign in with a wrong password. Returns the seconds to wait, or `nil` if the
@@ -175,6 +171,7 @@ import Testing
             password: 0,
             address: subnet,
             pair: account << 32 | subnet,
+            counter: account << 32 | subnet,
             networks: [
                 .init(width: .site, address: 1 << 40 | site, pair: account << 48 | 1 << 40 | site),
                 .init(

@@ -155,6 +155,14 @@ import Testing
         #expect(try await self.send(.password, 1).status == .unauthorized, "a success clears the pair")
     }
 
+    @Test func aNewPasswordEndsTheWait() async throws {
+        _ = try await self.exhaust(.password)
+        #expect(try await self.signIn(from: self.guesser) == 429)
+        let body = #"{"Password":"\#(ServerFixture.password)"}"#
+        _ = try await self.fixture.send(.patch, Paths.user("alice"), user: "ada", body: body)
+        #expect(try await self.signIn(from: self.guesser) == 200)
+    }
+
     @Test func aGuessFromAnotherAddressFindsNoCacheEntry() async throws {
         for _ in 0..<2 { #expect(try await self.fixture.send(.get, Paths.register, client: self.phone).status == .ok) }
         _ = try await self.exhaust(.password)

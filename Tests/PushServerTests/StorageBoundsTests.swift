@@ -8,7 +8,7 @@ import Testing
 
 @testable import PushServer
 
-/// What users experience when they reach the storage limits of their role.
+/// The effects of a role's storage limits on users who reach these limits.
 @Suite(.timeLimit(.minutes(5))) struct StorageBoundsTests {
     private static func fixture() async throws -> ServerFixture {
         let few = try #require(StorageBounds(devices: 1, notifications: 1, bytes: 1000))

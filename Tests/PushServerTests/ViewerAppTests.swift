@@ -16,7 +16,8 @@ import Testing
         /// In the target, `D` stands for the default app's resource, and `B` for the bank's.
         let target: String
         var status = HTTPResponse.Status.ok
-        /// A text that the answer must contain, and names and other texts that it must not contain.
+        /// A text that the answer must contain, and names and other texts that it must not
+        /// contain.
         var has = ""
         var lacks = ["alice", "paul", "bob"]
     }

@@ -40,8 +40,7 @@ import Testing
         }
     }
 
-    /// The environment and app for which Apple issued a token, the environment of the push, and
-    /// Apple's answer.
+    /// The environment and app of a token, the environment of the push, and Apple's answer.
     @Test(arguments: [
         (APNsEnvironment.production, "app", APNsEnvironment.production, nil),
         (.sandbox, "app", .sandbox, nil),

@@ -42,7 +42,7 @@ struct Curl {
         return try Self.parse(head: output.head, body: output.body)
     }
 
-    /// Runs curl to its end. Throws `Failure` with curl's exit code unless this is 0.
+    /// Runs curl and waits for its exit. Throws `Failure` with curl's exit code unless this is 0.
     private func run(_ arguments: [String]) async throws -> (head: String, body: String) {
         defer {
             // If the removal fails, the directory stays, which does no harm.

@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// Which devices are unregistered when a session ends, and which stay.
+/// The devices that the end of a session unregisters, and the devices that stay.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct DeviceSessionTests {
     private let fixture: StoreFixture
     private let alice: User

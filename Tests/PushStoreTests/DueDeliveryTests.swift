@@ -4,8 +4,8 @@ import Testing
 
 @testable import PushStore
 
-/// What happens to a due push, and when the next push to the same device is due, tested without a
-/// database.
+/// The decision about a due push, and the time when the next push to the same device is due,
+/// tested without a database.
 @Suite(.timeLimit(.minutes(5))) struct DueDeliveryTests {
     private static let now = Date(timeIntervalSince1970: 1_000_000)
 

@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// What the store reads for operators' commands about failed pushes, users and devices.
+/// The store's reads for operators' commands about failed pushes, users and devices.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct FailedPushTests {
     private let fixture: StoreFixture
     private let alice: User

@@ -194,7 +194,7 @@ import Testing
         let push = try #require(try await self.lease().first)
         #expect(push.push.priority == .high)
         try await self.fixture.settle(push, as: .accepted(providerID: nil))
-        // Many recalls in a row cause only one push a second.
+        // Many recalls in a row cause only one push per second.
         for _ in 0..<10 { try await self.look(isUrgent: true) }
         #expect(try await self.due() == 1)
         #expect(try await self.tally()?.enqueued == 3)

@@ -4,7 +4,7 @@ internal import Synchronization
 /// The parent of this process's temporary folders. It is removed when the process ends, even by a
 /// crash.
 package final class ScratchRoot: Sendable {
-    /// Where a folder's files are stored.
+    /// The storage medium of a folder's files.
     package enum Medium: Sendable {
         case disk
         /// In memory, if the machine has enough, because waiting for a disk would take a third of

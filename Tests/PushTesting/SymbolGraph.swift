@@ -25,8 +25,8 @@ package struct SymbolGraph: Sendable {
         try await Self.run(
             ["swift", "symbolgraph-extract", "-module-name", module, "-I", build.appending(path: "Modules").path]
                 + [
-                    "-I", Repository.file("Sources/COpenSSL").path, "-target", Self.target, "-minimum-access-level",
-                    "public",
+                    "-I", Repository.file("Sources/CCurl").path, "-I", Repository.file("Sources/COpenSSL").path,
+                    "-target", Self.target, "-minimum-access-level", "public",
                 ]
                 + ["-skip-synthesized-members", "-skip-inherited-docs", "-output-dir", self.folder.path],
             in: self.folder

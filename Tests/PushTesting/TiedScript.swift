@@ -1,8 +1,8 @@
 internal import Foundation
 
 /// A shell script that cleans up when this process or this object ends. Until then, a read of the
-/// script's descriptor 3 blocks, so the script first reads that descriptor to its end. Programs
-/// that the script starts must close the descriptor.
+/// script's descriptor 3 blocks, so the script first reads that descriptor until end of file.
+/// Programs that the script starts must close the descriptor.
 ///
 /// However this process ends, the kernel closes the other end of the socket, which only this
 /// process has open.

@@ -101,7 +101,7 @@ func write(_ text: String, to stream: TLSStream) throws {
     try #require(count == text.utf8.count)
 }
 
-/// What a test learns from one short connection.
+/// The facts that a test learns from one short connection.
 struct Visit: Sendable {
     var wasResumed: Bool
     var session: TLSTestClient.Session?

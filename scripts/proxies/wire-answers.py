@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """A proxy that changes the bytes of each answer as `HOW` says: `wire-answers.py <address> <address of the server>`.
 
-`CHANGES` has the changes; a number is the status of a page of its own, without the server's fields. A change that leaves a
-signed answer as it was would prove nothing: the proxy then answers nothing.
+`CHANGES` has the changes; a number is the status of a page of its own, without the server's fields. A change that
+leaves a signed answer as it was would prove nothing: the proxy then answers nothing.
 """
 
 import os

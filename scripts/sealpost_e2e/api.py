@@ -46,7 +46,7 @@ def exchange(connection, method, path, body=None, fields={}):
 
 
 def ask(connection, method, path, body=None, credentials=CREDENTIALS, expected=(200, 201, 204)):
-    """Sends a request with a JSON body. Returns the answer's JSON or text; raises `UnexpectedAnswer` at another status than `expected`."""
+    """Sends a request. Returns the answer's JSON or text. Raises `UnexpectedAnswer` if its status is not `expected`."""
     status, _, answer = exchange(connection, method, path, None if body is None else json.dumps(body), {"Authorization": credentials})
     if status not in expected:
         raise UnexpectedAnswer(f"{method} {path}: {status} {answer[:300]}")

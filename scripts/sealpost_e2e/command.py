@@ -60,7 +60,7 @@ def run_program(name, path, arguments):
 
 
 def settings(name, option):
-    """The settings of an option from its default and its help, or from its help alone if it is a flag or a word that must be there."""
+    """The settings of an option from its default and help, or from its help alone: of a flag or a required word."""
     if isinstance(option, tuple):
         return {"type": type(option[0]), "default": option[0], "help": f"{option[1]} (%(default)s)"}
     return option if isinstance(option, dict) else {"help": option} | ({"action": "store_true"} if name.startswith("--") else {})

@@ -48,7 +48,7 @@ def load_command(url, seconds, connections, threads, *options):
 
 
 def steady_load(*load):
-    """Runs a load. Returns requests a second, and the 99th percentile in milliseconds; ends the program at a failure."""
+    """Runs a load. Returns requests a second and the 99th percentile in milliseconds; a failure ends the program."""
     return read_load(processes.run(*load_command(*load)))
 
 

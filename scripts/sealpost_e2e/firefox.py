@@ -124,8 +124,8 @@ class Firefox:
         self.call("WebDriver:SwitchToWindow", handle=tab)
 
     def evaluate(self, script, context="content"):
-        """The value of an expression, or of its promise, in the current tab; or in the browser itself (`chrome`). A page keeps
-        the members of `window`."""
+        """The value of an expression or its promise in the current tab, or in the browser itself (`chrome`)."""
+        # A page keeps the members of `window`.
         self.call("Marionette:SetContext", value=context)
         wrapped = f"const done = arguments[0]; (async () => {{ return {script} }})().then(value => done([value ?? null]), error => done(['', `${{error}} ${{error?.stack ?? ''}}`]))"
         value, *error = self.call("WebDriver:ExecuteAsyncScript", script=wrapped, args=[], sandbox=None)

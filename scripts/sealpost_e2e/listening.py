@@ -94,7 +94,7 @@ def forward(client, server):
 
 
 class Forwarder(Listener):
-    """Forwards connections to a port, after TLS if there is a context; they end with their peers, or all at its `close`."""
+    """Forwards connections to a port, after TLS if there is a context; `close` ends those whose peers have not."""
 
     def __init__(self, port, context=None):
         self.to, self.context, self.connections = port, context, []

@@ -81,7 +81,7 @@ class Outbox(rig.Rig):
             return log.read()
 
     def simulate(self, *faults, channels=1, options=()):
-        """Starts simulators with these faults, which log each request in `received`, and configures the daemon for them."""
+        """Starts simulators with these faults, and configures the daemon for them; `received` has their requests."""
         demo = pathlib.Path(self.sealpost).with_name("sealpost-demo")
         if not demo.exists():
             debug = "; .build/debug has a debug build only" if (rig.ROOT / ".build/debug/sealpost-demo").exists() else ""

@@ -10,7 +10,7 @@ from sealpost_e2e import listening, processes, tls
 
 
 class Receiver(listening.Listener):
-    """An HTTPS server that keeps all requests; `answer(request, number)` makes the bytes of each answer, from number 1."""
+    """An HTTPS server that keeps all requests. `answer(request, number)` makes each answer's bytes, from number 1."""
 
     def __init__(self, certificate, key, answer):
         self.context = tls.serving(certificate, key)

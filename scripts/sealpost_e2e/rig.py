@@ -24,7 +24,7 @@ QUOTAS = {
 
 
 class Rig(contextlib.AbstractContextManager):
-    """A folder with a database and the user alice, and a socket for successive daemons. `quotas={}` keeps their default limits."""
+    """A folder with a database and the user alice, and a socket for all daemons. `quotas={}` keeps their defaults."""
 
     def __init__(self, sealpost, role="device", quotas=QUOTAS, **settings):
         self.sealpost = str(pathlib.Path(sealpost).resolve())

@@ -28,7 +28,7 @@ class Site(outbox.Outbox):
         self.handles = {}
 
     def prepare(self):
-        """Starts simulators and daemons for users with a device each. Returns the simulators' process, and each user's credentials."""
+        """Starts simulators, and daemons for users with a device. Returns the simulators' process and credentials."""
         names = [f"user{number}" for number in range(USERS)]
         for name in names:
             self.add_user(name)
@@ -163,7 +163,7 @@ def missing(site, number, ledger, credentials):
 
 
 def conclude(site, ledger, credentials, simulators):
-    """Ends the daemons. Returns the numbers of missing notifications, of those without a push and of foreign pushes, and the duplicates."""
+    """Ends the daemons. Returns the numbers of lost notifications, missing and foreign pushes, and the duplicates."""
     lost = sum(missing(site, number, ledger, credentials) for number in range(len(site.ports)))
     for daemon in site.daemons:
         processes.terminate(daemon)

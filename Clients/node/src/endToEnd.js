@@ -44,6 +44,8 @@ export class NoTrustedDeviceError extends Error {
   }
 }
 
+/** Lets the process handle other events. */
+const otherEvents = () => new Promise(done => { setImmediate(done); });
 const text = bytes => Buffer.from(bytes).toString('base64url');
 const sha256 = value => createHash('sha256').update(value).digest();
 const idOf = value => text(sha256(value).subarray(0, 16));
@@ -297,10 +299,12 @@ export class Encryption {
 
   /**
    * Makes the key agreements for recipients ahead. If you call it at the start and then every half
-   * an hour, no payload waits for key agreements.
+   * an hour, no payload waits for key agreements. Meanwhile the process handles other events.
    */
   async prepare(publisher, to, {app = 'default'} = {}) {
-    for (const {key} of await this.#recipients(publisher, to, app)) this.#context(key, app, CONTEXT_LIFETIME / 2);
+    for (const {key} of await this.#recipients(publisher, to, app, {pauses: true})) {
+      if (this.#context(key, app, CONTEXT_LIFETIME / 2).isNew) await otherEvents();
+    }
   }
 
   /** The notification with its payload encrypted for the trusted devices of its recipients. */
@@ -311,16 +315,26 @@ export class Encryption {
     return {...notification, app, payload: this.encrypt(notification.payload, recipients, {app})};
   }
 
-  async #recipients(publisher, to, app) {
+  async #recipients(publisher, to, app, {pauses = false} = {}) {
     const recipients = [], changes = [];
+    let reported = 0;
+    const report = async () => {
+      const found = changes.slice(reported);
+      reported = changes.length;
+      if (found.length > 0) await this.#changed?.(found);
+    };
     for (const expression of typeof to === 'string' ? [to] : to ?? []) {
       for (const {name, account, keys} of await publisher.deviceKeys(expression, {app})) {
         const checked = this.pins.check(name, account, keys.filter(key => key !== null));
         recipients.push(...checked.recipients);
         changes.push(...checked.changes);
+        if (!pauses) continue;
+        // Another call may send meanwhile, so the changes are reported first.
+        await report();
+        await otherEvents();
       }
     }
-    if (changes.length > 0) await this.#changed?.(changes);
+    await report();
     if (recipients.length === 0) throw new NoTrustedDeviceError(changes);
     return recipients;
   }

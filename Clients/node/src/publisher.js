@@ -168,7 +168,7 @@ export class Publisher {
       && Devices.every(device => isObject(device) && (device.Key === null || typeof device.Key === 'string'));
     if (!Array.isArray(users) || !users.every(user => isObject(user) && isUser(user))) throw unexpected(answer, 'users with keys');
     // The list for one user must not have keys of other users.
-    const [, name] = /^username:([-A-Za-z0-9_@#.]+)$/.exec(expression) ?? [];
+    const [, name] = /^username:([-A-Za-z0-9_@#+.]+)$/.exec(expression) ?? [];
     if (name && users.some(({Name}) => Name.toLowerCase() !== name.toLowerCase())) throw unexpected(answer, `keys of ${name}`);
     return users.map(({Name, Account, Devices}) => ({name: Name, account: Account, keys: Devices.map(({Key}) => Key)}));
   }

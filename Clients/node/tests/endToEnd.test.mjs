@@ -121,6 +121,20 @@ test('contexts are renewed a few at a time, or ahead', async t => {
   assert.deepEqual([renewed(127 * minute), renewed(150 * minute)], [50, 0]);
 });
 
+test('the process handles other events while it prepares', async () => {
+  const devices = Array.from({length: 20}, (_, at) => device(at)), pins = new Pins(), encryption = new Encryption(SenderKey.generate(), pins);
+  for (const {key} of devices) pins.trust('alice', key);
+  let turns = 0, isOver = false;
+  const count = () => {
+    turns += 1;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  await encryption.prepare(publisherOf([{name: 'alice', account: devices[0].account, keys: devices.map(({text}) => text)}]), 'username:alice');
+  isOver = true;
+  assert.ok(turns >= 20, `${turns}`);
+});
+
 test('nothing is sent without a trusted device, or if the caller objects', async () => {
   const phone = device(), publisher = publisherOf([{name: 'alice', account: phone.account, keys: [phone.text]}]);
   const careful = new Encryption(SenderKey.generate(), new Pins({}, {trustsFirstContact: false}));

@@ -27,7 +27,10 @@ class Request:
 
 
 def check(request: Request, answer: Answer, account: Optional[str], verifier: Optional[Verifier], now: float) -> Optional[str]:
-    """Returns the account of the answer, or the known account. Raises `Interference` if the answer is not the server's own."""
+    """Returns the account of the answer, or the known account.
+
+    Raises `Interference` if the answer is not the server's own.
+    """
     def interference(verdict: str) -> Interference:
         return Interference(verdict, answer.status, answer.retry_after)
 

@@ -103,10 +103,10 @@ class Client:
         return outcomes
 
     def recall(self, id: int, *, deadline: Optional[float] = None) -> bool:
-        """Recalls a notification from all recipients, or cancels it before its `send_at`. The token needs the scopes `send` and `fetch`.
+        """Recalls a notification from all recipients, or cancels it before its `send_at`.
 
-        Returns False if this account has no such notification: it has expired, or an earlier call or
-        attempt has recalled it.
+        The token needs the scopes `send` and `fetch`. Returns False if this account has no such
+        notification: it has expired, or an earlier call or attempt has recalled it.
         """
         try:
             self._call("DELETE", f"/api/notifications/{id:d}", lambda _: None, deadline=deadline)
@@ -138,7 +138,10 @@ class Client:
             query["cursor"] = cursor
 
     def events(self, cursor: Optional[str] = None, *, limit: int = 500, deadline: Optional[float] = None) -> EventPage:
-        """The page of events after a cursor; without a cursor, the oldest events. The server must be configured to store events."""
+        """The page of events after a cursor; without a cursor, the oldest events.
+
+        The server must be configured to store events.
+        """
         query = {"limit": limit, **({} if cursor is None else {"cursor": cursor})}
         return self._call("GET", "/api/events", _event_page, query=query, deadline=deadline)
 
@@ -156,7 +159,10 @@ class Client:
     # End-to-end encryption
 
     def device_keys(self, expression: str, *, app: Optional[str] = None, deadline: Optional[float] = None) -> List[UserKeys]:
-        """The users of a tag expression with the keys of their devices. `sealpost.end_to_end` checks and uses the keys."""
+        """The users of a tag expression with the keys of their devices.
+
+        `sealpost.end_to_end` checks and uses the keys.
+        """
         query = {"to": expression, **({} if app is None else {"app": app})}
         found = self._call("GET", "/api/keys", lambda value: [_user_keys(item) for item in value["Users"]], query=query, deadline=deadline)
         name = expression[len("username:"):].lower()
@@ -174,7 +180,10 @@ class Client:
         query: Optional[Dict[str, Any]] = None, key: Optional[str] = None,
         deadline: Optional[float] = None, end: Optional[float] = None,
     ) -> T:
-        """Sends a request, and repeats it until its answer is final. A repetition of the request must have no second effect."""
+        """Sends a request, and repeats it until its answer is final.
+
+        A repetition of the request must have no second effect.
+        """
         end = self._end(deadline) if end is None else end
         for number in itertools.count():
             try:

@@ -14,6 +14,7 @@ import hmac
 import json
 import numbers
 import secrets
+import threading
 import time
 from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
@@ -143,9 +144,10 @@ class Change(NamedTuple):
 
 
 class Pins:
-    """The device keys that this backend has seen. After each call that has reported changes, store `values`, which is JSON.
+    """The device keys that this backend has seen.
 
-    With `trusts_first_contact=False` nothing is encrypted for a new user before a call of `trust`.
+    After each call that has reported changes, store `values`, which is JSON. With
+    `trusts_first_contact=False` nothing is encrypted for a new user before a call of `trust`.
     """
 
     def __init__(self, values: Optional[Dict[str, Any]] = None, *, trusts_first_contact: bool = True):
@@ -243,7 +245,7 @@ class NoTrustedDevice(SealpostError):
 
 
 class Encryption:
-    """Encrypts payloads of one sender. Only one thread at a time may use an object."""
+    """Encrypts payloads of one sender. Several threads may share an object."""
 
     def __init__(self, key: SenderKey, pins: Optional[Pins] = None, *, changed: Optional[Callable[[List[Change]], None]] = None):
         self.key, self.pins = key, pins if pins is not None else Pins()
@@ -251,6 +253,8 @@ class Encryption:
         self._contexts: Dict[Tuple[str, str], Tuple[float, bytes, bytes]] = {}
         # The shared secret of the sender's key and a device's key, by device.
         self._shared: Dict[str, bytes] = {}
+        # Held while pins change, until the change is reported: no other thread may send before.
+        self._lock = threading.RLock()
 
     def send(self, client: Any, notification: Any, **options: Any) -> Any:
         """Sends a notification to the trusted devices of its recipients, as `Client.send` does.
@@ -264,7 +268,7 @@ class Encryption:
     def prepare(self, client: Any, to: Any, *, app: str = "default") -> None:
         """Makes the key agreements for recipients ahead.
 
-        If you call it at the start and then every half an hour, no payload waits for them.
+        If you call it in a thread, at the start and then every half an hour, no payload waits for them.
         """
         for recipient in self._recipients(client, to, app):
             self._context(recipient.key, app, CONTEXT_LIFETIME / 2)
@@ -280,13 +284,14 @@ class Encryption:
     def _recipients(self, client: Any, to: Any, app: str) -> List[Recipient]:
         recipients: List[Recipient] = []
         changes: List[Change] = []
-        for expression in [to] if isinstance(to, str) else to or []:
-            for user in client.device_keys(expression, app=app):
+        users = [user for expression in ([to] if isinstance(to, str) else to or []) for user in client.device_keys(expression, app=app)]
+        with self._lock:
+            for user in users:
                 found, own = self.pins.check(user.name, user.account, [key for key in user.keys if key is not None])
                 recipients += found
                 changes += own
-        if changes and self._changed:
-            self._changed(changes)
+            if changes and self._changed:
+                self._changed(changes)
         if not recipients:
             raise NoTrustedDevice(changes)
         return recipients
@@ -327,11 +332,11 @@ class Encryption:
             if len(self._contexts) >= 10 * MAXIMUM_DEVICES:
                 self._contexts.clear()
                 self._shared.clear()
-            if key.id not in self._shared:
-                self._shared[key.id] = self.key._private.exchange(ec.ECDH(), key.public)
+            shared = self._shared.get(key.id) or self.key._private.exchange(ec.ECDH(), key.public)
+            self._shared[key.id] = shared
             info = _info(key.account, app)
             ephemeral = self._ephemeral()
-            dh = ephemeral.exchange(ec.ECDH(), key.public) + self._shared[key.id]
+            dh = ephemeral.exchange(ec.ECDH(), key.public) + shared
             found = (now, *setup_sender(ephemeral, dh, key.agreement, self.key.public, info))
             self._contexts[name] = found
         return found[1], found[2], is_old
@@ -344,8 +349,9 @@ def open_payload(
     text: str, key: DeviceKey, private: ec.EllipticCurvePrivateKey, senders: Iterable[str], *, app: str = "default",
     now: Optional[float] = None,
 ) -> Tuple[str, str]:
-    """Opens a payload for a device. Returns its JSON text, and the message's id, which the reader must compare with earlier ids.
+    """Opens a payload for a device.
 
+    Returns its JSON text, and the message's id, which the reader must compare with earlier ids.
     `senders` are the public keys that the app trusts. Raises `Unreadable`.
     """
     _must_be(str, text=text, app=app)
@@ -384,7 +390,10 @@ def open_payload(
 
 
 def padded(plain: bytes) -> bytes:
-    """Pads a text as ISO/IEC 7816-4 does: to a power of two from 256 to 4096 bytes, or, if longer, to a multiple of 4096."""
+    """Pads a text as ISO/IEC 7816-4 does.
+
+    The length becomes a power of two from 256 to 4096 bytes, or, if longer, a multiple of 4096.
+    """
     length = len(plain) + 1
     size = max(256, 1 << (length - 1).bit_length()) if length <= 4096 else -(-length // 4096) * 4096
     return plain + b"\x80" + bytes(size - length)
@@ -399,7 +408,10 @@ def device_key(account: str, signing: ec.EllipticCurvePrivateKey, agreement: ec.
 
 
 def approve(text: str, by: DeviceKey, signing: ec.EllipticCurvePrivateKey) -> str:
-    """The text of a new device with the approval of a device of the same account, after a person has compared fingerprints."""
+    """The text of a new device's keys with the approval of a device of the same account.
+
+    Call this after a person has compared the fingerprints.
+    """
     key = DeviceKey(text)
     if key.account != by.account:
         raise Unreadable("account")

@@ -82,7 +82,10 @@ _CLASSES = {
 
 
 def problem(value: object, status: int, retry_after: Optional[int] = None) -> Problem:
-    """Reads the error from a problem's JSON. Raises `ValueError` if the JSON is not a problem of Sealpost with that status."""
+    """Reads the error from a problem's JSON.
+
+    Raises `ValueError` if the JSON is not a problem of Sealpost with that status.
+    """
     if not isinstance(value, dict) or value.get("status") != status or not str(value.get("type")).startswith(PREFIX):
         raise ValueError("not a problem of Sealpost")
     texts = {name: value[name] for name in ("title", "detail", "instance") if isinstance(value.get(name), str)}

@@ -7,12 +7,15 @@ import json
 from datetime import datetime, timedelta
 from typing import Any, Dict, List, Optional, Sequence, Type, TypeVar, Union
 
-NAME = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_@#.")
+NAME = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_@#+.")
 T = TypeVar("T")
 
 
 def user(name: str) -> str:
-    """The tag expression of one user. Raises `ValueError` for a name with characters that could change the expression."""
+    """The tag expression of one user.
+
+    Raises `ValueError` for a name with characters that could change the expression.
+    """
     if not 1 <= len(name) <= 100 or not NAME.issuperset(name):
         raise ValueError(f"{name!r} is not the name of a user")
     return f"username:{name}"
@@ -122,7 +125,10 @@ class EventPage:
 
 @dataclasses.dataclass(frozen=True)
 class UserKeys:
-    """A user with the keys of the user's devices, as the server lists them; None for a device without end-to-end encryption."""
+    """A user with the keys of the user's devices, as the server lists them.
+
+    A key is None for a device without end-to-end encryption.
+    """
 
     name: str
     account: str
@@ -172,4 +178,5 @@ def _time(value: Any) -> Optional[datetime]:
         return None
     if not isinstance(value, str):
         raise ValueError("a time is not a text")
-    return datetime.fromisoformat(value.replace("Z", "+00:00"))  # Before Python 3.11 `fromisoformat` does not accept a Z.
+    # Before Python 3.11 `fromisoformat` does not accept a Z.
+    return datetime.fromisoformat(value.replace("Z", "+00:00"))

@@ -30,7 +30,10 @@ class Push:
 
 @dataclasses.dataclass(frozen=True)
 class Confirmation:
-    """A confirmation code: pass it to the device of `handle`, which sends it to the server to prove that the handle is its own."""
+    """A code that confirms a handle: pass the code to the device of `handle`.
+
+    The device sends the code to the server to prove that the handle is its own.
+    """
 
     id: str
     code: str
@@ -46,8 +49,9 @@ class Events:
 
 
 class Webhook:
-    """Verifies messages with the secrets of a `secretFile`: one in each line, and two while one secret replaces another.
+    """Verifies messages with the secrets of a `secretFile`.
 
+    Each line of the file has one secret; there are two while one secret replaces another.
     `tolerance` is the largest accepted age of a message in seconds. Within this time an attacker can
     replay a message: recognize repeated messages by their `id`, and events by their `number`.
     """
@@ -63,7 +67,10 @@ class Webhook:
         self._tolerance = tolerance
 
     def verify(self, headers: Mapping[str, str], body: bytes, now: Optional[float] = None) -> Union[Push, Confirmation, Events]:
-        """Returns the message in a request's fields and body, as received. Raises `InvalidMessage` if it is not from Sealpost."""
+        """Returns the message in a request's fields and body, as received.
+
+        Raises `InvalidMessage` if it is not from Sealpost.
+        """
         fields = {name.lower(): value for name, value in headers.items()}
         id, timestamp = fields.get("webhook-id", ""), fields.get("webhook-timestamp", "")
         content = f"{id}.{timestamp}.".encode() + body

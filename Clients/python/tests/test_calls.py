@@ -44,7 +44,10 @@ def sent(request):
 
 
 class Script(listening.Listener):
-    """Answers each request with the next step: a function of the request that makes the pieces to send; None hangs up."""
+    """Answers each request with the next step.
+
+    A step is a function of the request that makes the pieces to send; None hangs up.
+    """
 
     def __init__(self, *steps):
         self.steps, self.requests, self.connections = list(steps), [], 0

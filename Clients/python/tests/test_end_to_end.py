@@ -1,6 +1,7 @@
 import json
 import os
 import pathlib
+import threading
 import unittest
 from unittest import mock
 
@@ -149,6 +150,22 @@ class Sending(unittest.TestCase):
         self.assertEqual(client.sent[1].app, "default")
         with self.assertRaisesRegex(e2e.Unreadable, "notForThisDevice"):
             stranger.open(client.sent[1].payload, sender)
+
+    def test_no_thread_sends_before_another_has_reported_its_changes(self):
+        order, client = [], Client(alice=[UserKeys("alice", "A" * 22, Device().text)])
+        client.send = lambda notification: order.append("sent")
+        send = lambda: encryption.send(client, Notification("x", to="username:alice"))
+        other = threading.Thread(target=send)
+
+        def changed(changes):
+            other.start()
+            other.join(0.5)
+            order.append("reported")
+
+        encryption = e2e.Encryption(e2e.SenderKey.generate(), changed=changed)
+        send()
+        other.join()
+        self.assertEqual(order, ["reported", "sent", "sent"])
 
     def test_nothing_is_sent_without_a_trusted_device(self):
         client = Client(alice=[UserKeys("alice", "A" * 22, Device().text)])

@@ -1,4 +1,7 @@
-"""A server that lies about keys and payloads: each of its moves is refused or reported, by the sender or by the device."""
+"""A server that lies about keys and payloads.
+
+The sender or the device refuses or reports each of its moves.
+"""
 
 import hashlib
 import time
@@ -216,7 +219,7 @@ def wrapped_by(scene, device, text, front):
     return part(text, 7, scene.phone.key.id + e2e._text(enc + wrapped))
 
 
-# Payloads for the phone, and the reason with which it refuses each.
+# Payloads for the phone, and its reason to refuse each.
 PAYLOADS = {
     "a clear payload": (lambda s: "Your test result is in.", "notEncrypted"),
     "an older version": (lambda s: part(s.message(), 1, "0"), "unsupported"),

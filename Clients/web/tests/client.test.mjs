@@ -2,7 +2,7 @@
 // signing out.
 
 import assert from 'node:assert/strict';
-import {randomInt, webcrypto} from 'node:crypto';
+import {createPublicKey, randomInt, verify, webcrypto} from 'node:crypto';
 import {test} from 'node:test';
 
 import {DeviceKeys, EventLines, IndexedStore, MemoryStore, PushClient, PushClientError, accountHint, pushedID} from '../sealpost.js';
@@ -1083,6 +1083,22 @@ test('the next start notices a retired device and a changed key of the server, a
   server.vapid = 'BAC';
   assert.deepEqual([await push.registerIfNeeded(), bodies.at(-1)], [second, '4']);
   assert.deepEqual((await push.devices()).map(({id, isThisDevice, topics}) => [id, isThisDevice, topics]), [[second, true, ['news']]]);
+});
+
+test('a verifier of the app stands in for a browser without Ed25519, and one that accepts everything is refused', async t => {
+  const server = Object.assign(new FakeServer(), {isSigned: true}), verifier = (publicKey, message, signature) =>
+    verify(null, message, createPublicKey({key: {kty: 'OKP', crv: 'Ed25519', x: Buffer.from(publicKey).toString('base64url')}, format: 'jwk'}), signature);
+  const {importKey} = crypto.subtle;
+  t.mock.method(crypto.subtle, 'importKey', function (format, key, algorithm, ...rest) {
+    return algorithm.name === 'Ed25519' ? Promise.reject(new DOMException('', 'NotSupportedError')) : importKey.call(this, format, key, algorithm, ...rest);
+  });
+  await assert.rejects(clientOf(t, server, {signatures}), {code: 'unavailable'});
+  for (const wrong of [() => true, () => false, () => 'yes']) await assert.rejects(clientOf(t, server, {signatures, verifier: wrong}), /verifier/);
+  const push = await clientOf(t, server, {signatures, verifier}), id = server.post('secret');
+  assert.equal((await push.sync()).isFresh, true);
+  server.after = async response => new Response((await response.text()).replace('secret', 'forged'), response);
+  await assert.rejects(push.notification(server.post('secret')), {code: 'interference'});
+  assert.equal((await push.cachedNotification(id)).payload, 'secret');
 });
 
 test('hooks get no payload, token or id, and cannot stop a call or replace a field', async t => {

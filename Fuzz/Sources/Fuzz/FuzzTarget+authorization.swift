@@ -38,7 +38,7 @@ extension FuzzTarget {
             let colon = bytes.firstIndex(of: UInt8(ascii: ":")), (1...100).contains(colon),
             String(validating: bytes, as: UTF8.self) != nil
         else { return false }
-        return bytes[..<colon].allSatisfy { "-_@#.".utf8.contains($0) || Self.isLetterOrDigit($0) }
+        return bytes[..<colon].allSatisfy { "-_@#+.".utf8.contains($0) || Self.isLetterOrDigit($0) }
             && bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
     }
 

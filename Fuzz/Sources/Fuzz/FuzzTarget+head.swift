@@ -39,7 +39,7 @@ private struct HeadOutcome: Equatable {
 
     var length: Int?
     var refusal: Refusal?
-    /// Only for a head that was read to its end; no caller uses others.
+    /// `nil` unless the whole head was read; no caller uses other heads.
     var head: Head?
 
     struct Head: Equatable {

@@ -58,7 +58,7 @@ extension IssuerRules {
         try name.string("claim", into: &self.nameClaim)
         try name.string("prefix", into: &self.namePrefix)
         guard self.namePrefix.isEmpty || Username(self.namePrefix) != nil else {
-            throw name.error("prefix", nil, "must be letters, digits, -, _, @, # or .")
+            throw name.error("prefix", nil, "must be \(Username.rule)")
         }
         try name.finish()
         self.createsUsers = try section.string("users", oneOf: ["existing", "created"]) == "created"

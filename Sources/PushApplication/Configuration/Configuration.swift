@@ -265,7 +265,7 @@ enum SenderConfiguration: Sendable, Hashable {
         var sandbox: Sandbox?
         var caFile: String?
         var connections = 1
-        /// The maximum number of pushes a second; `nil`: unlimited.
+        /// The maximum number of pushes per second; `nil`: unlimited.
         var rate: Int?
         /// The minimum number of seconds between two background pushes to one device. Of the
         /// pushes that become due in this time, only the latest is sent.
@@ -306,8 +306,8 @@ enum SenderConfiguration: Sendable, Hashable {
         var android = AndroidContent.data
         var caFile: String?
         var connections = 1
-        /// The maximum number of pushes a second. Google limits a project to 600,000 a minute and
-        /// also counts refused pushes; the default is below this limit.
+        /// The maximum number of pushes per second. Google limits a project to 600,000 a minute
+        /// and also counts refused pushes; the default is below this limit.
         var rate = 9000
         var lookInterval: Int?
     }
@@ -328,7 +328,7 @@ enum SenderConfiguration: Sendable, Hashable {
         var allowsPrivateAddresses = false
         var caFile: String?
         var connections = 8
-        /// The maximum number of pushes a second; `nil`: unlimited.
+        /// The maximum number of pushes per second; `nil`: unlimited.
         var rate: Int?
         var lookInterval: Int?
     }
@@ -344,7 +344,7 @@ enum SenderConfiguration: Sendable, Hashable {
         var placeholder: WebPushPlaceholder?
         var caFile: String?
         var connections = 4
-        /// The maximum number of pushes a second to each push service; `nil`: unlimited.
+        /// The maximum number of pushes per second to each push service; `nil`: unlimited.
         var rate: Int?
     }
 
@@ -353,7 +353,7 @@ enum SenderConfiguration: Sendable, Hashable {
         var secretFile: String
         var caFile: String?
         var connections = 4
-        /// The maximum number of pushes a second; `nil`: unlimited.
+        /// The maximum number of pushes per second; `nil`: unlimited.
         var rate: Int?
     }
 }

@@ -16,7 +16,8 @@ package struct NewFile: ~Copyable {
     /// Writes the text under the temporary name. If the folder is missing, creates it for its
     /// owner only.
     ///
-    /// `what` begins each error. Throws `ConfigurationError`.
+    /// `what` begins each error. Throws `ConfigurationError`, or `CommandFailure` if the disk is
+    /// full.
     package init(_ path: String, what: String, mode: UInt32, text: String) throws {
         let temporary = path + ".init"
         do {
@@ -26,14 +27,14 @@ package struct NewFile: ~Copyable {
                 attributes: [.posixPermissions: 0o700]
             )
         } catch {
-            throw ConfigurationError("\(what) \(path) cannot be created: \(error.cause)")
+            throw PrivateFile.failure("\(what) \(path) cannot be created", error)
         }
         // Removes a temporary file that a crash has left. If another process is writing this file
         // right now, that process's `appear()` fails.
         unlink(temporary)
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
         guard descriptor >= 0 else {
-            throw ConfigurationError("\(what) \(path) cannot be created: \(String(cString: strerror(errno)))")
+            throw PrivateFile.failure("\(what) \(path) cannot be created", errno)
         }
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         do {
@@ -41,7 +42,7 @@ package struct NewFile: ~Copyable {
             try file.synchronize()
         } catch {
             unlink(temporary)
-            throw ConfigurationError("\(what) \(path) cannot be written: \(error.cause)")
+            throw PrivateFile.failure("\(what) \(path) cannot be written", error)
         }
         (self.path, self.what, self.file) = (path, what, file)
     }
@@ -57,12 +58,10 @@ package struct NewFile: ~Copyable {
         // under the temporary name.
         let own = "/proc/self/fd/\(self.file.fileDescriptor)"
         guard linkat(AT_FDCWD, own, AT_FDCWD, self.path, AT_SYMLINK_FOLLOW) == 0 else {
-            let reason =
-                switch errno {
-                case EEXIST, ENOENT: "was created by another process meanwhile; try again"
-                default: "cannot be created: \(String(cString: strerror(errno)))"
-                }
-            throw ConfigurationError("\(self.what) \(self.path) \(reason)")
+            guard [EEXIST, ENOENT].contains(errno) else {
+                throw PrivateFile.failure("\(self.what) \(self.path) cannot be created", errno)
+            }
+            throw ConfigurationError("\(self.what) \(self.path) was created by another process meanwhile; try again")
         }
         try PrivateFile.synchronize(folderOf: self.path, what: self.what)
     }

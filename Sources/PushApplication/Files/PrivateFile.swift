@@ -24,7 +24,7 @@ enum PrivateFile {
     /// Reads the file. If the file is missing, first creates it with mode 0600.
     ///
     /// `what` begins each error. Throws `ConfigurationError` if the file cannot be created or
-    /// read, or if other users may read it.
+    /// read, or if other users may read it. Throws `CommandFailure` if the disk is full.
     static func load(_ path: String, what: String, ifMissing make: () -> String) throws -> String {
         if self.isMissing(path) {
             try self.refuseDanglingLink(path, what: what)
@@ -106,8 +106,8 @@ enum PrivateFile {
     /// The change opens the new file before it reads the old one, and locks the new file. While
     /// another change holds this lock, a second change waits for half a second and then throws. So
     /// no change overwrites another. A killed process may leave its new file, but no lock; the
-    /// next change overwrites that file. Throws `ConfigurationError` if the change fails, and
-    /// rethrows errors of `content`.
+    /// next change overwrites that file. Throws `ConfigurationError` if the change fails, or
+    /// `CommandFailure` if the disk is full, and rethrows errors of `content`.
     static func change<Value>(
         _ path: String,
         what: String,
@@ -129,7 +129,7 @@ enum PrivateFile {
                     || fchown(file.fileDescriptor, status.st_uid, status.st_gid) == 0,
                 rename(new, path) == 0
             else {
-                throw ConfigurationError("\(what) \(path) cannot be changed: \(String(cString: strerror(errno)))")
+                throw self.failure("\(what) \(path) cannot be changed", errno)
             }
         } catch {
             unlink(new)
@@ -145,21 +145,23 @@ enum PrivateFile {
         let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         defer { if descriptor >= 0 { close(descriptor) } }
         guard descriptor >= 0, fsync(descriptor) == 0 else {
-            throw ConfigurationError("\(what) \(path) cannot be synced to disk: \(String(cString: strerror(errno)))")
+            throw self.failure("\(what) \(path) cannot be synced to disk", errno)
         }
+    }
+
+    /// The error for a file that cannot be created or changed, with the system's error number. A
+    /// full disk is no fault of the configuration: a restart may help once the disk has room.
+    static func failure(_ text: String, _ code: Int32) -> any Error {
+        let description = "\(text): \(String(cString: strerror(code)))"
+        return [ENOSPC, EDQUOT].contains(code) ? CommandFailure(description) : ConfigurationError(description)
+    }
+
+    /// The error for a file that Foundation could not create or change.
+    static func failure(_ text: String, _ error: any Error) -> any Error {
+        error.systemCode.map { self.failure(text, $0) } ?? ConfigurationError("\(text): \(error.cause)")
     }
 
     // MARK: - Private
-
-    /// Creates the file with mode 0600. If the file exists, throws an error with the text `taken`.
-    private static func create(_ path: String, what: String, taken: String) throws -> FileHandle {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else {
-            if errno == EEXIST { throw ConfigurationError(taken) }
-            throw ConfigurationError("\(what) \(path) cannot be created: \(String(cString: strerror(errno)))")
-        }
-        return FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-    }
 
     /// The number of attempts to get the lock that another change holds, and the microseconds
     /// between two attempts.
@@ -171,7 +173,7 @@ enum PrivateFile {
         for _ in 1...self.lockAttempts {
             let descriptor = open(new, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
             guard descriptor >= 0 else {
-                throw ConfigurationError("\(what) \(new) cannot be created: \(String(cString: strerror(errno)))")
+                throw self.failure("\(what) \(new) cannot be created", errno)
             }
             let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
             guard self.isOwnFile(descriptor) else {
@@ -206,7 +208,7 @@ enum PrivateFile {
     private static func overwrite(with content: String, _ file: FileHandle, path: String, what: String) throws {
         try self.write(content, to: file, path: path, what: what)
         guard ftruncate(file.fileDescriptor, off_t(content.utf8.count)) == 0, fsync(file.fileDescriptor) == 0 else {
-            throw ConfigurationError("\(what) \(path) cannot be written: \(String(cString: strerror(errno)))")
+            throw self.failure("\(what) \(path) cannot be written", errno)
         }
     }
 
@@ -216,7 +218,7 @@ enum PrivateFile {
             try file.write(contentsOf: Data(content.utf8))
             try file.synchronize()
         } catch {
-            throw ConfigurationError("\(what) \(path) cannot be written: \(error.cause)")
+            throw self.failure("\(what) \(path) cannot be written", error)
         }
         try self.synchronize(folderOf: path, what: what)
     }
@@ -226,12 +228,14 @@ extension Error {
     /// The reason why a file cannot be used, such as "Is a directory": the text of the system's
     /// error, since the text of Foundation's error may be only a number.
     package var cause: String {
-        let error = self as NSError
-        let system = error.userInfo[NSUnderlyingErrorKey] as? any Error
-        guard let system = system.map({ $0 as NSError }), system.domain == NSPOSIXErrorDomain else {
-            return error.localizedDescription
-        }
-        return String(cString: strerror(Int32(clamping: system.code)))
+        self.systemCode.map { String(cString: strerror($0)) } ?? (self as NSError).localizedDescription
+    }
+
+    /// The number of the system's error; `nil` if the system has not caused the error.
+    fileprivate var systemCode: Int32? {
+        let system = ((self as NSError).userInfo[NSUnderlyingErrorKey] as? any Error).map { $0 as NSError }
+        guard let system, system.domain == NSPOSIXErrorDomain else { return nil }
+        return Int32(clamping: system.code)
     }
 }
 

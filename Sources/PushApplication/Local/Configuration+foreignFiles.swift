@@ -32,7 +32,7 @@ extension Configuration {
                 let (user, group) = (status.st_uid, status.st_gid)
                 guard LocalUser.become(user, otherwiseOf: group) else {
                     let name = LocalUser.name(of: user)
-                    throw CommandFailure("\(path) belongs to the user \(name); run the command as \(name)")
+                    throw CommandFailure("\(path) belongs to the user \(name); \(LocalUser.remedy(name))")
                 }
                 return
             }
@@ -58,7 +58,7 @@ extension Configuration {
         let isThere = stat(file, &status) == 0 || geteuid() == 0 && stat(folder.path, &status) == 0
         guard !isThere || status.st_uid == geteuid() else {
             let owner = LocalUser.name(of: status.st_uid)
-            let fault = "\(what) \(file) belongs to the user \(owner); run the command as \(owner)"
+            let fault = "\(what) \(file) belongs to the user \(owner); \(LocalUser.remedy(owner))"
             throw CommandFailure(fault, .badConfiguration)
         }
         if let fault = folder.fault { throw CommandFailure("\(what) \(file): \(fault)", .badConfiguration) }

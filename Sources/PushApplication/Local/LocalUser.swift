@@ -20,6 +20,11 @@ enum LocalUser {
         return name
     }
 
+    /// The end of an error about files of the user with this name.
+    static func remedy(_ name: String) -> String {
+        "run the command as \(name)" + (geteuid() == 0 ? ": runuser -u \(name) -- …" : "")
+    }
+
     /// Gives this process of root the rights of another user, for good. These rights include the
     /// user's groups in the user database; a user who is not in the database gets only `group`.
     /// Returns `false` if the kernel refuses the change.

@@ -86,8 +86,7 @@ package struct RootFolder {
         guard lstat(folder, &status) == 0 else { return "\(folder): \(String(cString: strerror(errno)))" }
         guard [0, self.owner].contains(status.st_uid) else {
             let name = LocalUser.name(of: status.st_uid)
-            return
-                "the folder \(folder) belongs to the user \(name); run the command as \(name): runuser -u \(name) -- …"
+            return "the folder \(folder) belongs to the user \(name); \(LocalUser.remedy(name))"
         }
         let othersBits: mode_t = status.st_gid == 0 ? 0o002 : 0o022
         let isSafeBelow = ownerBelow.map { $0 == 0 } ?? self.isForNewFile

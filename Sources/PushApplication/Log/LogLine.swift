@@ -41,16 +41,32 @@ struct LogLine {
         }
     }
 
-    /// The line in the format `json`: an object whose values are strings.
+    /// The line in the format `json`: an object of strings and numbers.
     var json: String {
         let head = [
             ("time", self.time.formatted(.iso8601)), ("level", self.level.rawValue), ("message", self.message),
         ]
-        let members = (head + self.fields).map { Self.quoted($0) + ":" + Self.quoted($1) }
+        let members = (head + self.fields).map { name, value in
+            Self.quoted(name) + ":" + (Self.isNumber(value, in: name) ? value : Self.quoted(value))
+        }
         return "{" + members.joined(separator: ",") + "}"
     }
 
     // MARK: - Private
+
+    /// The fields with counts, durations and statuses, which are numbers in JSON. All other values
+    /// are strings, so the type of a field depends on its name only. Ids are strings, too, since
+    /// some programs round large numbers.
+    private static let numbers: Set = [
+        "busy", "bytes", "count", "limit", "maxConnections", "milliseconds", "needed", "payloads", "pending",
+        "rejected", "renewed", "sinceStart", "spans", "status", "throttled", "tokens", "values", "wrong",
+    ]
+
+    /// Whether the value is a number in JSON's form; Swift also reads `+1` and `nan`.
+    private static func isNumber(_ value: String, in name: String) -> Bool {
+        guard self.numbers.contains(name) else { return false }
+        return Int(value)?.description == value || Double(value).map { $0.isFinite && "\($0)" == value } == true
+    }
 
     private static func isOneWord(_ text: String) -> Bool {
         !text.isEmpty

@@ -55,14 +55,15 @@ package final class LogWriter: Sendable {
     /// Opens the file, and appends all lines that are not yet written. A missing file is created
     /// for its owner and its group only. The previous file is closed.
     ///
-    /// Throws `ConfigurationError` if the file cannot be opened; the previous file then stays in
-    /// use.
+    /// Throws `ConfigurationError` if the file cannot be opened, or `CommandFailure` if the disk
+    /// is full; the previous file then stays in use.
     package func append(to path: String) throws {
         // Without `O_NONBLOCK`, the start would wait until a process reads a named pipe.
         let descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0o640)
         guard descriptor >= 0 else {
-            let reason = errno == ENXIO ? "nobody reads this pipe; start its reader" : String(cString: strerror(errno))
-            throw ConfigurationError("log.file: \(path) cannot be opened: \(reason)")
+            let (code, text) = (errno, "log.file: \(path) cannot be opened")
+            if code == ENXIO { throw ConfigurationError("\(text): nobody reads this pipe; start its reader") }
+            throw PrivateFile.failure(text, code)
         }
         let unused = self.state.withLock { state in
             defer { state.newFile = descriptor }

@@ -79,7 +79,8 @@ struct SenderSetup {
         // Event streams have no provider that limits the number of calls. A call only waits for a
         // socket.
         let lane = LaneSettings(Lane(name), sender: StreamSender(streams), concurrency: 1000)
-        let looks = lane.ofLooks(by: StreamSender(streams, sendsLooks: true))
+        var looks = lane.ofLooks(by: StreamSender(streams, sendsLooks: true))
+        looks.concurrency = lane.concurrency
         self.init([lane, looks], rule: .init(StreamHandleRule()), close: {})
     }
 

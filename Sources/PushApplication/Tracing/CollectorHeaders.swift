@@ -12,7 +12,7 @@ enum CollectorHeaders {
     }
 
     private static let longestName = 100
-    /// The names of the lines that only the exporter itself sets.
+    /// The names of the header lines that only the exporter may set.
     private static let own: Set = [
         "connection", "content-encoding", "content-length", "content-type", "expect", "host", "transfer-encoding",
     ]

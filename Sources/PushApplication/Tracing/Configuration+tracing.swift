@@ -6,8 +6,8 @@ extension Configuration {
     struct Tracing: Sendable {
         /// The address that receives the spans.
         var url: OutboundURL
-        /// One in this number of requests without the field `traceparent` begins a trace; 0: none
-        /// does.
+        /// The sampling interval: one in this number of requests without the field `traceparent`
+        /// begins a trace; with 0 no request does.
         var every = 100
         var caFile: String?
         /// The file with the header lines that each export sends.

@@ -28,9 +28,10 @@ extension PushClient {
         /// No key that the app knows has signed the answer: the server's key has changed, or
         /// something pretends to be the server.
         case update
-        /// The clocks of device and server differ by more than the client accepts.
+        /// The clocks of device and server differ by more than the client accepts, or a
+        /// certificate has expired by the device's clock.
         case clock
-        /// The app does not accept the server's certificate.
+        /// The system or the app does not accept the server's certificate.
         case pin
         /// The credentials are no longer valid.
         case signIn
@@ -66,8 +67,8 @@ extension PushClient {
             case .proxy: "This network has a proxy that wants a password. Sign in to it, then try again."
             case .interference: "Something on this network changes our answers. Try another network."
             case .update: "This app needs an update, or this network changes our answers. Try another network first."
-            case .clock: "The clock of this device is wrong. Set it, then try again."
-            case .pin: "This network stands between you and our server. Try another network."
+            case .clock: "The clock of this device is wrong, or our certificate has expired. Check the clock."
+            case .pin: "This network stands between you and our server. Sign in to it, or try another network."
             case .signIn: "You are signed out. Sign in again."
             case .wait: "The server is busy. Try again later."
             case .refused: "The server does not allow this."
@@ -118,8 +119,7 @@ extension PushClient {
         init(_ code: URLError.Code) {
             switch code {
             case .serverCertificateHasBadDate, .serverCertificateNotYetValid: self = .clock
-            // Captive portals answer for every host, with a certificate of their own.
-            case .serverCertificateUntrusted, .serverCertificateHasUnknownRoot: self = .captivePortal
+            case .serverCertificateUntrusted, .serverCertificateHasUnknownRoot: self = .pin
             case .clientCertificateRequired, .clientCertificateRejected: self = .refused
             // The app's own settings refuse the server's address.
             case .appTransportSecurityRequiresSecureConnection: self = .unavailable

@@ -31,10 +31,11 @@ extension PushClient {
     ///
     /// If the server cannot carry out a task now, for example because it answers 500 or 429, the
     /// task waits, and the client still fetches the changes. If nothing is new, the server answers
-    /// with 304. If the network fails or changes answers, the result is the cached inbox; if the
-    /// cached inbox was never complete, the call throws. Concurrent calls, even in two processes,
-    /// do not harm each other. A change in ``Inbox/arrived`` or ``Inbox/deleted`` is reported by
-    /// one call only; if that call throws, the next call reports it.
+    /// with 304. If the network fails or changes answers, or the server cannot answer now, the
+    /// result is the cached inbox; if the cached inbox was never complete, the call throws.
+    /// Concurrent calls, even in two processes, do not harm each other. A change in
+    /// ``Inbox/arrived`` or ``Inbox/deleted`` is reported by one call only; if that call throws,
+    /// the next call reports it.
     ///
     /// The result has the newest `limit` notifications of the inbox.
     public func sync(limit: Int = 500) async throws -> Fetched<Inbox> {

@@ -17,7 +17,9 @@ extension PushClient {
         do {
             answer = try await self.api.call(request)
         } catch {
-            guard error.allowsCached, let cached = try await self.inbox.visible(id, now: now) else { throw error }
+            guard FetchFailure(error) != nil, let cached = try await self.inbox.visible(id, now: now) else {
+                throw error
+            }
             return cached
         }
         guard case .array(let items)? = answer.json?["Notifications"] else { throw answer.unexpected("a list") }

@@ -59,7 +59,8 @@ extension PushClient {
     /// Whether a push is for this client's account.
     ///
     /// A push with a hint is for the account from whose registration the hint was made. A push
-    /// without a hint is for any account that does not share its device.
+    /// without a hint is for any account that does not share its device. For a push with a hint,
+    /// the call reads ``registrationID``.
     public func isRecipient(of push: PushMessage) -> Bool {
         guard let hint = push.accountHint else { return !self.isDeviceShared }
         return self.registrationID.map { Self.accountHint(of: push.id, registration: $0) == hint } ?? false

@@ -62,7 +62,7 @@ extension PushEvents.Iterator {
             return self.disconnect(PushClientError.busy(problem, retryAfter: time), atLeast: time ?? .zero)
         } catch PushClientError.problem(let problem) where problem.status >= 500 {
             return self.disconnect(PushClientError.problem(problem))
-        } catch let error where error.allowsCached {
+        } catch let error where error.isOfNetwork {
             return self.disconnect(error)
         }
     }
@@ -96,7 +96,7 @@ extension PushEvents.Iterator {
             return try await self.client.notification(id)
         } catch PushClientError.problem(let problem) where [404, 410].contains(problem.status) {
             return nil
-        } catch let error where error.allowsCached {
+        } catch let error where error.isOfNetwork {
             return nil
         }
     }

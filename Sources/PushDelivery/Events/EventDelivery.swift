@@ -62,8 +62,8 @@ package struct EventDelivery: Sendable {
     // MARK: - Private
 
     private struct Progress {
-        /// The number of the last acknowledged event; `nil` before it was read from the store.
-        var delivered: Int64?
+        /// The number of the last event that is known to be acknowledged.
+        var delivered: Int64 = 0
         /// The message that is sent until the receiver acknowledges it.
         var message: Message?
     }
@@ -109,14 +109,10 @@ package struct EventDelivery: Sendable {
     }
 
     private func nextMessage(_ progress: inout Progress) async throws -> Message? {
-        let start: Int64
-        if let delivered = progress.delivered {
-            start = delivered
-        } else {
-            start = try await self.reader.lastDeliveredEvent()
-            progress.delivered = start
-        }
-        let page = try await self.reader.events(after: start, ofSender: nil, limit: Self.batch)
+        // The store has a higher number if another server has delivered events meanwhile, and a
+        // lower one if this server's number could not be saved.
+        progress.delivered = max(progress.delivered, try await self.reader.lastDeliveredEvent())
+        let page = try await self.reader.events(after: progress.delivered, ofSender: nil, limit: Self.batch)
         guard let first = page.events.first, let last = page.events.last else { return nil }
         // A message with other events has another id. So a receiver that already knows the id of a
         // message already has all its events.

@@ -91,8 +91,7 @@ extension PostgreSQLStore {
         select coalesce(sum(number - (chain << \(AuditNumber.placeBits))), 0)::int8 from audit_chain
         """
 
-    /// Checks all hash chains of the audit, each from its start to its end; returns the first
-    /// fault.
+    /// Checks all hash chains of the audit; returns the first fault.
     package func auditFault() async throws(StoreError) -> AuditFault? {
         var next: Int64 = 0
         while true {

@@ -19,8 +19,8 @@ extension PostgreSQLStore {
         await withDiscardingTaskGroup { group in
             await self.repeating(self.echoes.signal, pause: Self.interval) {
                 await self.echoes.signal.wait(atMost: Self.interval)
-                // Each event is sent in its own task, since the task waits until the client has
-                // read the event, up to a limit.
+                // Each event is sent in its own task, since the task waits until a socket has
+                // accepted the event, or the device's streams have ended.
                 for echo in try await self.findEchoes() { group.addTask { await self.send(echo) } }
             }
             group.cancelAll()

@@ -3,9 +3,11 @@ internal import Dispatch
 internal import Glibc
 internal import PushStore
 internal import SQLite
+internal import Synchronization
 
-/// Handles a full disk. The writer then stores nothing, but loses nothing that is already stored.
-/// It notices by itself when the disk has room again.
+/// Handles a full disk, and a lock of another program. The writer then stores nothing, but loses
+/// nothing that is already stored. It notices by itself when the disk has room again, or when the
+/// lock has ended.
 extension Writer {
     /// The interval between two checks whether the disk has room.
     private static let checkInterval = DispatchTimeInterval.seconds(1)
@@ -31,9 +33,35 @@ extension Writer {
         if self.condition.record(isFull: true) { self.scheduleSpaceCheck() }
     }
 
+    /// Records that a write failed because another program holds SQLite's lock.
+    func recordLocked() {
+        let wasLocked = self.state.withLock { state in
+            defer { state.isLocked = true }
+            return state.isLocked
+        }
+        if !wasLocked { self.scheduleLockCheck() }
+    }
+
     private func scheduleSpaceCheck() {
         // If the writer was released meanwhile, this call does nothing.
         self.queue.asyncAfter(deadline: .now() + Self.checkInterval) { [weak self] in self?.checkForSpace() }
+    }
+
+    private func scheduleLockCheck() {
+        self.queue.asyncAfter(deadline: .now() + Self.checkInterval) { [weak self] in self?.checkForLock() }
+    }
+
+    /// Checks whether the lock of another program has ended. The check does not wait for the next
+    /// post, since a load balancer may send no post to a server that is not ready.
+    private func checkForLock() {
+        guard self.failure == nil else { return }
+        do {
+            try self.onConnection { try $0.inTransaction(.immediate) {} }
+            self.state.withLock { $0.isLocked = false }
+        } catch {
+            self.stopIfBroken(error)
+            self.scheduleLockCheck()
+        }
     }
 
     /// Frees disk space, and checks whether enough of it is free.

@@ -42,6 +42,8 @@ extension Writer {
             try self.attempt(jobs, apart: apart)
         } catch {
             self.stopIfBroken(error)
+            // Only another program can hold the lock for so long.
+            if (error as? DatabaseError)?.resultCode == .busy { self.recordLocked() }
             let failure = self.failure.map { StoreError.broken(reason: $0) }
             if failure == nil, jobs.count > 1, (error as? DatabaseError)?.concernsAll != true { return false }
             for job in jobs { job.fail(failure ?? error) }

@@ -21,6 +21,8 @@ final class Writer: Sendable {
         var waiting = WriterQueue<Job>()
         var isRunning = false
         var failure: String?
+        /// Whether another program holds SQLite's lock for writes.
+        var isLocked = false
         var readers: [SQLiteReader] = []
         /// The time of the next wipe of the log and the pages; `nil` if there is no erased data.
         var wipeDueAt: ContinuousClock.Instant?

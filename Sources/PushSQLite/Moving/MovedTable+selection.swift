@@ -36,8 +36,8 @@ extension MovedTable {
 
     /// The SQL of each value that is not simply the source's column of the same name.
     private static let values: [String: [String: String]] = [
-        // Each user's change numbers continue after the newest change of any user: a client may
-        // already have any number that was assigned so far.
+        // Each user's change numbers continue after the highest number that any user's change has:
+        // the server may already have told each client this number.
         "user_change": [
             "user_id": "t.id",
             "change": "max(:reserved, coalesce((select max(change) from recipient where user_id = t.id), 0))",

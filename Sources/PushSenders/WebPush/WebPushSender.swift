@@ -31,8 +31,8 @@ package final class WebPushSender: PushSender {
                 addresses: settings.addresses
             )
         }
-        // This limit is half of the number of pushes that a lane (the queue of pushes to one push
-        // service) sends concurrently.
+        // All hosts under a service's wildcard that have not answered yet share this many
+        // concurrent calls: half of the calls of a lane (the queue of pushes to one push service).
         let limit = 8 * settings.connection.connections
         self.named = Dictionary(uniqueKeysWithValues: clients.keys.map { ($0, NamedHosts(limit: limit)) })
         let tokens = try VAPIDTokens(key: settings.key, subject: settings.subject)

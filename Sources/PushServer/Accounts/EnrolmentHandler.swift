@@ -30,8 +30,8 @@ struct EnrolmentHandler: Handler {
     /// Makes a code for a user; only the answer to this request shows the code.
     ///
     /// An administrator may make a code for any user. A publisher (an app's own backend) may make
-    /// a code only for a user of its apps who has the role `device` and no password. Whoever has
-    /// the code can act as the user.
+    /// a code only for a user of its apps who has the role `device` and no password. Anybody who
+    /// has the code can act as the user.
     private func makeCode(_ context: RequestContext) async throws -> Response {
         let caller = try context.user
         let body = try await context.optionalBody()

@@ -69,7 +69,7 @@ struct SetupHandler: Handler {
         let text = try body.requiredString("Code")
         guard self.code.matches(text) else { throw refusal }
         guard let name = Username(try body.requiredString("Name")), ![".", ".."].contains(name.description) else {
-            throw Problem(.invalidMember, "Name must be 1 to 100 letters, digits, -, _, @, # or .")
+            throw Problem(.invalidMember, "Name must be \(Username.rule)")
         }
         let password = Secret(try body.requiredString("Password"))
         let hash: PasswordHash

@@ -46,7 +46,7 @@ struct UserHandler: Handler {
     private func addUser(_ context: RequestContext) async throws -> Response {
         let body = try JSONBody(try await context.request.body.collect())
         guard let name = Username(try body.requiredString("Name")) else {
-            throw Problem(.invalidMember, "Name must be 1 to 100 letters, digits, -, _, @, # or .")
+            throw Problem(.invalidMember, "Name must be \(Username.rule)")
         }
         guard ![".", ".."].contains(name.description) else {
             // Clients and proxies remove the segments `.` and `..` from a path, so no request

@@ -51,7 +51,7 @@ package struct UserLine: Sendable, Hashable {
             }
         }
         guard let name = values["Name"]?.text.flatMap({ Username($0) }), ![".", ".."].contains(name.description) else {
-            throw UserLineError("Name must be 1 to 100 letters, digits, -, _, @, # or .")
+            throw UserLineError("Name must be \(Username.rule)")
         }
         self.name = name
         try self.read(values, apps: known)

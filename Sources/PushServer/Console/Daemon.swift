@@ -49,13 +49,13 @@ package struct Daemon: Sendable {
 
 extension [Lane: Pause?] {
     /// Whether a sender of this server serves the lane (the queue of pushes to one provider). This
-    /// dictionary must have all lanes of the server, and `platforms` must have all platforms with
-    /// a sender.
+    /// dictionary must have all lanes that the configuration names, and `platforms` must have all
+    /// platforms with a sender.
     ///
-    /// The configuration may no longer name a lane's host or environment. The dictionary then
-    /// lacks the lane, and no sender serves it. If the dictionary has no lane at all of a
-    /// platform, each lane of the platform counts as served: a command that runs without a daemon
-    /// knows no lanes, nor does a server whose delivery has not begun.
+    /// A stored lane whose host or environment the configuration no longer names is not in the
+    /// dictionary, and no sender serves it. But if the dictionary has no lane of a platform, each
+    /// lane of the platform counts as served: before delivery has begun, and in a command that
+    /// runs without a daemon, no lane is known.
     func hasSender(for lane: Lane, among platforms: Set<String>) -> Bool {
         guard platforms.contains(lane.platform) else { return false }
         return self.keys.contains(lane) || !self.keys.contains { $0.platform == lane.platform }

@@ -57,8 +57,8 @@ struct UserDataDocument: Sendable {
         return ids.withLock { $0 }
     }
 
-    /// Writes the user's notifications. Those of apps that the user has left are included: they
-    /// stay stored until they expire.
+    /// Writes the user's notifications. Notifications of apps that the user has left are included:
+    /// they stay stored until they expire.
     private func writeNotifications(to output: Output) async throws {
         let apps = self.apps.union(self.user.apps).sorted()
         try await self.write("Notifications", to: output, from: NotificationPlace()) { place, reader in

@@ -1,6 +1,6 @@
 internal import Bytes
 
-/// What the field `Accept-Encoding` of a request says about gzip (RFC 9110 section 12.5.3).
+/// The request's preference for gzip, from its field `Accept-Encoding` (RFC 9110 section 12.5.3).
 struct AcceptedCodings: Sendable, Hashable {
     /// Whether the client accepts gzip, and gives it at least the weight of `identity`, which
     /// means no encoding.

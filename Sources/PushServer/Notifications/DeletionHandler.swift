@@ -35,8 +35,8 @@ struct DeletionHandler: Handler {
         case dismiss
         case recallAsAdministrator
 
-        /// The effects that a `DELETE` of a user can have, in the order in which they are tried.
-        /// The first effect that is possible determines the answer.
+        /// The effects that a user's `DELETE` of a notification can have, in the order in which
+        /// they are tried. The first effect that is possible determines the answer.
         ///
         /// `maySend` is `false` for a token without the scope `send`: with a phone's token that
         /// may only fetch, a `DELETE` dismisses even a notification that its user has sent.

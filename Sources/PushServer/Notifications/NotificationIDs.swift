@@ -10,7 +10,7 @@ package import PushCore
 ///
 /// The upper bits of an id are a keyed hash of the moment, with a key of the process; the lower
 /// bits are random. So an id reveals neither when it was assigned nor how many ids were assigned.
-/// Two ids reveal only whether they were assigned within the same moment. Whoever receives both
+/// Two ids reveal only whether they were assigned within the same moment. A user who receives both
 /// notifications knows that anyway.
 package struct NotificationIDs: Sendable {
     private static let lowerBits = 16

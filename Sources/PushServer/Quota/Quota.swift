@@ -88,9 +88,9 @@ struct QuotaPolicy: Sendable {
         self.tolerance = self.interval * Int64(quota.requests)
     }
 
-    /// The largest used part of a quota, in nanoseconds: a whole quota, and the debt of another
-    /// whole quota.
-    var most: Int64 { 2 * self.tolerance }
+    /// The largest used part of a quota, in nanoseconds: a whole quota and, for `requests`, the
+    /// debt of another whole quota. A longer time than that means that the clock was set back.
+    var most: Int64 { self.source.kind == .changes ? self.tolerance : 2 * self.tolerance }
 
     /// Writes the response fields about the quota, which have less than 200 bytes.
     func write(_ state: State, to writer: inout ByteWriter) {

@@ -49,7 +49,7 @@ final class Quotas: Sendable {
         self.kind = kind
         self.sources = Dictionary(
             uniqueKeysWithValues: Role.allCases.map {
-                ($0, RoleQuota(quotas[$0]?.part(kind), role: $0, servers: servers))
+                ($0, RoleQuota(quotas[$0]?.part(kind), role: $0, kind: kind, servers: servers))
             }
         )
     }

@@ -9,6 +9,7 @@ final class RoleQuota: Sendable {
 
     /// The role's name in quotes, for response fields.
     let name: [UInt8]
+    let kind: Quota.Kind
     private let servers: ServerCount
     /// The number of refused requests, including those under earlier quotas.
     let excess = Atomic(0)
@@ -16,7 +17,8 @@ final class RoleQuota: Sendable {
     /// mixture of two quotas. 0 means no limit.
     private let word: Atomic<UInt64>
 
-    init(_ quota: Quota?, role: Role, servers: ServerCount = ServerCount()) {
+    init(_ quota: Quota?, role: Role, kind: Quota.Kind = .requests, servers: ServerCount = ServerCount()) {
+        self.kind = kind
         self.name = Array("\"\(role.rawValue)\"".utf8)
         self.servers = servers
         self.word = Atomic(Self.word(quota))

@@ -59,9 +59,10 @@ final class Route: Sendable {
     /// The longest body that the server reads from a caller who is not authenticated, in bytes;
     /// `nil` for a route whose callers are always authenticated.
     let strangersBody: Int?
-    /// Whether the server charges the quota of changes, because the request may leave something in
-    /// the database, at least an entry of the audit. The end of a session is not charged, so that
-    /// everybody can always sign out; the charge for the session's beginning covers both.
+    /// Whether the server charges the request to the quota of changes. It charges each request
+    /// that may leave something in the database, at least an entry of the audit. The end of a
+    /// session is not charged, so that everybody can always sign out; the charge for the session's
+    /// beginning covers both.
     let isChange: Bool
     /// Begins to answer a request; does not block.
     let begin: @Sendable (RequestContext) throws -> Step

@@ -78,6 +78,7 @@ extension Authenticator {
         let isRight = try await self.isRight(
             current,
             of: user.name,
+            number: user.passwordNumber,
             by: hash,
             maySignIn: true,
             from: origin,
@@ -99,6 +100,7 @@ extension Authenticator {
     func isRight(
         _ password: Secret<String>,
         of name: Username,
+        number: Int64,
         by hash: PasswordHash,
         maySignIn: Bool,
         from origin: PeerAddress?,
@@ -108,6 +110,7 @@ extension Authenticator {
             return try await self.gate.isRight(
                 password,
                 of: name,
+                number: number,
                 by: hash,
                 maySignIn: maySignIn,
                 from: origin,

@@ -166,6 +166,7 @@ package final class Authenticator: Sendable {
         let isRight = try await self.isRight(
             basic.password,
             of: basic.username,
+            number: user?.passwordNumber ?? 0,
             by: hash,
             // The check of an unknown or disabled user takes as long as that of a wrong password.
             maySignIn: user?.isDisabled == false,

@@ -5,7 +5,7 @@ internal import Synchronization
 /// Checks a password once for many requests that send it at the same moment, as the fetches of one
 /// phone do.
 final class SharedChecks: Sendable {
-    /// What a check is about: the same credentials, from the same address, against the same hash.
+    /// The subject of a check: the same credentials, from the same address, against the same hash.
     /// Requests with equal subjects share one check.
     struct Subject: Sendable, Hashable {
         let credentials: Fingerprint

@@ -29,7 +29,7 @@ struct SignInAttempt: Sendable, Hashable {
 
         let width: Width
         let address: Key
-        /// The key of the account and the network together.
+        /// The key of the account, the number of its password and the network together.
         let pair: Key
     }
 
@@ -39,13 +39,16 @@ struct SignInAttempt: Sendable, Hashable {
     let address: Key?
     /// The key of the account and the address together.
     let pair: Key
+    /// The key of the pair and the number of the account's password. Failures count under this
+    /// key, so a new password begins without a wait.
+    let counter: Key
     /// The networks that contain the address; empty for an IPv4 address, and if the address is
     /// unknown.
     let networks: [Network]
     /// Whether somebody has signed in to the account from this address before.
     var isKnown = false
-    /// Whether the address has no recent failure on the account, so that the attempt also counts
-    /// for the address's networks.
+    /// Whether the address has no recent failure on the account. If so, the attempt also counts
+    /// for the address itself and for the networks that contain it.
     var isNew = false
     /// Whether the account has had many failures from strangers.
     var isUnderAttack = false
@@ -53,11 +56,12 @@ struct SignInAttempt: Sendable, Hashable {
     /// with the number of recent failures of the address.
     var rank = 0
 
-    init(account: Key, password: Key, address: Key?, pair: Key, networks: [Network] = []) {
+    init(account: Key, password: Key, address: Key?, pair: Key, counter: Key, networks: [Network] = []) {
         self.account = account
         self.password = password
         self.address = address
         self.pair = pair
+        self.counter = counter
         self.networks = networks
     }
 

@@ -4,8 +4,9 @@ internal import Foundation
 /// and computes the hashes.
 ///
 /// A pair is an account and an address. An account is a name that was tried, whether a user of
-/// this name exists or not. An attempt counts as failed from its beginning: otherwise a thousand
-/// concurrent attempts could begin before the first one has failed.
+/// this name exists or not. The failures of a pair end when the account gets a new password. An
+/// attempt counts as failed from its beginning: otherwise a thousand concurrent attempts could
+/// begin before the first one has failed.
 struct SignInFailures: Sendable {
     /// The hash of a name, an address, a password or several of them.
     typealias Key = UInt64
@@ -79,7 +80,7 @@ struct SignInFailures: Sendable {
     /// that the password is wrong. Only a few hundred such attempts a day are free; after that,
     /// the right password waits, too.
     mutating func begin(_ attempt: SignInAttempt, now: Date) -> Verdict {
-        let failures = self.level(self.pairs[attempt.pair], now, .pair)
+        let failures = self.level(self.pairs[attempt.counter], now, .pair)
         let standing = self.standing(of: attempt, failures: failures)
         let wait = self.wait(of: attempt, standing, now: now)
         guard wait <= 0 else { return self.refuse(attempt, standing, wait, now: now) }
@@ -106,7 +107,7 @@ struct SignInFailures: Sendable {
                 for network in attempt.networks { self.wideAddresses.add(network.address, now, network.width.rule) }
             }
         }
-        self.pairs.add(attempt.pair, now, attempt.rule)
+        self.pairs.add(attempt.counter, now, attempt.rule)
     }
 
     private func standing(of attempt: SignInAttempt, failures: Int) -> Standing {
@@ -115,7 +116,7 @@ struct SignInFailures: Sendable {
 
     /// How many seconds the attempt's sender must wait; 0 or less means that there is no wait.
     private func wait(of attempt: SignInAttempt, _ standing: Standing, now: Date) -> TimeInterval {
-        let own = self.pairs[attempt.pair]?.remaining(at: now) ?? 0
+        let own = self.pairs[attempt.counter]?.remaining(at: now) ?? 0
         switch standing {
         case .known(isRight: true): return self.isGuessed(attempt, now) ? own : 0
         case .known(isRight: false): return own
@@ -137,19 +138,19 @@ struct SignInFailures: Sendable {
         _ wait: TimeInterval,
         now: Date
     ) -> Verdict {
-        if case .known(isRight: false) = standing { self.refused.add(attempt.pair, now, .refused) }
+        if case .known(isRight: false) = standing { self.refused.add(attempt.counter, now, .refused) }
         return .mustWait(wait, isGuessing: self.isGuessed(attempt, now))
     }
 
     private func isGuessed(_ attempt: SignInAttempt, _ now: Date) -> Bool {
-        (self.refused[attempt.pair]?.remaining(at: now) ?? 0) > 0
+        (self.refused[attempt.counter]?.remaining(at: now) ?? 0) > 0
     }
 
     /// Ends an attempt whose password was right. The failures of the address on other accounts
     /// stay counted.
     mutating func succeed(_ attempt: SignInAttempt, now: Date) {
         if !attempt.isKnown { self.takeBackStranger(attempt, now: now) }
-        self.pairs[attempt.pair] = nil
+        self.pairs[attempt.counter] = nil
         self.known[attempt.pair] = attempt.password
     }
 
@@ -162,7 +163,7 @@ struct SignInFailures: Sendable {
     /// Ends an attempt whose password the server had no time to check. The attempt still counts
     /// for the address: so repeated attempts go behind those of newcomers in the queue of hashes.
     mutating func cancel(_ attempt: SignInAttempt, now: Date) {
-        self.pairs.takeBack(attempt.pair, now, attempt.rule)
+        self.pairs.takeBack(attempt.counter, now, attempt.rule)
         guard !attempt.isKnown else { return }
         self.accounts.takeBack(attempt.account, now, .account)
         // An attempt that the server had no time to check does not count against its networks.

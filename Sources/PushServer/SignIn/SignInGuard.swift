@@ -31,13 +31,15 @@ final class SignInGuard: Sendable {
     ///
     /// If the same password arrives many times at once, as in the fetches of one phone, all of
     /// these requests are one attempt. A wrong password counts against the address `origin`, which
-    /// is `nil` if all clients have the same address, for example behind a proxy.
+    /// is `nil` if all clients have the same address, for example behind a proxy. `number` is the
+    /// number of the user's password; any number serves for an unknown name.
     ///
     /// Throws `TryLater` after too many wrong passwords, and a `busy` problem if too many hashes
     /// wait.
     func isRight(
         _ password: Secret<String>,
         of name: Username,
+        number: Int64,
         by hash: PasswordHash,
         maySignIn: Bool,
         from origin: PeerAddress?,
@@ -46,7 +48,7 @@ final class SignInGuard: Sendable {
         let credentials = Fingerprint(of: "\(name.key):\(password.exposed)", code: self.code)
         let subject = SharedChecks.Subject(credentials: credentials, hash: hash, maySignIn: maySignIn, origin: origin)
         if let outcome = await self.checks.join(subject) { return try outcome.get() }
-        let outcome = await self.check(password, of: name, for: subject, now: now)
+        let outcome = await self.check(password, of: name, number, for: subject, now: now)
         self.checks.finish(subject, outcome)
         return try outcome.get()
     }
@@ -96,13 +98,14 @@ final class SignInGuard: Sendable {
     private func check(
         _ password: Secret<String>,
         of name: Username,
+        _ number: Int64,
         for subject: SharedChecks.Subject,
         now: Date
     ) async -> SharedChecks.Outcome {
         let origin = subject.origin
         let attempt: SignInAttempt
         do {
-            attempt = try self.limiter.begin(name, password: password, from: origin, now: now)
+            attempt = try self.limiter.begin(name, password: password, number: number, from: origin, now: now)
         } catch {
             self.counts.record(.throttled, from: origin, now: now)
             return .failure(error)

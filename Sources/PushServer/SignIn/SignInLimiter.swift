@@ -33,11 +33,13 @@ final class SignInLimiter: Sendable {
     /// Begins an attempt. The caller must end the attempt by `succeed` or `cancel`; otherwise the
     /// attempt counts as failed.
     ///
-    /// `origin` is `nil` if all clients have the same address, for example behind a proxy. Throws
-    /// `TryLater` if the client must wait.
+    /// `origin` is `nil` if all clients have the same address, for example behind a proxy.
+    /// `number` is the number of the account's password. Throws `TryLater` if the client must
+    /// wait.
     func begin(
         _ account: Username,
         password: Secret<String>,
+        number: Int64,
         from origin: PeerAddress?,
         now: Date
     ) throws(TryLater) -> SignInAttempt {
@@ -46,7 +48,8 @@ final class SignInLimiter: Sendable {
             password: self.key(account.key, password.exposed),
             address: origin.map { self.key($0.description) },
             pair: self.key(account.key, origin?.description),
-            networks: self.networks(around: origin, of: account)
+            counter: self.key(account.key, "\(number)", origin?.description),
+            networks: self.networks(around: origin, of: account, number)
         )
         let verdict = self.state.withLock { state in
             state.clock.advance(to: now, self.servers)
@@ -93,11 +96,16 @@ final class SignInLimiter: Sendable {
 
     // MARK: - Private
 
-    private func networks(around origin: PeerAddress?, of account: Username) -> [SignInAttempt.Network] {
+    private func networks(
+        around origin: PeerAddress?,
+        of account: Username,
+        _ number: Int64
+    ) -> [SignInAttempt.Network] {
         guard case .ip(let address) = origin, !address.isIPv4 else { return [] }
         return SignInAttempt.Network.Width.allCases.map { width in
             let network = "\(address.network(bits: width.rawValue))/\(width.rawValue)"
-            return .init(width: width, address: self.key(network), pair: self.key(account.key, network))
+            let pair = self.key(account.key, "\(number)", network)
+            return .init(width: width, address: self.key(network), pair: pair)
         }
     }
 

@@ -73,8 +73,9 @@ package enum AccountStep: Sendable, Hashable {
 package struct AccountPlan: Sendable, Hashable {
     package let user: Int64
     package let change: AccountChange
-    /// Whether the change affects more than the stored token of the issuer. If so, the servers
-    /// must evict the user's cached credentials.
+    /// `false` if the change only records that the issuer (the identity provider) has given the
+    /// user a newer token with the same rights. Otherwise the servers must evict the user's cached
+    /// credentials.
     package let isNews: Bool
     package let endsSessions: Bool
     /// Whether the devices that were last registered with one of the ended sessions must be

@@ -157,7 +157,8 @@ package enum RegisterOutcome: Sendable, Hashable {
     /// once the user returns the code. `hasWork`: this request has enqueued a push; otherwise an
     /// earlier push contains the code.
     case unconfirmed(hasWork: Bool)
-    /// The id for the code's notification is in use; the caller must try another.
+    /// The id of the notification that carries the confirmation code is in use; the caller must
+    /// try another.
     case idTaken
     /// The user has claimed too many handles. A further claim is possible at the time `until`.
     case tooManyClaims(until: Date)

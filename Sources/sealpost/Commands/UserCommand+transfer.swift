@@ -192,25 +192,26 @@ extension Data {
 }
 
 /// Writes lines to standard output, or to a new file that only its owner may read. The file
-/// appears complete or not at all; a killed process may leave a file with the ending `.partial`.
+/// appears complete or not at all; a killed process may leave a file with its process id and the
+/// ending `.partial`. So two exports to one name write to different files.
 private struct LineOutput: Sendable {
     /// `nil` for standard output.
     private let handle: FileHandle?
     private let file: String
-    private var partial: String { self.file + ".partial" }
+    private let partial: String
 
     /// Throws `CommandFailure` if the file exists, or cannot be created.
     init(_ file: String) throws {
         self.file = file
+        self.partial = "\(file).\(getpid()).partial"
         guard file != "-" else {
             self.handle = nil
             return
         }
         if let fault = RootFolder(of: file, isForNewFile: true).fault { throw CommandFailure("\(file): \(fault)") }
         guard access(file, F_OK) != 0 else { throw CommandFailure("\(file) cannot be created: the file exists") }
-        let partial = file + ".partial"
-        unlink(partial)
-        let descriptor = open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        unlink(self.partial)
+        let descriptor = open(self.partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             throw CommandFailure("\(file) cannot be created: \(String(cString: strerror(errno)))")
         }

@@ -24,7 +24,7 @@ struct UserCommand: AsyncParsableCommand {
 
         @OptionGroup var options: ConfigurationOptions
 
-        @Argument(help: "1 to 100 letters, digits, -, _, @, # or .")
+        @Argument(help: "\(Username.rule)")
         var name: String
 
         @Option(help: "\(Role.allCases.map(\.rawValue).joined(separator: ", "))")
@@ -54,9 +54,10 @@ struct UserCommand: AsyncParsableCommand {
         func run() async throws {
             try await reportingErrors(json: self.output.json, using: self.options.file) {
                 guard Username(self.name) != nil else {
-                    throw ValidationError("\"\(self.name)\" is not 1 to 100 letters, digits, -, _, @, # or .")
+                    throw ValidationError("\"\(self.name)\" is not \(Username.rule)")
                 }
                 let configuration = try self.options.load()
+                if !self.noPassword, !self.password.passwordStdin { try await self.refuseExisting(configuration) }
                 let user = JSONValue.object(try self.members)
                 try await withAdministration(configuration, creates: true) { administration in
                     let added = try await administration.ask("POST", Paths.users, user) ?? .null
@@ -66,6 +67,20 @@ struct UserCommand: AsyncParsableCommand {
                     self.output.show(added, "user \(self.name) created with \(rights)")
                 }
             }
+        }
+
+        /// Throws a `Problem` if the user exists: nobody should type a password in vain.
+        private func refuseExisting(_ configuration: Configuration) async throws {
+            let path = Paths.user(Administration.encoded(self.name))
+            do {
+                try await withAdministration(configuration) { _ = try await $0.ask("GET", path) }
+            } catch let problem as Problem where problem.code == .notFound {
+                return
+            } catch is CommandFailure {
+                // There is no database yet. The request that adds the user reports other failures.
+                return
+            }
+            throw Problem(.conflict, "user \(self.name) already exists")
         }
 
         /// The members of the new user. Reads the password, unless the user gets none.

@@ -68,7 +68,7 @@ struct InitAnswers {
 
     static func administrator(_ text: String) throws(InitRefusal) -> Username {
         guard let name = Username(text) else {
-            throw InitRefusal("\"\(text)\" is not 1 to 100 letters, digits, -, _, @, # or .")
+            throw InitRefusal("\"\(text)\" is not \(Username.rule)")
         }
         return name
     }

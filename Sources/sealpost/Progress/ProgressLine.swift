@@ -29,8 +29,8 @@ struct ProgressLine: Hashable {
 
     // MARK: - Private
 
-    /// The number of units a second since the beginning; `nil` in the first half second, when the
-    /// rate would not be meaningful.
+    /// The number of units per second since the beginning; `nil` in the first half second, when
+    /// the rate would not be meaningful.
     private var rate: Double? {
         guard self.elapsed >= .milliseconds(500), self.done > 0 else { return nil }
         return Double(self.done) / (self.elapsed / .seconds(1))

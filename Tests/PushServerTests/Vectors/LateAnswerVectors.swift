@@ -14,7 +14,7 @@ enum LateAnswerVectors {
         case notification, shown, list
     }
 
-    /// What happens to the notification while the answer is in transit.
+    /// A change of the notification while the answer is in transit.
     private enum Event: String {
         case nothing, read, unread, dismiss
         /// Another page of the list arrives. It shows that the notification was recalled, or was
@@ -22,7 +22,7 @@ enum LateAnswerVectors {
         case recalled, readElsewhere
     }
 
-    /// What the client has stored before it sends the request.
+    /// The data that the client has stored before it sends the request.
     private enum Past: String {
         case nothing, list
         /// The client has stored only the notification, which it fetched by the id. It therefore

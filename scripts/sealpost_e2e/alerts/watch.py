@@ -17,7 +17,7 @@ QUIET = 12  # Seconds of the initial check that no alert fires.
 
 
 class Watch:
-    """A Prometheus that scrapes the daemons at these ports, by TLS if there is a `certificate`. Its rules lack the alerts of `left_out`."""
+    """A Prometheus that scrapes daemons at these ports, by TLS with a `certificate`, without the alerts `left_out`."""
 
     def __init__(self, site, ports, left_out=(), certificate=None):
         self.site, self.left_out, self.certificate = site, left_out, certificate

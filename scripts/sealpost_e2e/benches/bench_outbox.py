@@ -108,7 +108,7 @@ class Cycles:
         ))
 
     def run_cycles(self, name, prototype=None):
-        """The rates of product and prototype, the table's bytes and rows, and the seconds of cleanup, for each cycle."""
+        """For each cycle: the rates of product and prototype, the table's bytes and rows, the seconds of cleanup."""
         end, cycles = time.monotonic() + self.seconds, []
         while time.monotonic() < end or len(cycles) < 3:
             product = self.rate("push", self.drain_with_product)

@@ -1,4 +1,4 @@
-"""Tests the client for browsers in Firefox, with a real Web Push: the server encrypts, the browser decrypts, and its worker fetches.
+"""Tests the client for browsers in Firefox: the server encrypts a Web Push, the browser decrypts it and fetches.
 
 The push service is simulated, with Mozilla's protocol. Pages, worker and flows are those of `web-client`: pushes, two tabs with
 one stream, a database that the browser has closed, another VAPID key, a permission that was taken back, and the sign-out.

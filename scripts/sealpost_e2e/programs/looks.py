@@ -44,7 +44,7 @@ class Site(web_client.Site, outbox.Outbox):
 
 
 def start(site, options, cluster):
-    """Starts the simulators, and a daemon with their senders beside those of the site's configuration, on the cluster if any."""
+    """Starts simulators, and a daemon with their senders and those of the site, with the data in the cluster if any."""
     text = site.configuration.read_text() if site.configuration.exists() else "senders:\n"
     # The proxy leads everything to the receiver of Web Push. The simulators are reached without it.
     text = "".join(line for line in text.splitlines(keepends=True) if not line.startswith("proxy:"))
@@ -178,7 +178,7 @@ def change_everything(site, *devices):
 
 
 def recall_broadcast(site, *users):
-    """Recalls a broadcast. Yields whether each device gets a look, as their providers count, and whether the status agrees."""
+    """Recalls a broadcast. Yields whether each device gets a look, as its provider counts, and the status agrees."""
     # The last push that each device's provider has accepted.
     last = lambda: {(name, device): push for _, name, push, status, device in site.received() if status == "200"}
     connection, count, before = site.connect(), sum(DEVICES.values()) + len(users), set(last().values())
@@ -214,7 +214,7 @@ def storm(port, credentials, ids):
 
 
 def post_beside_storm(site):
-    """Posts with and without a storm of marks in turns. Yields whether the times are in their limit, and the storm's looks."""
+    """Posts in turns with and without a storm of marks. Yields whether posts stay fast, and whether looks stay rare."""
     connection, handles = site.connect(), [f"{number:064x}" for number in range(10)]
     ids = [api.post(connection, {"Payload": "a result", "To": ["username:carl"]}) for _ in range(MARKED)]
     session, _ = [register(connection, "carl", Platform="apns", Handle=handle) for handle in handles][0]

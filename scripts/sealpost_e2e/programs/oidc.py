@@ -105,7 +105,7 @@ def with_hmac(header, claims, secret):
 
 
 def forged(issuer):
-    """Name, token, and a word of the answer; `IssuerTokenTests` tests wrong headers (none, HS256, jwk and others) and claims."""
+    """Name, token and a word of the answer. `IssuerTokenTests` tests wrong headers (such as none, HS256) and claims."""
     claims, token, keys = issuer.claims, issuer.token, issuer.keys
     ec = keys["ES256"]
     ec_header = {"alg": "ES256", "kid": "ec", "typ": "JWT"}

@@ -1,4 +1,4 @@
-"""Compiles the examples in Go, C# and Java, and sends through a proxy that cuts three of ten answers: each text arrives once."""
+"""Runs the examples in Go, C# and Java through a proxy that cuts three of ten answers: each text arrives once."""
 
 import collections
 import os

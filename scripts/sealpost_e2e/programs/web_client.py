@@ -182,7 +182,7 @@ ServiceWorkerRegistration.prototype.showNotification = async function (...given)
 """
 HEARING = "globalThis.wordsHeard = 0; new BroadcastChannel('shown').onmessage = () => { wordsHeard += 1 };"
 
-# A headless browser has no push service: its subscription is invented, and all else is real. `opened` decrypts a push (RFC 8291).
+# A headless browser has no push service, so only its subscription is invented. `opened` decrypts a push (RFC 8291).
 SUBSCRIPTION = """
 const bytes = (text) => text.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 PushManager.prototype.getSubscription = async function () { return globalThis.subscription ?? null };
@@ -475,7 +475,7 @@ AGAIN = """push.registerIfNeeded().then(async id => {
 
 
 def change_key_and_permission(ask, site, service, permit, receive):
-    """Another VAPID key, and a permission that `permit` takes back and gives again, are noticed. `receive` checks a text's push."""
+    """The page notices another VAPID key, and a permission that `permit` revokes and grants. `receive` tests pushes."""
     ask(site.script(REGISTER, service=service))
     first = ask(AGAIN)
     receive("with the first key")

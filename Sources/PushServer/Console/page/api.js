@@ -31,7 +31,8 @@ const OFFLINE = 'The server cannot be reached';
 export async function ask(method, path, {body, signal, authorization, timeoutSeconds = 20} = {}) {
   const headers = {Accept: 'application/json'};
   if (body !== undefined) headers['Content-Type'] = 'application/json';
-  // The field is sent without a session, too: the server then knows that the page asks, and the browser shows no password dialog.
+  // The field is sent without a session, too: the server then knows that the page asks, and the
+  // browser shows no password dialog.
   headers['Page-Token'] = session?.PageToken ?? 'new';
   if (authorization) headers.Authorization = authorization;
   const asked = session;

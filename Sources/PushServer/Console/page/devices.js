@@ -25,7 +25,7 @@ export async function show(page) {
 
 /** A form that shows the rows of one user, or of all. */
 export function byUser(view, user) {
-  const name = h('input', {...VERBATIM, maxlength: 100, pattern: '[\\-A-Za-z0-9_@#.]*', title: 'The name of a user', value: user});
+  const name = h('input', {...VERBATIM, maxlength: 100, pattern: '[\\-A-Za-z0-9_@#+.]*', title: 'The name of a user', value: user});
   const everybody = user ? h('a.button', {href: `#/${view}`}, 'Show all') : null;
   return h('div.find', {}, form({
     fields: field('User', name, {hint: `Leave it empty for the ${view} of all users.`}), submit: 'Show', extra: everybody,

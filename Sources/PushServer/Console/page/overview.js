@@ -191,7 +191,8 @@ function nodeTable(caption, list) {
 
 // MARK: Credentials and facts
 
-// A certificate gets a warning 30 days before its end, and an alarm 3 days before; with a short lifetime, when a quarter and a tenth of it are left.
+// A certificate gets a warning 30 days before its end, and an alarm 3 days before. With a short
+// lifetime it gets them when a quarter and a tenth of the lifetime are left.
 function urgency({Lifetime}, left) {
   const life = Lifetime === null ? Infinity : Lifetime / 86400;
   return left < Math.min(3, life / 10) ? 'bad' : left < Math.min(30, life / 4) ? 'warn' : null;

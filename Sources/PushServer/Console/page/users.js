@@ -16,7 +16,7 @@ const ROLES = [
   ['admin', 'Administrator', 'does all this, and manages users and tokens'],
 ];
 const roleName = role => ROLES.find(([value]) => value === role)?.[1] ?? role;
-const NAME = {...VERBATIM, required: true, maxlength: 100, pattern: '[\\-A-Za-z0-9_@#.]{1,100}', title: 'Letters, digits and - _ @ # . are allowed'};
+const NAME = {...VERBATIM, required: true, maxlength: 100, pattern: '[\\-A-Za-z0-9_@#+.]{1,100}', title: 'The letters A to Z, digits and - _ @ # + . are allowed'};
 const LETTERS = 'abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789';
 
 export function show(page) {
@@ -202,7 +202,7 @@ function drawTags(place, name, tags) {
     place.querySelector('input').focus();
     tell(sentence);
   };
-  const input = h('input', {...VERBATIM, required: true, maxlength: 120, pattern: '[\\-A-Za-z0-9_@#.:]{1,120}', title: 'Letters, digits and - _ @ # . : are allowed'});
+  const input = h('input', {...VERBATIM, required: true, maxlength: 120, pattern: '[\\-A-Za-z0-9_@#+.:]{1,120}', title: 'The letters A to Z, digits and - _ @ # + . : are allowed'});
   place.replaceChildren(
     tagList(tags, tag => h('button.quiet', {
       type: 'button', 'aria-label': `Remove the tag ${tag}`,

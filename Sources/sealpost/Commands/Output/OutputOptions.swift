@@ -65,8 +65,9 @@ struct ListPrinter {
         }
     }
 
-    /// Prints the kept entries.
+    /// Prints the kept entries. An empty table is the names of its columns.
     mutating func end() {
+        guard case .table = self.form else { return }
         for line in self.table.takeLines() { self.print(line) }
     }
 }
@@ -83,10 +84,9 @@ struct Table {
         self.widths = columns.map(\.count)
     }
 
-    /// Removes the rows that were added so far, and returns their lines. The first non-empty
-    /// result begins with a line with the names of the columns.
+    /// Removes the rows that were added so far, and returns their lines. The first result begins
+    /// with a line with the names of the columns.
     mutating func takeLines() -> [String] {
-        guard !self.rows.isEmpty else { return [] }
         for row in self.rows {
             for (column, cell) in row.enumerated() { self.widths[column] = max(self.widths[column], cell.count) }
         }

@@ -57,12 +57,18 @@ public final class Devices {
         client.api.call(new Request("DELETE", Paths.topic(own(), topic)), client.options.deadline());
     }
 
-    /** Gives this device's public keys, the text of {@link DeviceKeys#text}, to the server, after each registration under a new id. */
+    /**
+     * Gives this device's public keys, the text of {@link DeviceKeys#text}, to the server, after each
+     * registration under a new id.
+     */
     public void setKey(String text) throws PushClientException {
         setKey(own(), text);
     }
 
-    /** Gives the approved keys of another device of the account to the server: the result of {@link DeviceKeys#approve}. */
+    /**
+     * Gives the approved keys of another device of the account to the server: the result of {@link
+     * DeviceKeys#approve}.
+     */
     public void setKey(Device device, String approved) throws PushClientException {
         setKey(device.id(), approved);
     }

@@ -29,7 +29,10 @@ public final class Interference {
          * another request.
          */
         INSUFFICIENT_COVERAGE("insufficientCoverage"),
-        /** The signature is valid, but the clocks of server and device are too far apart. */
+        /**
+         * The signature is valid, but the clocks of server and device are too far apart; or a
+         * certificate is not valid at the device's time.
+         */
         WRONG_CLOCK("wrongClock"),
         /**
          * The answer is for another account: a proxy has sent the request with other credentials.
@@ -82,12 +85,12 @@ public final class Interference {
         return kind;
     }
 
-    /** The value in the server's own answer. */
+    /** The checked value, as the server's own answer would have it. */
     public String expected() {
         return expected;
     }
 
-    /** The value in this answer; null if the answer had no such value. */
+    /** The checked value, as this answer had it; null if the answer had no such value. */
     public @Nullable String seen() {
         return seen;
     }

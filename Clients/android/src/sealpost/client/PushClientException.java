@@ -27,7 +27,7 @@ public final class PushClientException extends Exception {
         CAPTIVE_PORTAL,
         /** A proxy demands credentials (407): the network's settings need them. */
         PROXY,
-        /** The device's clock is wrong: ask the user to set it. */
+        /** The device's clock is wrong, or the server's certificate has expired: ask the user to set the clock. */
         WRONG_CLOCK,
         /** The certificate does not belong to the server: another network may help. */
         UNTRUSTED,

@@ -10,6 +10,8 @@ import java.net.UnknownHostException;
 import java.security.GeneralSecurityException;
 import java.security.cert.CertPathValidatorException;
 import java.security.cert.CertificateException;
+import java.security.cert.CertificateExpiredException;
+import java.security.cert.CertificateNotYetValidException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import javax.net.ssl.SSLPeerUnverifiedException;
@@ -86,6 +88,10 @@ final class Transport {
             return PushClientException.of(new Interference(
                     Interference.Kind.MISSING_ECHO, "the echo of MyToken", null, 407, request.path));
         }
+        if (isOfClock(error)) {
+            return PushClientException.of(new Interference(
+                    Interference.Kind.WRONG_CLOCK, "a certificate of now", "an expired or future certificate", 0, request.path));
+        }
         if (isOfCertificate(error)) {
             String expected = options.pins().isEmpty() ? "a trusted certificate" : "a trusted certificate with a pinned key";
             return PushClientException.of(new Interference(
@@ -96,6 +102,13 @@ final class Transport {
         if (!isUnsent) throw new Lost(error);
         return PushClientException.of(
                 PushClientException.Reason.OFFLINE, "the server cannot be reached: " + error.getMessage(), error);
+    }
+
+    private static boolean isOfClock(Throwable error) {
+        for (Throwable cause = error; cause != null; cause = cause.getCause()) {
+            if (cause instanceof CertificateExpiredException || cause instanceof CertificateNotYetValidException) return true;
+        }
+        return false;
     }
 
     private static boolean isOfCertificate(Throwable error) {

@@ -8,6 +8,10 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.security.KeyStore;
+import java.security.cert.CertificateException;
+import java.security.cert.CertificateExpiredException;
+import java.security.cert.CertificateNotYetValidException;
+import java.security.cert.X509Certificate;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -1392,12 +1396,7 @@ public final class ClientTests {
 
     public static void aClientCertificateIsShownToAServerThatAsksForIt() throws Exception {
         try (TestFolder folder = new TestFolder()) {
-            File file = new File(folder.file, "keys.p12");
-            new ProcessBuilder(
-                            "keytool", "-genkeypair", "-alias", "a", "-keyalg", "EC", "-dname", "CN=phone", "-ext", "san=ip:127.0.0.1",
-                            "-storetype", "PKCS12", "-storepass", "secret", "-keystore", file.getPath())
-                    .redirectErrorStream(true).redirectOutput(ProcessBuilder.Redirect.DISCARD).start().waitFor();
-            KeyStore keys = KeyStore.getInstance(file, "secret".toCharArray());
+            KeyStore keys = keys(folder);
             KeyManagerFactory own = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
             own.init(keys, "secret".toCharArray());
             TrustManagerFactory trusted = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
@@ -1421,6 +1420,59 @@ public final class ClientTests {
                 PushClient client = new PushClient(options, Credentials.token("spt_first", "alice"), folder.store());
                 Check.that(client.sync().failure() != null, "the server answers nothing");
                 Check.equal(shown.get(), isShown ? "CN=phone" : "none", "the certificate");
+                server.close();
+            }
+            thread.shutdown();
+        }
+    }
+
+    private static KeyStore keys(TestFolder folder) throws Exception {
+        File file = new File(folder.file, "keys.p12");
+        new ProcessBuilder(
+                        "keytool", "-genkeypair", "-alias", "a", "-keyalg", "EC", "-dname", "CN=phone", "-ext", "san=ip:127.0.0.1",
+                        "-storetype", "PKCS12", "-storepass", "secret", "-keystore", file.getPath())
+                .redirectErrorStream(true).redirectOutput(ProcessBuilder.Redirect.DISCARD).start().waitFor();
+        return KeyStore.getInstance(file, "secret".toCharArray());
+    }
+
+    public static void aRefusedCertificateIsOfTheWrongTimeOrOfTheWrongServer() throws Exception {
+        try (TestFolder folder = new TestFolder()) {
+            KeyManagerFactory own = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
+            own.init(keys(folder), "secret".toCharArray());
+            SSLContext context = SSLContext.getInstance("TLS");
+            context.init(own.getKeyManagers(), null, null);
+            Map<CertificateException, PushClientException.Reason> wanted = new HashMap<>();
+            wanted.put(new CertificateExpiredException("ended"), PushClientException.Reason.WRONG_CLOCK);
+            wanted.put(new CertificateNotYetValidException("future"), PushClientException.Reason.WRONG_CLOCK);
+            wanted.put(new CertificateException("strange"), PushClientException.Reason.UNTRUSTED);
+            ExecutorService thread = Executors.newSingleThreadExecutor();
+            for (Map.Entry<CertificateException, PushClientException.Reason> entry : wanted.entrySet()) {
+                SSLServerSocket server = (SSLServerSocket) context.getServerSocketFactory().createServerSocket(0, 10, InetAddress.getByName("127.0.0.1"));
+                Future<?> ended = thread.submit(() -> {
+                    try (SSLSocket socket = (SSLSocket) server.accept()) {
+                        socket.startHandshake();
+                    } catch (IOException refused) {
+                        // The client ends the handshake.
+                    }
+                });
+                X509TrustManager refusing = new X509TrustManager() {
+                    @Override
+                    public void checkClientTrusted(X509Certificate[] chain, String type) {}
+
+                    @Override
+                    public void checkServerTrusted(X509Certificate[] chain, String type) throws CertificateException {
+                        throw entry.getKey();
+                    }
+
+                    @Override
+                    public X509Certificate[] getAcceptedIssuers() {
+                        return new X509Certificate[0];
+                    }
+                };
+                Options options = new Options("https://127.0.0.1:" + server.getLocalPort(), Signatures.unsigned()).trustManager(refusing);
+                PushClient client = new PushClient(options, Credentials.token("spt_first", "alice"), folder.store());
+                Check.equal(client.sync().failure().reason(), entry.getValue(), entry.getKey().getMessage());
+                ended.get();
                 server.close();
             }
             thread.shutdown();

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * <p>A notification never changes: each method returns a copy with one more member.
  */
 public final class Notification {
-    private static final String NAME = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_@#.";
+    private static final String NAME = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_@#+.";
 
     private final Json json;
 
