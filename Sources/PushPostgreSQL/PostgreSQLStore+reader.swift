@@ -1,4 +1,5 @@
-internal import PostgreSQL
+package import Foundation
+package import PostgreSQL
 internal import PushCore
 package import PushStore
 
@@ -14,10 +15,7 @@ extension PostgreSQLStore: StoreReader {
         _ sql: String,
         _ values: [StoredValue]
     ) async throws(StoreError) -> [Entity] {
-        let sealing = self.sealing
-        return try await self.read(sql, values: values.map(\.parameter)) { rows in
-            try rows.compactMap { try Entity($0, sealing) }
-        }
+        try await self.read(sql, values: values.map(\.parameter)) { try $0.compactMap { try Entity($0, self.sealing) } }
     }
 
     /// Runs a statement outside of a transaction.
@@ -57,4 +55,15 @@ extension StoredValue {
         case .integers(let numbers): numbers
         }
     }
+}
+
+extension Row: StoredRow {
+    package func integer(_ column: Int32) throws -> Int64 { try self.integer(Int(column)) }
+    package func optionalInteger(_ column: Int32) throws -> Int64? { try self.optionalInteger(Int(column)) }
+    package func flag(_ column: Int32) throws -> Bool { try self.boolean(Int(column)) }
+    package func text(_ column: Int32) throws -> String { try self.text(Int(column)) }
+    package func optionalText(_ column: Int32) throws -> String? { try self.optionalText(Int(column)) }
+    package func data(_ column: Int32) throws -> Data { try self.data(Int(column)) }
+    package func optionalData(_ column: Int32) throws -> Data? { try self.optionalData(Int(column)) }
+    package func bytes(_ column: Int32) throws -> [UInt8] { Array(try self.data(Int(column))) }
 }

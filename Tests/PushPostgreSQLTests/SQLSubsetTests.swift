@@ -42,8 +42,8 @@ import Testing
         "PostgreSQLStore+health.swift": [
             "pg_read_binary_file", "pg_relation_filepath", "string_agg", "quote_ident", "to_regclass",
             "pg_wal_lsn_diff", "pg_current_wal_lsn", "inet_client_addr", "inet_server_addr",
+            "pg_stat_get_live_tuples",
         ],
-        "PostgreSQLStore+statistics.swift": ["pg_stat_get_live_tuples", "quote_ident", "to_regclass"],
         // A move from SQLite reads the columns, and sets the next values of the identity columns.
         "PostgreSQLMoveTarget.swift": [
             "pg_get_serial_sequence", "regclass", "setval", "format_type", "to_regclass", "array_position", "int2",

@@ -18,7 +18,7 @@ extension PostgreSQLStore {
             let inserted = try await tx.query(Self.insertDevice, id.description, user, now.milliseconds)
             guard inserted.changed == 1 else { throw StoreError.failed(reason: "the registration id is in use") }
             let unused = try await tx.query(Self.unusedDevices, user, StoredDevice.unusedLimit)
-            try await Self.delete(tx, devices: unused.map { try $0.integer(0) })
+            try await tx.delete(devices: unused.map { try $0.integer(0) })
             return id
         }
     }
@@ -37,7 +37,7 @@ extension PostgreSQLStore {
     package func unregister(_ id: RegistrationID, ofUser user: Int64, by record: AuditRecord?) async throws -> Bool {
         try await self.write { tx in
             guard let row = try await tx.query(Self.deviceOfUser, id.description, user).first else { return false }
-            guard try await Self.delete(tx, devices: [try row.integer(0)]) else { return false }
+            guard try await tx.delete(devices: [try row.integer(0)]) else { return false }
             if let record { tx.append(record) }
             return true
         }
@@ -48,7 +48,7 @@ extension PostgreSQLStore {
     package func deleteDevice(_ id: RegistrationID, by record: AuditRecord?) async throws -> Bool {
         try await self.write { [sealing] tx in
             guard let row = try await tx.query(Self.deviceWithOwner, id.description).first else { return false }
-            guard try await Self.delete(tx, devices: [try row.integer(0)]) else { return false }
+            guard try await tx.delete(devices: [try row.integer(0)]) else { return false }
             if var record {
                 record.detail = "of \(try sealing.username(row.data(2), ofUser: row.integer(1)))"
                 tx.append(record)
@@ -86,7 +86,7 @@ extension PostgreSQLStore {
         let end = (now - HandleClaim.lifetime.timeInterval).milliseconds
         return try await self.write { tx in
             let claims = try await tx.query(Self.expiredClaims, end, limit).map { try $0.integer(0) }
-            try await Self.delete(tx, devices: claims)
+            try await tx.delete(devices: claims)
             return max(claims.count, try await tx.query(Self.expiredConfirmations, end, limit).changed)
         }
     }
@@ -164,7 +164,7 @@ extension PostgreSQLStore {
         let devices = try await tx.query(Self.devicesByHandle, user, handleKey).map { row in
             (number: try row.integer(0), id: try row.text(1))
         }
-        try await Self.delete(tx, devices: devices.dropFirst().map(\.number))
+        try await tx.delete(devices: devices.dropFirst().map(\.number))
         return devices.first.flatMap { RegistrationID($0.id) }
     }
 

@@ -16,7 +16,7 @@ extension Registrar {
                 now: self.now
             )
         }
-        if let claim = plan.claim { try await PostgreSQLStore.delete(self.tx, devices: [claim]) }
+        if let claim = plan.claim { try await self.tx.delete(devices: [claim]) }
         try await self.save(plan.values, as: plan.device)
         try await self.replaceTags(of: plan.device, by: plan.values.tags)
         for record in plan.records { self.tx.append(record) }
@@ -45,7 +45,7 @@ extension Registrar {
     /// for the notification with the confirmation code is already in use.
     func write(_ plan: ClaimPlan) async throws -> Bool {
         if let push = plan.push, try await !self.insert(push) { return false }
-        if let claim = plan.ended { try await PostgreSQLStore.delete(self.tx, devices: [claim]) }
+        if let claim = plan.ended { try await self.tx.delete(devices: [claim]) }
         let number = try await self.claimRow(plan)
         try await self.save(plan.values, as: number)
         if let push = plan.push { try await self.enqueue(push, to: number, plan.values) }

@@ -13,12 +13,7 @@ struct GroupDevice {
 }
 
 /// A row of `recipient` that the group inserts.
-struct GroupRecipient {
-    let notification: NewNotification
-    let user: Int64
-    let change: Int64
-    let mac: Int64
-}
+typealias GroupRecipient = (notification: NewNotification, user: Int64, change: Int64, mac: Int64)
 
 extension HashedAudience {
     /// The tags that select devices in the audience's branches.

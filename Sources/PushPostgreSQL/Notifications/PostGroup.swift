@@ -186,11 +186,11 @@ struct PostGroup {
         self.facts.ids.insert(notification.id.rawValue)
         self.facts.usage[notification.sender, default: Usage()].add(payload)
         self.added[notification.sender, default: Usage()].add(payload)
-        let recipients = try plan.recipients.sorted().map { user in
+        let recipients = try plan.recipients.sorted().map { user -> GroupRecipient in
             let change = try PostgreSQLStore.number(of: user, in: self.numbers)
             self.numbers[user] = change &+ 1
             let mac = self.store.sealing.rows.recipient(of: notification.id.rawValue, user: user)
-            return GroupRecipient(notification: notification, user: user, change: change, mac: mac)
+            return (notification, user, change, mac)
         }
         return Chosen(
             place: place,

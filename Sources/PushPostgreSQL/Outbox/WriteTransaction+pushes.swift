@@ -22,7 +22,7 @@ extension WriteTransaction {
         try await self.cancel(Self.locked(self.query(Self.lockDevices, devices)), reason: reason, now: now)
     }
 
-    fileprivate static func locked(_ rows: Rows) throws -> [(push: DuePush, isLeased: Bool)] {
+    private static func locked(_ rows: Rows) throws -> [(push: DuePush, isLeased: Bool)] {
         try rows.map { (try DuePush($0), try $0.boolean(2)) }
     }
 
@@ -183,23 +183,16 @@ extension WriteTransaction {
             join device v on v.number = p.device and v.lane <> \(lane("p")))
         \(movement)
         """
-}
 
-extension PostgreSQLStore {
     /// Settles at most `limit` pushes to deleted devices, including pushes that wait for a device
     /// to connect or are being sent. A provider's later answer then changes nothing. Returns their
     /// number.
     ///
     /// Afterwards the caller must delete the devices' rows of `device_push`: an answer that was
     /// stored just before this call may have added such a row.
-    static func endPushes(
-        _ tx: WriteTransaction,
-        ofDevices devices: [Int64],
-        atMost limit: Int,
-        now: Date
-    ) async throws -> Int {
-        let pushes = try await tx.query(Self.pushesOfDevices, devices, limit).map(DuePush.init)
-        try await tx.end(pushes.map { $0.cancelled(PushReason.deviceGone) }, now: now)
+    func endPushes(ofDevices devices: [Int64], atMost limit: Int, now: Date) async throws -> Int {
+        let pushes = try await self.query(Self.pushesOfDevices, devices, limit).map(DuePush.init)
+        try await self.end(pushes.map { $0.cancelled(PushReason.deviceGone) }, now: now)
         return pushes.count
     }
 

@@ -3,21 +3,21 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-extension PostgreSQLStore {
+extension WriteTransaction {
     /// Deletes devices with all their rows, and the devices' unconfirmed claims to handles. A
     /// number in `devices` may also be the number of a claim. Returns whether any of the devices
     /// and claims existed.
     ///
     /// Cancels their pushes with the database's time, since some callers do not know the time.
     @discardableResult
-    static func delete(_ tx: WriteTransaction, devices: [Int64]) async throws -> Bool {
+    func delete(devices: [Int64]) async throws -> Bool {
         if devices.isEmpty { return false }
-        let rows = try await tx.query(Self.lockWithClaims, devices)
+        let rows = try await self.query(Self.lockWithClaims, devices)
         guard let first = rows.first else { return false }
         let numbers = try rows.map { try $0.integer(0) }
-        let (now, page) = (Date(milliseconds: try first.integer(1)), Self.deletionPage)
-        while try await Self.endPushes(tx, ofDevices: numbers, atMost: page, now: now) == page {}
-        _ = try await tx.query(Self.rowsOfDevices, numbers)
+        let (now, page) = (Date(milliseconds: try first.integer(1)), PostgreSQLStore.deletionPage)
+        while try await self.endPushes(ofDevices: numbers, atMost: page, now: now) == page {}
+        _ = try await self.query(Self.rowsOfDevices, numbers)
         return true
     }
 
@@ -32,9 +32,7 @@ extension PostgreSQLStore {
         newest as (delete from collapse where device = any($1::bigint[]))
         delete from device where number = any($1::bigint[])
         """
-}
 
-extension WriteTransaction {
     /// Retires devices of one user, cancels their pushes, and deletes their claims to handles. If
     /// another account has registered a device's handle, `moved` is the platform of that
     /// registration.
@@ -51,7 +49,7 @@ extension WriteTransaction {
         }
         try await self.cancelPushes(ofDevices: devices, reason: reason, now: now)
         let useless = try await self.query(Self.endTags, devices, user, StoredDevice.tombstoneLimit)
-        try await PostgreSQLStore.delete(self, devices: useless.map { try $0.integer(0) })
+        try await self.delete(devices: useless.map { try $0.integer(0) })
     }
 
     private static let retire = """
@@ -98,7 +96,7 @@ extension WriteTransaction {
         for group in ends.retired {
             try await self.retire(devices: group.devices, ofUser: user, reason: group.reason, now: now)
         }
-        try await PostgreSQLStore.delete(self, devices: ends.claims)
+        try await self.delete(devices: ends.claims)
         for record in ends.records { self.append(record) }
     }
 }
