@@ -30,7 +30,7 @@ import Testing
 
     @Test func listsAreReadAlongTheirIndexes() async throws {
         let plan = try await self.fixture.sqlite.writer.write { db in
-            try db.plan(of: SQLiteReader.changes.sql)
+            try db.plan(of: SQLiteReader.changes)
         }
         #expect(
             plan == [
@@ -45,7 +45,7 @@ import Testing
 
     @Test func notificationIsReadByItsKey() async throws {
         let plan = try await self.fixture.sqlite.writer.write { db in
-            try db.plan(of: SQLiteReader.change.sql)
+            try db.plan(of: SQLiteReader.change)
         }
         #expect(
             plan == [

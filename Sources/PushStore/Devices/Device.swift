@@ -124,7 +124,7 @@ package enum TopicOutcome: Sendable, Hashable {
 
 /// A registration that ended because another account has registered its handle, in the form for
 /// the former owner.
-package struct MovedDevice: StoredEntity, Sendable, Hashable {
+package struct MovedDevice: Sendable, Hashable {
     /// The reason for the end of the registration. The answer to the device's next `PUT` contains
     /// this text.
     package static let reason = "the handle was registered by another user"
@@ -133,7 +133,9 @@ package struct MovedDevice: StoredEntity, Sendable, Hashable {
     package let platform: Platform
     package let createdAt: Date
     package let movedAt: Date
+}
 
+extension MovedDevice: StoredEntity {
     package enum Column: Int32, SelectedColumn {
         case id, movedPlatform, createdAt, retiredAt
     }
