@@ -38,7 +38,7 @@ import Testing
         "push.owner": "nobody sends while it is moved",
     ]
 
-    @Test func eachTableOfSQLiteIsRead() throws {
+    @Test func eachTableOfSQLiteIsRead() async throws {
         let columns = try Connection().exclusively { db in
             try Schema.prepare(db)
             return try String.fetchAll(
@@ -53,7 +53,7 @@ import Testing
         // the row of the audit's hash chain, and passes the upper bound of the change numbers as a
         // parameter.
         let statements =
-            try Self.place().asMoveTarget().tables().compactMap(\.selection) + [
+            try await Self.place().asMoveTarget { try $0.tables().compactMap(\.selection) } + [
                 "number, chain, mac from audit_start", "id, reserved from change_number",
             ]
         for column in columns where Self.notFromSQLite[column] == nil {
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func eachTableOfPostgreSQLIsFilled() throws {
+    @Test func eachTableOfPostgreSQLIsFilled() async throws {
         let connection = try Self.place().connected { $0 }
         let columns = try connection.query(
             """
@@ -81,7 +81,7 @@ import Testing
             """
         ).map { (table: try $0.text(0), column: try $0.text(1)) }
         #expect(columns.count > 100)
-        let filled = try Self.place().asMoveTarget().tables()
+        let filled = try await Self.place().asMoveTarget { try $0.tables() }
         for (table, column) in columns {
             if Self.notToPostgreSQL[table] != nil || Self.notToPostgreSQL["\(table).\(column)"] != nil { continue }
             let moved = filled.first { $0.name == table }
