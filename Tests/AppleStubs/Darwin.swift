@@ -1,2 +1,2 @@
-// Without declarations: this module selects the code under "canImport(Darwin)". Foundation on Linux
-// declares the names which that code uses.
+// Without declarations: this module selects the code under "canImport(Darwin)". Foundation on
+// Linux declares the names which that code uses.
