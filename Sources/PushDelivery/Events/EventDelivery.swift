@@ -105,7 +105,8 @@ package struct EventDelivery: Sendable {
             // which covers these events, too.
             self.logger.report("number of the last delivered event not saved; the next message saves it", error)
         }
-        return message.isFull ? nil : Self.gathering
+        // A random part keeps servers that share the store from sending at the same moments.
+        return message.isFull ? nil : Self.gathering * Double.random(in: 0.5...1)
     }
 
     private func nextMessage(_ progress: inout Progress) async throws -> Message? {
