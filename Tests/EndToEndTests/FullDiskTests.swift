@@ -217,8 +217,8 @@ import Testing
             ["--mount", "/bin/sh", "-c", script, Daemon.executable],
             in: self.folder.path,
             environment: [
-                "SEALPOST_DATABASE": "disk/sealpost.db", "SEALPOST_SERVER_LISTEN": "127.0.0.1:0",
-                "PATH": "/usr/bin:/bin",
+                "SEALPOST_DATABASE": "disk/sealpost.db", "SEALPOST_KEYS": "disk",
+                "SEALPOST_SERVER_LISTEN": "127.0.0.1:0", "PATH": "/usr/bin:/bin",
             ]
         ).end()
         #expect(ended.output.hasSuffix("exit code 1\n"), "\(ended)")
