@@ -88,10 +88,9 @@ extension PostgreSQLStore {
         insert into user_tag (user_id, tag) select $1, tag from pg_catalog.unnest($2::bytea[]) as t (tag) on conflict do nothing
         """
 
-    /// A statement has a time limit, which the rows of a user who has received 350,000
-    /// notifications exceeded. In smaller pages, each would read the index entries of more pages
-    /// that were deleted before.
-    package static let deletionPage = 10_000
+    /// A statement has a time limit, which 10,000 pushes exceeded on a busy machine. In smaller
+    /// pages, each would read the index entries of more pages that were deleted before.
+    package static let deletionPage = 2_000
 
     package func deleteUser(
         _ name: Username,
