@@ -219,7 +219,7 @@ import Testing
             let item = try await client.notification(2)
             #expect(item.value == inbox.notifications[1])
             #expect(item.date == confirmed)
-            #expect(item.failure?.advice == .interference)
+            #expect(item.failure?.advice == .wait)
         }
     }
 

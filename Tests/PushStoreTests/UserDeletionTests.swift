@@ -51,11 +51,13 @@ import Testing
             try await self.fixture.post(number, from: self.bob, to: "username:alice", isReadOnce: true)
         }
         #expect(try await self.deleteAlice(page: 1) == nil)
-        for (number, isStored) in [(1, false), (2, true)] as [(Int64, Bool)] {
-            let id = try #require(NotificationID(rawValue: number))
-            let now = self.fixture.now
-            let found = try await self.fixture.reader.notification(id, for: self.bob.id, alsoAsSender: true, now: now)
-            #expect((found != nil) == isStored)
+        // One of the two payloads is left: a limit of one payload allows no other, a limit of two
+        // does.
+        let size = "payload 3".utf8.count + Vault.overhead
+        for (payloads, isRoom) in [(1, false), (2, true)] {
+            let bounds = try #require(StorageBounds(devices: 100, notifications: 100, bytes: payloads * size))
+            let outcome = try await self.fixture.post(3, from: self.bob, to: "username:bob", within: bounds)
+            if case .stored = outcome { #expect(isRoom) } else { #expect(!isRoom) }
         }
     }
 }
