@@ -289,7 +289,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (["user", "add", "a:b", "--password-stdin"], "long enough", "\"a:b\" is not 1 to 100 letters"),
+        (["user", "add", "a:b", "--password-stdin"], "long enough", "\"a:b\" is not 1 to 100 characters"),
         (
             ["user", "add", "bob", "--password-stdin"], "short",
             "a password must have at least 8 characters and at most 256 bytes"
