@@ -190,7 +190,7 @@ import Testing
             ("is a folder, and not a file", "db/push.db"), ("3. Folder of the keys [\(self.folder.path)/db]: ", ""),
             ("4. Certificate and private key, separated by a space [a proxy does TLS]: ", "cert.pem"),
             ("two file names are needed", "cert.pem key.pem"), ("cert.pem cannot be read", ""),
-            ("5. Name of the first administrator [create it later]: ", "the boss"), ("is not 1 to 100 characters", "boss"),
+            ("5. Name of the first administrator [create it later]: ", "the boss"), ("is not 1 to 100", "boss"),
             ("Password of boss: ", "password"), ("Once more: ", "password"), ("this password is too common", nil),
             ("Password of boss: ", "correct horse"), ("Once more: ", "correct house"),
             ("the two passwords differ", nil),
