@@ -264,6 +264,8 @@ import Testing
             pool: .longTimeouts
         )
         let keyring = self.fixture.keyring
+        // Servers of the older version serve the newest schema, too.
+        await (try PostgreSQLPlace(address, pool: .longTimeouts).open(keyring)).close()
         let older = try old.open(keyring)
         var options = StoreOptions()
         options.dayChain = MemoryDayChain(nil)
