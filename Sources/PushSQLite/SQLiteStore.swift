@@ -1,5 +1,6 @@
 internal import CSQLite
 package import Foundation
+internal import Glibc
 package import PushCore
 package import PushStore
 internal import SQLite
@@ -45,6 +46,8 @@ package final class SQLiteStore: Store {
             lock.leave(LockFile.restoring)
             throw .unusable(place: path, reason: "a restore was interrupted; run sealpost restore again")
         }
+        let file = SQLiteDatabase(path: path)
+        let isNew = !file.isMade()
         do {
             let wiper = try PageWiper(database: path, onEvent: options.onEvent)
             if let stamp = lock.lastStamp, stamp == wiper.stamp { wiper.recordAllPagesKnown() }
@@ -77,6 +80,9 @@ package final class SQLiteStore: Store {
             self.writer = try Writer(connection, wiper: wiper, lock: lock, notes: notes, options)
             try self.writer.wipeAtStart()
         } catch {
+            // The next start would take an empty file for a lost database. The lock keeps other
+            // processes from making the database meanwhile.
+            withExtendedLifetime(lock) { if isNew, file.isEmpty { unlink(path) } }
             throw StoreError(opening: path, error)
         }
     }
