@@ -107,20 +107,20 @@ package struct DeliveryService {
     private func reportLanesWithoutSender() async {
         let known = Set(self.lanes.map(\.settings.lane.description))
         do {
-            let hasOthers = try await self.store.servers(limit: 10).contains { !$0.isThis && $0.state != .gone }
-            for (lane, tally) in try await self.store.makeReader().tallies().sorted(by: { $0.key < $1.key }) {
-                guard tally.pending > 0, !known.contains(lane) else { continue }
-                if Lane(stored: lane).isOfLooks {
-                    // Another server may have the sender.
-                    if hasOthers { continue }
-                    while try await self.store.deleteLooks(in: Lane(stored: lane), now: self.now()) {}
-                    continue
-                }
+            let tallies = try await self.store.makeReader().tallies()
+            let waiting = tallies.filter { $0.value.pending > 0 && !known.contains($0.key) }.sorted { $0.key < $1.key }
+            for (lane, tally) in waiting where !Lane(stored: lane).isOfLooks {
                 self.logger.warning(
                     "pushes wait in a lane without a sender; configure the sender again, or they expire",
                     metadata: ["lane": "\(lane)", "pending": "\(tally.pending)"]
                 )
             }
+            let looks = waiting.map { Lane(stored: $0.key) }.filter(\.isOfLooks)
+            if looks.isEmpty { return }
+            // Another server may have the sender.
+            let hasOthers = try await self.store.servers(limit: 10).contains { !$0.isThis && $0.state != .gone }
+            if hasOthers { return }
+            for lane in looks { while try await self.store.deleteLooks(in: lane, now: self.now()) {} }
         } catch {
             self.logger.report("check for lanes without a sender failed", error)
         }
