@@ -79,9 +79,12 @@ package final class StreamHub: Sendable {
     /// push has no event id, so that a client that reconnects resumes after the last event with
     /// the id of a notification.
     package func deliver(_ id: NotificationID, isLook: Bool = false, to device: DeviceHandle) async -> Delivery {
-        let mailboxes = self.streams.withLock { $0.byDevice[device] ?? [] }
+        let (mailboxes, mayWait) = self.streams.withLock { streams in
+            let mailboxes = streams.byDevice[device] ?? []
+            return (mailboxes, mailboxes.first.map { streams.beginWait(of: $0.user) } ?? false)
+        }
         guard let user = mailboxes.first?.user else { return .nobodyThere }
-        guard self.streams.withLock({ $0.beginWait(of: user) }) else { return .full }
+        guard mayWait else { return .full }
         defer { self.streams.withLock { $0.endWait(of: user) } }
         let event = PendingEvent(id, isLook: isLook, copies: mailboxes.count)
         var isTaken = false
