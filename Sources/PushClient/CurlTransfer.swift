@@ -92,7 +92,6 @@
         private static let maximumHead = 262_144
 
         private let request: URLRequest
-        private let maximumBody: Int
         private let channel: EventChannel?
         private let isWanted: @Sendable (HTTPURLResponse) -> Bool
         private let state = Locked(State())
@@ -100,11 +99,9 @@
         private var easy: UnsafeMutableRawPointer?
         private var headBytes = 0
         private var fields: [(name: String, value: String)] = []
-        private var head: HTTPURLResponse?
-        private var body = BodyPieces()
+        private var response: ArrivingResponse
         /// Whether the head was enough: the response is not wanted, or its body is too long.
         private var isEnded = false
-        private var isOversized = false
         private var isStreaming = false
 
         init(
@@ -113,7 +110,8 @@
             _ channel: EventChannel?,
             _ isWanted: @escaping @Sendable (HTTPURLResponse) -> Bool
         ) {
-            (self.request, self.maximumBody, self.channel, self.isWanted) = (request, maximumBody, channel, isWanted)
+            (self.request, self.channel, self.isWanted) = (request, channel, isWanted)
+            self.response = ArrivingResponse(upTo: maximumBody)
         }
 
         /// Returns `false`, and resumes the continuation, if the transfer was cancelled before.
@@ -156,18 +154,16 @@
         }
 
         private func result(_ error: URLError?) -> Result<RawResponse, any Error> {
-            guard let head = self.head ?? self.proxyRefusal else {
+            guard let head = self.response.head ?? self.proxyRefusal else {
                 // Without an error, the peer has closed the connection inside the head.
                 return .failure(error ?? URLError(.networkConnectionLost))
             }
-            var raw = RawResponse(head, self.isOversized ? Data() : self.body.whole, upTo: self.maximumBody)
-            if self.isOversized {
-                raw.end = .oversized(limit: self.maximumBody)
-            } else if let error, self.head != nil, !self.isEnded {
-                if NetworkFailure.isOwn(error) { return .failure(error) }
-                raw.end = .cut
-            }
-            return .success(raw)
+            let isExpected = self.response.head == nil || self.isEnded
+            return self.response.result(
+                head,
+                isChallenge: RawResponse.isChallenge(head),
+                error: isExpected ? nil : error
+            )
         }
 
         /// The answer of a proxy that has refused to connect to the server.
@@ -272,7 +268,7 @@
             self.headBytes += bytes.count
             guard self.headBytes <= Self.maximumHead else { return 0 }
             // The lines after the body are not needed.
-            if self.head != nil { return bytes.count }
+            if self.response.head != nil { return bytes.count }
             let line = String(decoding: bytes, as: UTF8.self)
             if line.hasPrefix("HTTP/") {
                 self.fields = []
@@ -298,10 +294,7 @@
             guard let url = self.request.url,
                 let head = HTTPURLResponse(url: url, statusCode: status, httpVersion: nil, headerFields: fields)
             else { return false }
-            self.head = head
-            // A 304 may announce the length of a body that it does not have.
-            self.isOversized = status != 304 && head.expectedContentLength > Int64(self.maximumBody)
-            guard !self.isOversized, self.isWanted(head) else {
+            guard self.response.begin(head), self.isWanted(head) else {
                 self.isEnded = true
                 return false
             }
@@ -316,12 +309,7 @@
         /// ends the transfer.
         private func read(piece: UnsafeRawBufferPointer) -> Int {
             if self.isStreaming { return self.channel?.receive(Data(piece)) == true ? piece.count : 0 }
-            guard piece.count <= self.maximumBody - self.body.count else {
-                self.isOversized = true
-                return 0
-            }
-            self.body.append(Data(piece))
-            return piece.count
+            return self.response.append(Data(piece)) ? piece.count : 0
         }
 
         private func urlCode(of code: CURLcode) -> URLError.Code {

@@ -35,7 +35,12 @@ extension RawResponse {
     init(_ head: HTTPURLResponse, _ body: Data, upTo maximum: Int) {
         self.init(response: head, body: body.count > maximum ? Data() : body)
         if body.count > maximum { self.end = .oversized(limit: maximum) }
+        self.isChallenge = Self.isChallenge(head)
+    }
+
+    /// Whether an answer asks for Basic credentials.
+    static func isChallenge(_ head: HTTPURLResponse) -> Bool {
         let challenge = head.value(forHTTPHeaderField: "WWW-Authenticate") ?? ""
-        self.isChallenge = head.statusCode == 401 && challenge.lowercased().hasPrefix("basic")
+        return head.statusCode == 401 && challenge.lowercased().hasPrefix("basic")
     }
 }

@@ -12,12 +12,9 @@ struct UntrustedKey: Error {}
 final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     private struct Exchange {
         let continuation: CheckedContinuation<RawResponse, any Error>
-        let maximumBody: Int
         let channel: EventChannel?
         let isWanted: @Sendable (HTTPURLResponse) -> Bool
-        var response: HTTPURLResponse?
-        var body = BodyPieces()
-        var isOversized = false
+        var response: ArrivingResponse
         var isChallenge = false
         /// The reason why the certificate was refused.
         var refusal: (any Error)?
@@ -48,9 +45,9 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
         self.exchanges.withLock {
             $0[task.taskIdentifier] = Exchange(
                 continuation: continuation,
-                maximumBody: maximumBody,
                 channel: channel,
-                isWanted: isWanted
+                isWanted: isWanted,
+                response: ArrivingResponse(upTo: maximumBody)
             )
         }
     }
@@ -83,12 +80,9 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
             guard let response = response as? HTTPURLResponse, var exchange = exchanges[dataTask.taskIdentifier] else {
                 return true
             }
-            exchange.response = response
-            // A 304 may announce the length of a body that it does not have.
-            exchange.isOversized =
-                response.statusCode != 304 && response.expectedContentLength > Int64(exchange.maximumBody)
+            let hasRoom = exchange.response.begin(response)
             exchanges[dataTask.taskIdentifier] = exchange
-            return !exchange.isOversized && exchange.isWanted(response)
+            return hasRoom && exchange.isWanted(response)
         }
         if isWanted {
             self.open(dataTask, response)
@@ -116,16 +110,8 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
             if !channel.receive(data) { self.cancel(dataTask) }
             return
         }
-        let isOversized = self.exchanges.withLock { exchanges in
-            guard let exchange = exchanges[dataTask.taskIdentifier] else { return false }
-            guard data.count <= exchange.maximumBody - exchange.body.count else {
-                exchanges[dataTask.taskIdentifier]?.isOversized = true
-                return true
-            }
-            exchanges[dataTask.taskIdentifier]?.body.append(data)
-            return false
-        }
-        if isOversized { self.cancel(dataTask) }
+        let hasRoom = self.exchanges.withLock { $0[dataTask.taskIdentifier]?.response.append(data) ?? true }
+        if !hasRoom { self.cancel(dataTask) }
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
@@ -150,19 +136,10 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     ) -> Result<RawResponse, any Error> {
         if let refusal = exchange.refusal { return .failure(refusal) }
         // The session reports a refused redirect only when the task ends.
-        guard let response = exchange.response ?? response as? HTTPURLResponse else {
+        guard let head = exchange.response.head ?? response as? HTTPURLResponse else {
             return .failure(error ?? URLError(.badServerResponse))
         }
-        let body = exchange.isOversized ? Data() : exchange.body.whole
-        var raw = RawResponse(response: response, body: body, isChallenge: exchange.isChallenge)
-        if exchange.isOversized {
-            raw.end = .oversized(limit: exchange.maximumBody)
-        } else if let error {
-            // The device gave up, or lost its network: this is not an interference.
-            if let error = error as? URLError, NetworkFailure.isOwn(error) { return .failure(error) }
-            raw.end = .cut
-        }
-        return .success(raw)
+        return exchange.response.result(head, isChallenge: exchange.isChallenge, error: error)
     }
 
     private func change(_ task: URLSessionTask, _ change: (inout Exchange) -> Void) {
