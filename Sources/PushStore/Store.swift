@@ -48,7 +48,7 @@ extension Store {
 ///
 /// Each reader belongs to one executor. So a store over a network can have a connection for each
 /// event loop, and no caller changes threads.
-package protocol StoreReader: SharedReader, AccountReader, NotificationReader, OutboxReader, EventReader, AuditReader {
+package protocol StoreReader: AccountReader, NotificationReader, OutboxReader, EventReader, AuditReader {
     /// The reader for the first step of a fetch, if the store can answer without waiting for a
     /// network; otherwise `nil`.
     var immediate: (any ImmediateReader)? { get }

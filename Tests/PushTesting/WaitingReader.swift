@@ -55,26 +55,6 @@ package struct WaitingReader<Base: StoreReader>: StoreReader {
         return try await self.base.user(named: name)
     }
 
-    package func password(of user: User) async throws(StoreError) -> PasswordHash? {
-        await Task.yield()
-        return try await self.base.password(of: user)
-    }
-
-    package func issuedAccount(of user: User) async throws(StoreError) -> IssuedAccount? {
-        await Task.yield()
-        return try await self.base.issuedAccount(of: user)
-    }
-
-    package func password(chosenBy number: UInt64) async throws(StoreError) -> PasswordHash? {
-        await Task.yield()
-        return try await self.base.password(chosenBy: number)
-    }
-
-    package func tags(ofUser name: Username) async throws(StoreError) -> [PushCore.Tag]? {
-        await Task.yield()
-        return try await self.base.tags(ofUser: name)
-    }
-
     package func user(
         withToken fingerprint: Fingerprint,
         now: Date
@@ -134,11 +114,6 @@ package struct WaitingReader<Base: StoreReader>: StoreReader {
         )
     }
 
-    package func apps(of ids: [NotificationID], now: Date) async throws(StoreError) -> [NotificationID: AppName] {
-        await Task.yield()
-        return try await self.base.apps(of: ids, now: now)
-    }
-
     package func newestChange(ofUser user: Int64) async throws(StoreError) -> Int64 {
         await Task.yield()
         return try await self.base.newestChange(ofUser: user)
@@ -157,11 +132,6 @@ package struct WaitingReader<Base: StoreReader>: StoreReader {
     package func oldestWaiting(in lane: Lane, _ queue: Queue) async throws(StoreError) -> Date? {
         await Task.yield()
         return try await self.base.oldestWaiting(in: lane, queue)
-    }
-
-    package func sendTime(of id: NotificationID) async throws(StoreError) -> Date? {
-        await Task.yield()
-        return try await self.base.sendTime(of: id)
     }
 
     package func schedule(countingAtMost limit: Int) async throws(StoreError) -> Schedule {
@@ -183,11 +153,6 @@ package struct WaitingReader<Base: StoreReader>: StoreReader {
         return try await self.base.events(after: number, ofSender: sender, limit: limit)
     }
 
-    package func lastDeliveredEvent() async throws(StoreError) -> Int64 {
-        await Task.yield()
-        return try await self.base.lastDeliveredEvent()
-    }
-
     package func eventBacklog() async throws(StoreError) -> EventBacklog {
         await Task.yield()
         return try await self.base.eventBacklog()
@@ -200,11 +165,6 @@ package struct WaitingReader<Base: StoreReader>: StoreReader {
     package func auditEntries(before number: Int64?, limit: Int) async throws(StoreError) -> [AuditEntry] {
         await Task.yield()
         return try await self.base.auditEntries(before: number, limit: limit)
-    }
-
-    package func lastAuditNumber() async throws(StoreError) -> Int64 {
-        await Task.yield()
-        return try await self.base.lastAuditNumber()
     }
 
     package func auditFault() async throws(StoreError) -> AuditFault? {

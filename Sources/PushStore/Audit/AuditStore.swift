@@ -30,16 +30,12 @@ package struct AuditFault: Sendable, Hashable {
 }
 
 /// Reads the audit.
-package protocol AuditReader: Sendable {
+package protocol AuditReader: SharedReader {
     /// The name that the audit uses for a token: a keyed hash of the token's prefix.
     func auditName(of token: TokenPrefix) -> String
 
     /// The entries before `number`, the newest first; at most `limit` entries.
     func auditEntries(before number: Int64?, limit: Int) async throws(StoreError) -> [AuditEntry]
-
-    /// The number of the newest entry. If each writer has its own numbers, this is the number of
-    /// entries that were ever written. It is 0 if there has never been an entry.
-    func lastAuditNumber() async throws(StoreError) -> Int64
 
     /// The first place at which somebody has changed the audit; `nil` if there is no such place.
     /// Reads the whole audit.

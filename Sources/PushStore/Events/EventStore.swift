@@ -5,17 +5,13 @@ package import PushCore
 ///
 /// The events' numbers become visible in ascending order: once a reader has seen a number, no
 /// event with a lower number appears.
-package protocol EventReader: Sendable {
+package protocol EventReader: SharedReader {
     /// The events after a number, the oldest first; if the number is `nil`, from the oldest stored
     /// event on.
     ///
     /// With `sender`, only events of notifications that this user has sent, in apps that the user
     /// still has. Events of other apps are left out, so a page may have fewer than `limit` events.
     func events(after number: Int64?, ofSender sender: User?, limit: Int) async throws(StoreError) -> EventPage
-
-    /// The last number that the receiver of events has acknowledged; 0 if it has acknowledged
-    /// none.
-    func lastDeliveredEvent() async throws(StoreError) -> Int64
 
     /// The number of events that the receiver has not acknowledged, and the time of the oldest.
     func eventBacklog() async throws(StoreError) -> EventBacklog

@@ -2,7 +2,7 @@ package import Foundation
 package import PushCore
 
 /// Reads pushes and their states.
-package protocol OutboxReader: Sendable {
+package protocol OutboxReader: SharedReader {
     /// The time at which the next push of the queue is due. Leased pushes do not count.
     func nextDue(in lane: Lane, _ queue: Queue) async throws(StoreError) -> Date?
 
@@ -24,10 +24,6 @@ package protocol OutboxReader: Sendable {
 
     /// Whether a push to one of these devices waits for a later time.
     func isAnythingWaiting(for devices: [RegistrationID], now: Date) async throws(StoreError) -> Bool
-
-    /// The time at which a scheduled notification will be sent; `nil` if it was sent already, or
-    /// was never scheduled.
-    func sendTime(of id: NotificationID) async throws(StoreError) -> Date?
 
     /// The number of scheduled notifications, and the time at which the first is due. Counts at
     /// most `limit` notifications.
