@@ -167,7 +167,7 @@ package struct WaitingReader<Base: StoreReader>: StoreReader {
         return try await self.base.auditEntries(before: number, limit: limit)
     }
 
-    package func auditFault() async throws(StoreError) -> AuditFault? {
+    package func auditFault() async throws(StoreError) -> Int64? {
         await Task.yield()
         return try await self.base.auditFault()
     }

@@ -117,20 +117,21 @@ package struct PostgreSQLMoveTarget {
         }
     }
 
-    /// The first place at which somebody has changed the moved audit; `nil` if nobody has.
-    package func auditFault(_ audit: AuditChain) throws -> AuditFault? {
+    /// The number of the first entry of the moved audit that somebody has changed; `nil` if nobody
+    /// has changed any.
+    package func auditFault(_ audit: AuditChain) throws -> Int64? {
         guard let row = try self.connection.query(PostgreSQLStore.nextChain, Int64(0)).first else {
-            return AuditFault(number: 0)
+            return 0
         }
         let chain = try StoredAuditChain(row)
         if let fault = chain.fault(audit) { return fault }
         var link = chain.start
         while link.number < chain.end.number {
             let page = try self.connection.query(PostgreSQLStore.entriesAfter, link.number, chain.end.number)
-            if page.count == 0 { return AuditFault(number: link.number + 1) }
+            if page.count == 0 { return link.number + 1 }
             if let fault = audit.fault(in: try page.map { try SealedAuditEntry($0) }, after: &link) { return fault }
         }
-        return link == chain.end ? nil : AuditFault(number: chain.end.number)
+        return link == chain.end ? nil : chain.end.number
     }
 
     /// Ends the reservation, so that servers can open the database.

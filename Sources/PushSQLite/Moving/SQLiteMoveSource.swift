@@ -44,7 +44,7 @@ package struct SQLiteMoveSource {
         }
     }
 
-    package func auditFault() throws -> AuditFault? {
+    package func auditFault() throws -> Int64? {
         try self.store.makeSQLiteReader().auditFault()
     }
 

@@ -20,7 +20,7 @@ struct LocalAuditHandler: Handler {
         return Response(lines: { writer in
             let line = try await reports.run { reader -> JSONValue in
                 if let fault = try await reader.auditFault() {
-                    return .object([.init("Fault", .number(fault.number))])
+                    return .object([.init("Fault", .number(fault))])
                 }
                 return .object([.init("Verified", .number(try await reader.lastAuditNumber()))])
             }

@@ -36,7 +36,7 @@ struct Move {
     @discardableResult
     func run(now: Date) async throws -> Int {
         if let fault = try self.source.auditFault() {
-            throw MoveFailure("the audit was changed from entry \(fault.number) on; nothing was moved")
+            throw MoveFailure("the audit was changed from entry \(fault) on; nothing was moved")
         }
         // An earlier move may have been interrupted after it had marked the source, and before it
         // had finished the target. Such a move may begin again.
@@ -54,7 +54,7 @@ struct Move {
         for (table, digest) in zip(tables, digests) { try self.compare(table, digest) }
         if let fault = try self.target.auditFault(self.source.audit) {
             let place = self.target.place
-            throw MoveFailure("the audit in \(place) was changed from entry \(fault.number) on")
+            throw MoveFailure("the audit in \(place) was changed from entry \(fault) on")
         }
         try self.report(.verified)
         // The source is marked before the target is finished. So at no moment can servers open
