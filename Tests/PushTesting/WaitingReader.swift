@@ -153,7 +153,7 @@ package struct WaitingReader<Base: StoreReader>: StoreReader {
         return try await self.base.events(after: number, ofSender: sender, limit: limit)
     }
 
-    package func eventBacklog() async throws(StoreError) -> EventBacklog {
+    package func eventBacklog() async throws(StoreError) -> (count: Int, oldest: Date?) {
         await Task.yield()
         return try await self.base.eventBacklog()
     }

@@ -46,12 +46,9 @@ extension PostgreSQLStore {
     ) async throws -> UserChange {
         try await self.write { tx in
             let (account, isLast) = try await tx.lockAccount(name, isLosing: change.isLosing)
-            switch change.decide(account, isLastAdministrator: isLast) {
-            case .end(let outcome): return outcome
-            case .write(let plan):
-                try await tx.write(plan, by: record, now: now)
-                return .done
-            }
+            let (outcome, plan) = change.decide(account, isLastAdministrator: isLast)
+            if let plan { try await tx.write(plan, by: record, now: now) }
+            return outcome
         }
     }
 

@@ -14,7 +14,7 @@ package protocol EventReader: SharedReader {
     func events(after number: Int64?, ofSender sender: User?, limit: Int) async throws(StoreError) -> EventPage
 
     /// The number of events that the receiver has not acknowledged, and the time of the oldest.
-    func eventBacklog() async throws(StoreError) -> EventBacklog
+    func eventBacklog() async throws(StoreError) -> (count: Int, oldest: Date?)
 }
 
 extension User {
@@ -36,8 +36,9 @@ package protocol EventStore: Sendable {
     func recordDelivered(eventsUpTo number: Int64) async throws
 
     /// Deletes events before a time, the oldest first, at most `limit` events, even if they were
-    /// not delivered.
-    func trimEvents(before date: Date, limit: Int) async throws -> TrimmedEvents
+    /// not delivered. Returns the number of deleted events, and the number of those that the
+    /// receiver had not acknowledged.
+    func trimEvents(before date: Date, limit: Int) async throws -> (count: Int, undelivered: Int)
 }
 
 /// A page of events, in the order of their numbers.
@@ -49,24 +50,4 @@ package struct EventPage: Sendable, Hashable {
     /// Whether events after the requested number were deleted because of their age, so that some
     /// may be missing from this page.
     package let isTruncated: Bool
-}
-
-/// The number of events that wait for the receiver, and the time of the oldest one.
-package struct EventBacklog: Sendable, Hashable {
-    package let count: Int
-    package let oldest: Date?
-
-    package init(count: Int, oldest: Date?) {
-        (self.count, self.oldest) = (count, oldest)
-    }
-}
-
-/// The number of deleted events, and the number of those that the receiver had not acknowledged.
-package struct TrimmedEvents: Sendable, Hashable {
-    package let count: Int
-    package let undelivered: Int
-
-    package init(count: Int, undelivered: Int) {
-        (self.count, self.undelivered) = (count, undelivered)
-    }
 }

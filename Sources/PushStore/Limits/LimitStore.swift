@@ -5,34 +5,23 @@ package import PushCore
 /// store that a single server uses has no `LimitStore`.
 package protocol LimitStore: Sendable {
     /// Stores the new delays and pauses of the server `process`. Returns the delays and pauses of
-    /// the other servers.
+    /// the other servers, and the number of live servers, including this one. The returned delays
+    /// have not ended yet; the returned pauses include ended ones.
     ///
     /// `process` is a number that this server has drawn at random; rows with another number belong
     /// to other servers. The caller may repeat the call after an error. Throws `StoreError`.
-    func exchange(_ news: LimitNews, of process: Int64) async throws -> LimitAnswer
+    func exchange(_ news: LimitNews, of process: Int64) async throws -> (others: LimitNews, servers: Int)
 
     /// Deletes delays and pauses that have ended. Throws `StoreError`.
     func deleteOldNews() async throws
 }
 
-/// The delays and pauses of one server's lanes that the other servers do not know yet.
+/// Delays and pauses of lanes that a server reports to the other servers.
 package struct LimitNews: Sendable, Hashable {
     /// Delays that providers have requested.
     package var delays: [LaneDelay] = []
     /// Pauses that have begun, become longer, or ended.
     package var pauses: [LanePause] = []
-
-    package init() {}
-}
-
-/// The delays and pauses that the other servers have reported, and the number of servers.
-package struct LimitAnswer: Sendable {
-    /// The delays that providers have requested from other servers, and that have not ended yet.
-    package var delays: [LaneDelay] = []
-    /// The latest pauses that other servers have reported, including ended pauses.
-    package var pauses: [LanePause] = []
-    /// The number of live servers, including this one.
-    package var servers = 1
 
     package init() {}
 }
