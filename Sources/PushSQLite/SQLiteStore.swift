@@ -73,7 +73,7 @@ package final class SQLiteStore: Store {
                 tags: options.tags,
                 notes: notes,
                 isAway: { options.isAway($0, $1) },
-                looks: options.looks.mapValues(LookPlan.init),
+                looks: options.looks,
                 lookLifetime: options.lookLifetime.timeInterval
             )
             self.lookBook = options.lookBook

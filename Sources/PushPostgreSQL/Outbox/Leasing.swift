@@ -107,7 +107,7 @@ struct Leasing {
         if leased.isEmpty { return [] }
         // All devices of a user show the same number, so the counts are by user.
         let keys = leased.map { RecipientKey($0.key.notification, $0.user) }
-        let rows = try await tx.query(Self.unread, keys: keys, self.now.milliseconds, UnreadCount.maximumExamined)
+        let rows = try await tx.query(Self.unread, keys: keys, self.now.milliseconds, LeaseRequest.maximumExamined)
         var counts: [RecipientKey: Int] = [:]
         for row in rows { counts[try RecipientKey(row)] = Int(clamping: try row.integer(2)) }
         return zip(leased, keys).map { delivery, key in

@@ -88,23 +88,19 @@ extension PostgreSQLStore {
         _ tx: WriteTransaction,
         now: Date
     ) async throws -> Int {
-        let plans = self.options.looks.mapValues(LookPlan.init)
-        let devices = try await Self.devices(of: orders, in: plans.keys.sorted(), tx)
+        let intervals = self.options.looks
+        let devices = try await Self.devices(of: orders, in: intervals.keys.sorted(), tx)
         if devices.isEmpty { return 0 }
         let waiting = try await Self.waiting(devices, tx)
         let streaming = devices.filter { tx.streamLanes.contains($0.lane) }.map(\.number)
         let holders = try await tx.holders(of: streaming)
         let away = Set(streaming).subtracting(holders.keys)
         let looks = devices.compactMap { device -> Look? in
-            guard let plan = plans[device.lane], !away.contains(device.number) else { return nil }
-            let step = plan.step(
-                last: device.dueAt,
-                waitsUntil: waiting[device.number],
-                isUrgent: device.order.isUrgent,
-                now: now
-            )
-            guard case .make(let due) = step else { return nil }
-            return Look(device: device, dueAt: due)
+            guard let interval = intervals[device.lane], !away.contains(device.number) else { return nil }
+            let (last, waitsUntil) = (device.dueAt, waiting[device.number])
+            return device.order.nextLook(every: interval, last: last, waitsUntil: waitsUntil, now: now).map {
+                Look(device: device, dueAt: $0)
+            }
         }
         if looks.isEmpty { return 0 }
         try await Self.delete(looks.compactMap(\.device.lastPush), tx, now: now)

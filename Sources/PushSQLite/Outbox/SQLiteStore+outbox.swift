@@ -62,7 +62,7 @@ extension SQLiteStore {
             delivery.user,
             delivery.push.notification.rawValue,
             now.milliseconds,
-            UnreadCount.maximumExamined
+            LeaseRequest.maximumExamined
         ) { Int(clamping: $0.integer(0)) }
     }
 

@@ -48,8 +48,8 @@ package struct AccountChange: Sendable, Hashable {
             change: self,
             isNews: isNews,
             endsSessions: self.password != nil || isNews && isGaining,
-            // Only a new password retires devices: a user who gains rights is still the same person
-            // with the same devices.
+            // Only a new password retires devices: a user who gains rights is still the same
+            // person with the same devices.
             retiresDevices: self.password != nil
         )
         return (.done, plan)

@@ -10,7 +10,7 @@ package protocol OutboxReader: SharedReader {
     /// is due or waits for a retry. Pushes that wait for their device to connect do not count.
     ///
     /// No index sorts pushes by the age of their notification. So the store examines
-    /// `OldestPush.maximumExamined` pushes at each end of the queue. At the front are the oldest
+    /// `Queue.maximumExamined` pushes at each end of the queue. At the front are the oldest
     /// pushes without an attempt. At the back are the pushes that were refused most often. In a
     /// longer queue, a push in the middle may be older.
     func oldestWaiting(in lane: Lane, _ queue: Queue) async throws(StoreError) -> Date?
@@ -143,11 +143,4 @@ extension OutboxStore {
 
     /// Always `true`: if no other server shares the store, this server sends each probe.
     package func acquireProbe(of lane: Lane) async throws -> Bool { true }
-}
-
-/// The limit for the search for the oldest push of a queue.
-package enum OldestPush {
-    /// At most this many pushes at the front of a queue are examined, and as many at its back.
-    /// That takes less than a millisecond.
-    package static let maximumExamined = 64
 }
