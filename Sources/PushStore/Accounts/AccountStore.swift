@@ -14,15 +14,6 @@ package protocol AccountReader: SharedReader {
     ) async throws(StoreError) -> (user: User, grant: TokenGrant)?
 }
 
-extension AccountReader {
-    /// The user with this name, if the caller may know that this user exists. Whenever a caller
-    /// names a user, the server looks this user up here.
-    package func user(named name: Username, visibleTo caller: User) async throws(StoreError) -> User? {
-        guard let user = try await self.user(named: name), caller.maySee(user) else { return nil }
-        return user
-    }
-}
-
 /// Changes users and their passwords.
 ///
 /// If a caller has requested a change, the audit records it in the same transaction.

@@ -1,4 +1,3 @@
-package import Foundation
 package import PushCore
 
 /// Exchanges the delays and pauses of lanes (queues of pushes to one provider) between servers. A
@@ -67,25 +66,6 @@ package struct LanePause: Sendable, Hashable {
         package init(cause: Pause.Cause, reason: String, age: Duration, length: Duration, delayCount: Int) {
             (self.cause, self.reason, self.age) = (cause, reason, age)
             (self.length, self.delayCount) = (length, delayCount)
-        }
-
-        package init(_ pause: Pause, delayCount: Int, now: Date) {
-            self.init(
-                cause: pause.cause,
-                reason: pause.reason,
-                age: .seconds(now.timeIntervalSince(pause.since)),
-                length: .seconds(pause.until.timeIntervalSince(now)),
-                delayCount: delayCount
-            )
-        }
-
-        package func pause(now: Date) -> Pause {
-            Pause(
-                self.cause,
-                reason: self.reason,
-                since: now - self.age.timeInterval,
-                until: now + self.length.timeInterval
-            )
         }
     }
 
