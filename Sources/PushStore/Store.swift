@@ -76,12 +76,7 @@ package protocol ImmediateReader: Sendable {
     func user(withToken fingerprint: Fingerprint, now: Date) throws(StoreError) -> (user: User, grant: TokenGrant)?
 
     /// The notification, like the function of `NotificationReader`.
-    func notification(
-        _ id: NotificationID,
-        for user: Int64,
-        alsoAsSender: Bool,
-        now: Date
-    ) throws(StoreError) -> StoredNotification?
+    func notification(_ fetch: NotificationFetch) throws(StoreError) -> StoredNotification?
 }
 
 /// The health of the store, in the form for operators.

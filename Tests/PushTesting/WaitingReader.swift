@@ -68,14 +68,9 @@ package struct WaitingReader<Base: StoreReader>: StoreReader {
         return try await self.base.isAnythingWaiting(for: devices, now: now)
     }
 
-    package func notification(
-        _ id: NotificationID,
-        for user: Int64,
-        alsoAsSender: Bool,
-        now: Date
-    ) async throws(StoreError) -> StoredNotification? {
+    package func notification(_ fetch: NotificationFetch) async throws(StoreError) -> StoredNotification? {
         await Task.yield()
-        return try await self.base.notification(id, for: user, alsoAsSender: alsoAsSender, now: now)
+        return try await self.base.notification(fetch)
     }
 
     package func notifications(

@@ -8,12 +8,7 @@ package protocol NotificationReader: SharedReader {
     ///
     /// Only recipients can see a read-once payload. Throws `StoreError.damaged` if the MAC of the
     /// recipient's row shows that the store has not written this row.
-    func notification(
-        _ id: NotificationID,
-        for user: Int64,
-        alsoAsSender: Bool,
-        now: Date
-    ) async throws(StoreError) -> StoredNotification?
+    func notification(_ fetch: NotificationFetch) async throws(StoreError) -> StoredNotification?
 
     /// The next changes of a user's notifications, the oldest first. Of each notification, only
     /// the latest change is returned.
