@@ -165,7 +165,9 @@ extension DueDelivery {
         var notifications: [Int64: DueNotification] = [:]
         for row in try await tx.query(Self.notifications, Array(ids)) {
             let id = try row.integer(0)
-            notifications[id] = try DueNotification(row, id: id, tx.sealing)
+            notifications[id] = try DueNotification(row, from: 1) { alert, sender in
+                Result { () throws(VaultError) in try tx.sealing.alert(alert, of: id, sender: sender) }
+            }
         }
         return try rows.map { try DueDelivery($0, of: notifications[$0.integer(Column.notificationID)], tx.sealing) }
     }
@@ -187,24 +189,7 @@ extension DueDelivery {
     }
 
     static let notifications = """
-        select n.id, n.sender_id, n.recalled_at is not null, n.seed, n.sequence, n.expires_at, n.priority, n.collapse_id, n.alert
+        select n.id, \(DueNotification.Column.list)
         from notification n where n.id = any($1::int8[])
         """
-}
-
-extension DueNotification {
-    fileprivate init(_ row: Row, id: Int64, _ sealing: Sealing) throws {
-        let sender = try row.integer(1)
-        self.init(
-            isRecalled: try row.boolean(2),
-            seed: try row.integer(3),
-            sequence: try row.integer(4),
-            expiresAt: try row.integer(5),
-            priority: try row.text(6),
-            collapseID: try row.optionalText(7),
-            alert: try row.optionalData(8).map { sealed in
-                Result { () throws(VaultError) in try sealing.alert(sealed, of: id, sender: sender) }
-            }
-        )
-    }
 }
