@@ -105,8 +105,6 @@ package protocol StoreHealth: Sendable {
 }
 
 extension StoreHealth {
-    package var refusal: String? { nil }
-
     package func sharing() async throws(StoreError) -> SharingReport? { nil }
 
     package func servers(limit: Int) async throws(StoreError) -> [ServerEntry] { [] }
@@ -227,8 +225,6 @@ package protocol StorePlace: Sendable, CustomStringConvertible {
 }
 
 extension StorePlace {
-    package var fault: String? { nil }
-
     /// Whether a store exists here; also `true` if this cannot be found out.
     package var exists: Bool {
         // If the check fails, the caller gets the error later, when it opens the store.
