@@ -15,7 +15,7 @@ package final class SQLiteStore: Store {
     let path: String
     let audit: AuditTrail
     let writer: Writer
-    let tokenUses = TokenUses()
+    package let tokenUses = TokenUses()
     package let sealing: Sealing
     let changes: ChangeNumbers
     let pusher: Pusher

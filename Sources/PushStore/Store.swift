@@ -37,10 +37,6 @@ extension Store {
     package var isShared: Bool { self.limits != nil }
 
     package var limits: (any LimitStore)? { nil }
-
-    package var vault: Vault { self.sealing.vault }
-
-    package var indexSecret: IndexSecret { self.sealing.secret }
 }
 
 /// Reads all data that the server stores. It sees each commit as soon as the commit is

@@ -92,8 +92,7 @@ private struct FailingStore: PostStore, KeyStore {
     let base: any Store
     let failure: @Sendable ([NewNotification]) -> StoreError?
 
-    var vault: Vault { self.base.vault }
-    var indexSecret: IndexSecret { self.base.indexSecret }
+    var sealing: Sealing { self.base.sealing }
 
     func hashed(_ audience: Audience) -> HashedAudience { self.base.hashed(audience) }
 
