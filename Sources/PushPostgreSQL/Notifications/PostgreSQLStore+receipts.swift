@@ -75,7 +75,6 @@ extension WriteTransaction {
     /// push is cancelled only if its device is the user's only one in the lane (a provider's
     /// queue): the fetch then counts as this device's.
     private func cancelPaced(_ fetched: [(key: RecipientKey, at: Date)]) async throws {
-        if fetched.isEmpty { return }
         let pushes = try await self.query(
             Self.pacedPushes,
             keys: fetched.map(\.key),

@@ -61,8 +61,7 @@ extension PostgreSQLStore {
             syncs.map(\.session),
             syncs.map(\.change)
         ).compactMap { row -> DuePush? in
-            let push = DuePush(notification: try row.integer(0), device: try row.integer(1))
-            return syncs[Int(try row.integer(2)) - 1].subject.concerns(try row.text(3)) ? push : nil
+            syncs[Int(try row.integer(2)) - 1].subject.concerns(try row.text(3)) ? try DuePush(row) : nil
         }
         if found.isEmpty { return }
         try await self.write { tx in try await tx.cancel(found, reason: PushReason.fetched, now: now) }
@@ -70,9 +69,7 @@ extension PostgreSQLStore {
 
     package func deleteLooks(in lane: Lane, now: Date) async throws -> Bool {
         try await self.write { tx in
-            let pushes = try await tx.query(Self.looksInLane, lane.description).map {
-                DuePush(notification: try $0.integer(0), device: try $0.integer(1))
-            }
+            let pushes = try await tx.query(Self.looksInLane, lane.description).map(DuePush.init)
             try await Self.delete(pushes, tx, now: now)
             return !pushes.isEmpty
         }
@@ -104,7 +101,7 @@ extension PostgreSQLStore {
                 now: now
             )
             guard case .make(let due) = step else { return nil }
-            return Look(device: device, dueAt: due)
+            return (device, due)
         }
         if looks.isEmpty { return 0 }
         try await Self.delete(looks.compactMap(\.device.lastPush), tx, now: now)
@@ -132,10 +129,7 @@ extension PostgreSQLStore {
         var lastPush: DuePush? { self.last.map { DuePush(notification: $0, device: self.number) } }
     }
 
-    private struct Look: Sendable {
-        let device: LookDevice
-        let dueAt: Date
-    }
+    private typealias Look = (device: LookDevice, dueAt: Date)
 
     private static func devices(
         of orders: [LookOrder],
@@ -153,11 +147,8 @@ extension PostgreSQLStore {
     /// it is due. Because of the lock, no other server leases that look before this transaction's
     /// changes are visible.
     private static func waiting(_ devices: [LookDevice], _ tx: WriteTransaction) async throws -> [Int64: Date] {
-        let pushes = devices.compactMap(\.lastPush)
-        if pushes.isEmpty { return [:] }
-        let rows = try await tx.query(Self.waitingLooks, pushes.map(\.notification), pushes.map(\.device))
-        let dates = try rows.map { (try $0.integer(0), Date(milliseconds: try $0.integer(1))) }
-        return Dictionary(dates) { first, _ in first }
+        let rows = try await tx.query(Self.waitingLooks, keys: devices.compactMap(\.lastPush))
+        return try WriteTransaction.numbers(rows).mapValues(Date.init(milliseconds:))
     }
 
     /// Deletes looks (pushes that tell a device to sync) that wait or have ended. A look that is
@@ -166,7 +157,7 @@ extension PostgreSQLStore {
     private static func delete(_ pushes: [DuePush], _ tx: WriteTransaction, now: Date) async throws {
         if pushes.isEmpty { return }
         try await tx.cancel(pushes, reason: PushReason.replacedLook, now: now)
-        _ = try await tx.query(Self.deleteEndedLooks, pushes.map(\.notification), pushes.map(\.device))
+        try await tx.query(Self.deleteEndedLooks, keys: pushes)
         let looks = Set(pushes.map(\.notification)).sorted()
         _ = try await tx.query(Self.deleteEmptyLooks, looks)
         _ = try await tx.query(Self.expireLooks, looks, now.milliseconds)

@@ -115,8 +115,7 @@ extension PostgreSQLStore {
             try await self.write { tx in
                 let found = try await tx.query(Self.own, owner).map(DuePush.init)
                 let lost = zip(found, book.owners(of: found)).filter { $0.1 == nil }.map(\.0)
-                if lost.isEmpty { return }
-                _ = try await tx.query(Self.giveBack, keys: lost, owner)
+                try await tx.query(Self.giveBack, keys: lost, owner)
             }
         } catch {
             book.recordUnknownOutcome(now: .now)

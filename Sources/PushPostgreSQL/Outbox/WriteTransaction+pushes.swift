@@ -10,7 +10,6 @@ extension WriteTransaction {
     /// A push that is being sent cannot be cancelled; it is withdrawn instead. A withdrawn push is
     /// not retried, and the provider's answer decides whether it counts as accepted.
     func cancel(_ pushes: [DuePush], reason: String, now: Date) async throws {
-        if pushes.isEmpty { return }
         try await self.cancel(Self.locked(self.query(Self.lockKeys, keys: pushes)), reason: reason, now: now)
     }
 
@@ -22,15 +21,13 @@ extension WriteTransaction {
         try await self.cancel(Self.locked(self.query(Self.lockDevices, devices)), reason: reason, now: now)
     }
 
-    private static func locked(_ rows: Rows) throws -> [(push: DuePush, isLeased: Bool)] {
+    private static func locked(_ rows: some Collection<Row>) throws -> [(push: DuePush, isLeased: Bool)] {
         try rows.map { (try DuePush($0), try $0.boolean(2)) }
     }
 
     private func cancel(_ locked: [(push: DuePush, isLeased: Bool)], reason: String, now: Date) async throws {
         try await self.end(locked.filter { !$0.isLeased }.map { $0.push.cancelled(reason) }, now: now)
-        let leased = locked.filter(\.isLeased).map(\.push)
-        if leased.isEmpty { return }
-        _ = try await self.query(Self.markCancelled, keys: leased, reason)
+        try await self.query(Self.markCancelled, keys: locked.filter(\.isLeased).map(\.push), reason)
     }
 
     static let lockKeys = """
@@ -72,7 +69,6 @@ extension WriteTransaction {
     /// Makes pushes due again for the same attempt, if they are still leased. Moves a push whose
     /// device now has another lane (a provider's queue), and cancels a push that was withdrawn.
     func requeue(_ settlements: [PushSettlement], now: Date) async throws {
-        if settlements.isEmpty { return }
         let rows = try await self.query(
             Self.lockLeased,
             keys: settlements.map(\.push),
@@ -95,8 +91,7 @@ extension WriteTransaction {
         }
         try await self.end(ends, now: now)
         try await self.move(moves, now: now)
-        if waits.isEmpty { return }
-        _ = try await self.query(
+        try await self.query(
             Self.requeue,
             keys: waits.map(\.push),
             waits.map { $0.wait.dueAt?.milliseconds } as [Int64?],
@@ -135,11 +130,10 @@ extension WriteTransaction {
     /// Moves pushes to the present lanes (providers' queues) of their devices. This transaction
     /// has already locked these pushes.
     func move(_ pushes: [DuePush], now: Date) async throws {
-        if pushes.isEmpty { return }
         _ = try self.countMoves(try await self.query(Self.movePushes, keys: pushes, now.milliseconds))
     }
 
-    private func countMoves(_ rows: Rows) throws -> Int {
+    private func countMoves(_ rows: some Collection<Row>) throws -> Int {
         for row in rows {
             self.count(.cancelled, lane: try row.text(0))
             self.count(.enqueued, lane: try row.text(1))
