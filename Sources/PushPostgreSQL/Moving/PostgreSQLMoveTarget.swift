@@ -96,14 +96,11 @@ package struct PostgreSQLMoveTarget: MoveTarget {
 
     package func continueNumbers(after last: [NumberedColumn: Int64]) throws {
         for (column, number) in last where number > 0 {
-            _ = try self.connection.query(
-                "select setval(pg_get_serial_sequence($1, $2)::regclass, $3)",
-                column.table,
-                column.column,
-                number
-            )
+            _ = try self.connection.query(Self.setNumber, column.table, column.column, number)
         }
     }
+
+    private static let setNumber = "select setval(pg_get_serial_sequence($1, $2)::regclass, $3)"
 
     package func auditFault(_ audit: AuditChain) throws -> AuditFault? {
         guard let row = try self.connection.query(PostgreSQLStore.nextChain, Int64(0)).first else {
