@@ -161,11 +161,9 @@ extension PostgreSQLStore {
     /// The user's registration id for a handle; `nil` if the user has not registered the handle.
     /// If there are several ids, deletes all except one.
     private static func reuse(_ tx: WriteTransaction, _ user: Int64, handleKey: Data) async throws -> RegistrationID? {
-        let devices = try await tx.query(Self.devicesByHandle, user, handleKey).map { row in
-            (number: try row.integer(0), id: try row.text(1))
-        }
-        try await tx.delete(devices: devices.dropFirst().map(\.number))
-        return devices.first.flatMap { RegistrationID($0.id) }
+        let rows = try await tx.query(Self.devicesByHandle, user, handleKey)
+        try await tx.delete(devices: rows.dropFirst().map { try $0.integer(0) })
+        return try rows.first.flatMap { RegistrationID(try $0.text(1)) }
     }
 
     static let devicesByHandle = """

@@ -50,8 +50,7 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Marks the next recipients of a recalled notification. Returns `false` if it finds no recall
-    /// to continue.
+    /// Continues a recall in a transaction of its own.
     @discardableResult
     func continueRecalls() async throws -> Bool {
         try await self.write { tx in try await Self.continueRecalls(tx, page: Self.recallStep) }

@@ -86,9 +86,6 @@ extension WriteTransaction {
         }
     }
 
-    /// Selects the pushes that wait for the minimum interval between two pushes to a device. This
-    /// device must be the user's only one in its lane (a provider's queue).
-    ///
     /// The query begins with the devices: a user has few devices, but a broadcast has very many
     /// pushes.
     static let pacedPushes = """

@@ -86,9 +86,12 @@ extension PostgreSQLStore {
         now: Date
     ) async throws -> Int {
         let plans = self.options.looks.mapValues(LookPlan.init)
-        let devices = try await Self.devices(of: orders, in: plans.keys.sorted(), tx)
+        let (users, sessions) = (orders.map(\.user), orders.map(\.session) as [String?])
+        let rows = try await tx.query(Self.lookDevices, users, sessions, plans.keys.sorted())
+        let devices = try rows.map { try LookDevice($0, of: orders) }.filter { $0.order.subject.concerns($0.lane) }
         if devices.isEmpty { return 0 }
-        let waiting = try await Self.waiting(devices, tx)
+        let waitingRows = try await tx.query(Self.waitingLooks, keys: devices.compactMap(\.lastPush))
+        let waiting = try WriteTransaction.numbers(waitingRows).mapValues(Date.init(milliseconds:))
         let streaming = devices.filter { tx.streamLanes.contains($0.lane) }.map(\.number)
         let holders = try await tx.holders(of: streaming)
         let away = Set(streaming).subtracting(holders.keys)
@@ -118,11 +121,9 @@ extension PostgreSQLStore {
         let last: Int64?
         let dueAt: Date?
 
-        init(_ row: Row, of order: LookOrder) throws {
-            self.number = try row.integer(0)
-            self.order = order
-            self.lane = try row.text(2)
-            self.last = try row.optionalInteger(3)
+        init(_ row: Row, of orders: [LookOrder]) throws {
+            (self.number, self.order) = (try row.integer(0), orders[Int(try row.integer(1)) - 1])
+            (self.lane, self.last) = (try row.text(2), try row.optionalInteger(3))
             self.dueAt = try row.optionalInteger(4).map(Date.init(milliseconds:))
         }
 
@@ -130,26 +131,6 @@ extension PostgreSQLStore {
     }
 
     private typealias Look = (device: LookDevice, dueAt: Date)
-
-    private static func devices(
-        of orders: [LookOrder],
-        in lanes: [String],
-        _ tx: WriteTransaction
-    ) async throws -> [LookDevice] {
-        let sessions = orders.map(\.session) as [String?]
-        return try await tx.query(Self.lookDevices, orders.map(\.user), sessions, lanes).compactMap { row in
-            let device = try LookDevice(row, of: orders[Int(try row.integer(1)) - 1])
-            return device.order.subject.concerns(device.lane) ? device : nil
-        }
-    }
-
-    /// The devices whose last look (push that tells them to sync) still waits, with the time when
-    /// it is due. Because of the lock, no other server leases that look before this transaction's
-    /// changes are visible.
-    private static func waiting(_ devices: [LookDevice], _ tx: WriteTransaction) async throws -> [Int64: Date] {
-        let rows = try await tx.query(Self.waitingLooks, keys: devices.compactMap(\.lastPush))
-        return try WriteTransaction.numbers(rows).mapValues(Date.init(milliseconds:))
-    }
 
     /// Deletes looks (pushes that tell a device to sync) that wait or have ended. A look that is
     /// being sent expires now, so that the next cleanup deletes it. Otherwise the looks of a
@@ -235,6 +216,9 @@ extension PostgreSQLStore {
         order by v.number for no key update of v
         """
 
+    /// Selects the devices whose last look (push that tells them to sync) still waits, with the
+    /// time when it is due. Because of the lock, no other server leases that look before this
+    /// transaction's changes are visible.
     static let waitingLooks = """
         select p.device, p.due_at from unnest($1::int8[], $2::int8[]) as k (notification_id, device)
         join push p on \(DuePush.equal("p", "k"))
