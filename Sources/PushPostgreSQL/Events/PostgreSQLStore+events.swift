@@ -44,7 +44,7 @@ extension PostgreSQLStore {
     ) async throws(StoreError) -> EventPage {
         let (start, sealing) = (number ?? 0, self.sealing)
         let body = { (rows: Rows) throws -> EventPage in
-            let (state, columns) = (rows.first, StoredEvent.Column.allCases.count)
+            let (state, columns) = (rows.first, Int32(StoredEvent.Column.allCases.count))
             return EventPage(
                 // If there are no events, the query returns one row that has only the numbers of
                 // `event_state`.

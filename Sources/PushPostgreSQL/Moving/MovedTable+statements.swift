@@ -68,7 +68,7 @@ extension MovedTable {
     func values(_ row: Row) throws -> MovedRow {
         var values: MovedRow = []
         values.reserveCapacity(self.columns.count)
-        for (index, column) in self.columns.enumerated() {
+        for (index, column) in zip(Int32(0)..., self.columns) {
             let value: MovedValue? =
                 switch column.kind {
                 case .integer: try row.optionalInteger(index).map { .integer($0) }
