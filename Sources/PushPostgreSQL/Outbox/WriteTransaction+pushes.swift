@@ -16,9 +16,15 @@ extension WriteTransaction {
     /// Cancels all pushes to these devices, including pushes that wait for a device to connect.
     /// Withdraws pushes that are being sent.
     ///
-    /// This function is for retired devices, which get no more pushes, but whose rows remain.
+    /// This function is for retired devices, which get no more pushes, but whose rows remain. It
+    /// works in pages, since a statement has a time limit.
     func cancelPushes(ofDevices devices: [Int64], reason: String, now: Date) async throws {
-        try await self.cancel(Self.locked(self.query(Self.lockDevices, devices)), reason: reason, now: now)
+        let page = PostgreSQLStore.deletionPage
+        while true {
+            let locked = try Self.locked(await self.query(Self.lockDevices, devices, page))
+            try await self.cancel(locked, reason: reason, now: now)
+            if locked.count < page { return }
+        }
     }
 
     private static func locked(_ rows: some Collection<Row>) throws -> [(push: DuePush, isLeased: Bool)] {
@@ -36,9 +42,15 @@ extension WriteTransaction {
         join push p on \(DuePush.equal("p", "k"))
         order by p.notification_id, p.device for update of p
         """
+    /// Locks the next pushes to these devices. Pushes of earlier pages are left out: they have
+    /// ended, or are withdrawn.
     static let lockDevices = """
-        select notification_id, device, owner is not null from push
-        where device = any($1::int8[]) order by notification_id, device for update
+        select p.notification_id, p.device, p.owner is not null
+        from pg_catalog.unnest($1::int8[]) as d (device) cross join lateral (
+            select notification_id, device, owner from push
+            where \(DuePush.byDevice.rows(of: "d.device", after: "0")) and (owner is null or not is_withdrawn)
+            order by \(DuePush.byDevice.order) limit $2 for update) as p
+        limit $2
         """
     static let markCancelled = """
         update push p set is_withdrawn = true, reason = $3
