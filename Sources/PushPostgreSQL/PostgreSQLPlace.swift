@@ -104,16 +104,14 @@ package struct PostgreSQLPlace: StorePlace {
             try SchemaComparison.check(connection, self.migrations)
             let applied = try Schema.applied(connection)
             if !applied.missing(self.migrations).isEmpty { try SchemaOwnership.checkCreation(connection) }
-            let damage = try Self.damage(connection)
-            let hasTallies = damage.isEmpty && !applied.hashes.isEmpty
             var inspection = StoreInspection()
-            inspection.damage = damage
+            inspection.damage = try Self.damage(connection)
             inspection.missingMigrations = applied.missing(self.migrations)
             inspection.unknownMigration = applied.unknown(self.migrations)
             inspection.changedMigration = applied.changed(self.migrations)
             inspection.move =
                 try MoveMark(connection).flatMap { $0.isFinished ? nil : "holds a move that has not finished" }
-            if hasTallies {
+            if inspection.damage.isEmpty, !applied.hashes.isEmpty {
                 inspection.tallies = try PostgreSQLStore.tallies(in: connection.query(PostgreSQLStore.tallies))
             }
             return inspection

@@ -17,20 +17,16 @@ extension PostgreSQLStore {
                 return (0, 0)
             }
             // The newest event is kept, so that no other event gets its number.
-            let rows = try await tx.query(Self.oldestEvents, trimmed, limit).map { row in
-                (
-                    number: try row.integer(0),
-                    isOld: try row.integer(1) < date.milliseconds,
-                    isEvent: try row.integer(2) != 0
-                )
-            }
+            let rows = try await tx.query(Self.oldestEvents, trimmed, limit)
             // The rows are in the order of their numbers, which is not exactly that of their
             // times. So rows before the last old row may be a little newer than `date`.
-            guard let last = rows.lastIndex(where: \.isOld) else { return (0, 0) }
-            let deleted = rows[...last]
-            _ = try await tx.query("delete from event where number > $1 and number <= $2", trimmed, rows[last].number)
-            _ = try await tx.query("update event_state set trimmed = $1 where id = 1", rows[last].number)
-            return (deleted.count, deleted.count { $0.isEvent && $0.number > delivered })
+            let last = try rows.lastIndex { try $0.integer(1) < date.milliseconds }
+            guard let last else { return (0, 0) }
+            let (deleted, number) = (rows[...last], try rows[last].integer(0))
+            _ = try await tx.query("delete from event where number > $1 and number <= $2", trimmed, number)
+            _ = try await tx.query("update event_state set trimmed = $1 where id = 1", number)
+            let undelivered = try deleted.count { try $0.integer(2) != 0 && $0.integer(0) > delivered }
+            return (deleted.count, undelivered)
         }
     }
 
@@ -48,7 +44,7 @@ extension PostgreSQLStore {
     ) async throws(StoreError) -> EventPage {
         let (start, sealing) = (number ?? 0, self.sealing)
         let body = { (rows: Rows) throws -> EventPage in
-            let (state, columns) = (rows.first, StoredEvent.Column.allCases.count)
+            let (state, columns) = (rows.first, Int32(StoredEvent.Column.allCases.count))
             return EventPage(
                 // If there are no events, the query returns one row that has only the numbers of
                 // `event_state`.

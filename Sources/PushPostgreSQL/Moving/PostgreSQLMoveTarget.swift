@@ -108,14 +108,11 @@ package struct PostgreSQLMoveTarget {
     /// Makes each numbered column continue above the number in `last`.
     package func continueNumbers(after last: [NumberedColumn: Int64]) throws {
         for (column, number) in last where number > 0 {
-            _ = try self.connection.query(
-                "select setval(pg_get_serial_sequence($1, $2)::regclass, $3)",
-                column.table,
-                column.column,
-                number
-            )
+            _ = try self.connection.query(Self.setNumber, column.table, column.column, number)
         }
     }
+
+    private static let setNumber = "select setval(pg_get_serial_sequence($1, $2)::regclass, $3)"
 
     /// The number of the first entry of the moved audit that somebody has changed; `nil` if nobody
     /// has changed any.

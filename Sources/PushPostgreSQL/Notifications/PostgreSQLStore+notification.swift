@@ -44,7 +44,7 @@ extension PostgreSQLStore {
                 fetches.map(\.now.milliseconds)
             ) { rows in
                 var found: [Row?] = fetches.map { _ in nil }
-                for row in rows { found[Int(try row.integer(FetchColumn.allCases.count))] = row }
+                for row in rows { found[Int(try row.integer(Int32(FetchColumn.allCases.count)))] = row }
                 return found.map { .success($0) }
             }
         } catch {

@@ -100,21 +100,17 @@ struct OpenedDatabase {
     /// Inserts the row of `event_state`. If the store keeps any kind of event, also inserts a
     /// placeholder event; the next event gets the number after the placeholder's.
     private static func beginEvents(_ connection: BlockingConnection, _ kinds: Set<PushEvent.Kind>, now: Date) throws {
-        _ = try connection.query(
-            """
-            insert into event_state (id, newest, delivered, trimmed) values (1, 0, 0, 0) on conflict (id) do nothing
-            """
-        )
-        guard !kinds.isEmpty else { return }
-        _ = try connection.query(
-            """
-            with s as (update event_state set newest = $1 where id = 1 and newest < $1 returning newest)
-            insert into event (number, at, kind) select s.newest, $2, 0 from s
-            """,
-            EventNumbers.first(at: now),
-            now.milliseconds
-        )
+        _ = try connection.query(Self.eventState)
+        if !kinds.isEmpty { _ = try connection.query(Self.placeholder, EventNumbers.first(at: now), now.milliseconds) }
     }
+
+    private static let eventState =
+        "insert into event_state (id, newest, delivered, trimmed) values (1, 0, 0, 0) on conflict (id) do nothing"
+
+    private static let placeholder = """
+        with s as (update event_state set newest = $1 where id = 1 and newest < $1 returning newest)
+        insert into event (number, at, kind) select s.newest, $2, 0 from s
+        """
 
     private static func join(
         _ connection: BlockingConnection,

@@ -91,9 +91,9 @@ struct Leasing {
                 }
             }
         }
-        if !leased.isEmpty { _ = try await tx.query(Self.leasePushes, keys: leased.map(\.key), self.owner) }
-        try await Self.postpone(waits, reason: PushReason.paced, tx)
-        try await Self.postpone(keyless, reason: nil, tx)
+        try await tx.query(Self.leasePushes, keys: leased.map(\.key), self.owner)
+        try await tx.query(Self.postponePushes, keys: waits.map(\.0), waits.map(\.1.milliseconds), PushReason.paced)
+        try await tx.query(Self.postponePushes, keys: keyless.map(\.0), keyless.map(\.1.milliseconds), String?.none)
         try await tx.move(moves, now: self.now)
         try await tx.end(ends, now: self.now)
         return self.countsUnread ? try await self.countingUnread(leased, tx) : leased
@@ -104,7 +104,6 @@ struct Leasing {
     /// Returns the pushes, each with the number of unread notifications that its user has in the
     /// push's app.
     private func countingUnread(_ leased: [LeasedDelivery], _ tx: WriteTransaction) async throws -> [LeasedDelivery] {
-        if leased.isEmpty { return [] }
         // All devices of a user show the same number, so the counts are by user.
         let keys = leased.map { RecipientKey($0.key.notification, $0.user) }
         let rows = try await tx.query(Self.unread, keys: keys, self.now.milliseconds, LeaseRequest.maximumExamined)
@@ -115,16 +114,6 @@ struct Leasing {
             delivery.push.unread = counts[key]
             return delivery
         }
-    }
-
-    /// Makes pushes due at later times. If `reason` is `nil`, each push keeps its present reason.
-    private static func postpone(
-        _ waits: [(push: DuePush, date: Date)],
-        reason: String?,
-        _ tx: WriteTransaction
-    ) async throws {
-        if waits.isEmpty { return }
-        _ = try await tx.query(Self.postponePushes, keys: waits.map(\.push), waits.map(\.date.milliseconds), reason)
     }
 
     static let unread = """
@@ -145,6 +134,8 @@ struct Leasing {
         where \(DuePush.equal("p", "k"))
         """
 
+    /// Makes pushes due at later times. If the reason `$4` is null, each push keeps its present
+    /// reason.
     static let postponePushes = """
         update push p set owner = null, due_at = k.due_at, reason = coalesce($4, p.reason)
         from unnest($1::int8[], $2::int8[], $3::int8[]) as k (notification_id, device, due_at)
