@@ -18,7 +18,7 @@ extension Logger {
                 "database file damaged; stop the server and restore an intact backup",
                 metadata: ["reason": "\(reason)"]
             )
-        case .diskFull: self.error("disk full; writes are refused until space is freed")
+        case .diskFull: self.error("disk full; writes that need more space are refused until space is freed")
         case .roomAgain: self.info("disk has space again; writes are accepted")
         case .notWiped(let reason):
             self.error(

@@ -23,7 +23,7 @@ package enum StoreError: Error, CustomStringConvertible {
     /// store has changed nothing there. The summary is public. `kept` is the place of the
     /// file that identifies the database that this server used before.
     case refused(summary: String, reason: String, kept: String)
-    /// The disk is full. Writes fail until the disk has free space.
+    /// The disk is full. Writes that need more space fail until the disk has it.
     case full
     /// More writes or reads wait than the store allows.
     case busy

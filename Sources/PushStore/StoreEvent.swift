@@ -6,7 +6,7 @@ package enum StoreEvent: Sendable, Hashable {
     case broken(reason: String)
     /// The database's file is damaged. Reported once until the process restarts.
     case fileDamaged(reason: String)
-    /// The disk is full. Writes fail until the disk has free space.
+    /// The disk is full. Writes that need more space fail.
     case diskFull
     /// The disk has free space again, and writes succeed.
     case roomAgain
