@@ -1,5 +1,6 @@
 import Foundation
 import PostgreSQL
+import PushCore
 import PushPostgreSQL
 import PushStore
 import PushTesting
@@ -42,6 +43,8 @@ import Testing
         for look in [{ try place.migrate() }, { _ = try place.inspect() }] {
             let error = #expect(throws: StoreError.self, "\(text)") { try look() }
             #expect("\(String(describing: error))".contains(text), "\(String(describing: error))")
+            // A restart cannot help, so the exit code is 78.
+            #expect(error?.isConfiguration == true, "\(text)")
         }
     }
 
@@ -62,11 +65,22 @@ import Testing
         ("grant insert on account to <other>", "<other> may write to account"),
         ("grant trigger on account to public", "public may write to account"),
         ("alter table account owner to <other>", "<other> owns account"),
+        ("alter table migration owner to postgres", "permission denied for table migration (SQLSTATE 42501); give"),
     ])
     func rightsOfOtherRolesAreRefused(grant: String, reason: String) throws {
         try PostgreSQLPlace(self.address, pool: .longTimeouts).migrate()
         try self.operate(grant)
         self.expectRefusal(reason)
+    }
+
+    @Test func aRightThatIsMissingLaterIsNamedWithItsCure() async throws {
+        let place = PostgreSQLPlace(self.address, pool: .longTimeouts)
+        let store = try place.open(Keyring(text: Keyring.generateText()), .patient)
+        try self.operate("revoke select on account from <schema>")
+        let error = await #expect(throws: StoreError.self) { try await store.makeReader().hasUsers() }
+        let reason = "the database: permission denied for table account (SQLSTATE 42501); give the server's role"
+        #expect("\(error as Any)".contains(reason) && error?.isConfiguration == true, "\(error as Any)")
+        await store.close()
     }
 
     @Test func aSchemaOpenToOtherRolesIsRefused() throws {

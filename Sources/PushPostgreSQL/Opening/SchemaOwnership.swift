@@ -16,7 +16,8 @@ enum SchemaOwnership {
         let ofPublic = all.filter { $0.hasPrefix("public ") }
         let rights = ofPublic.isEmpty ? all : ofPublic
         if rights.isEmpty { return }
-        throw StoreError.failed(
+        throw StoreError.unusable(
+            place: "the database",
             reason: """
                 other roles can change what the server runs: \(rights.prefix(5).joined(separator: ", ")); revoke that, or give \
                 the server a schema of its own (docs/scale.md)
