@@ -110,7 +110,8 @@ package final class SQLiteStore: Store {
     package var failure: String? { self.writer.failure }
 
     package var refusal: String? {
-        self.writer.state.withLock { $0.isLocked } ? "another program has locked the database's file" : nil
+        if self.writer.condition.isDamaged { return "the database's file is damaged" }
+        return self.writer.state.withLock { $0.isLocked } ? "another program has locked the database's file" : nil
     }
 
     package var isFull: Bool { self.writer.condition.isFull }

@@ -23,7 +23,7 @@ package enum StoreError: Error, CustomStringConvertible {
     /// store has changed nothing there. The summary is public. `kept` is the place of the
     /// file that identifies the database that this server used before.
     case refused(summary: String, reason: String, kept: String)
-    /// The disk is full. Writes fail until the disk has free space.
+    /// The disk is full. Writes that need more space fail until the disk has it.
     case full
     /// More writes or reads wait than the store allows.
     case busy
@@ -40,6 +40,9 @@ package enum StoreError: Error, CustomStringConvertible {
     /// Or the database's file is damaged, or its schema was changed. An operator must act.
     case unusable(place: String, reason: String)
     case failed(reason: String)
+    /// SQLite has found damaged pages in the database's file, perhaps after it has opened the
+    /// file.
+    case damagedFile(reason: String)
     /// A row is not as the store has written it: the disk or a person has changed it.
     case damaged(row: String)
 
@@ -75,6 +78,8 @@ package enum StoreError: Error, CustomStringConvertible {
         case .unknownOutcome(let reason): "the database may or may not have stored the work: \(reason)"
         case .cannotOpen(let place, let reason): "cannot open \(place): \(reason)"
         case .unusable(let place, let reason): "cannot use \(place): \(reason)"
+        case .damagedFile(let reason):
+            "the database's file is damaged: \(reason); stop the server and restore an intact backup"
         case .damaged(let row): "the database is damaged: \(row) cannot be decoded; run sealpost doctor"
         case .failed(let reason): "the database failed: \(reason)"
         }
@@ -103,7 +108,7 @@ extension StoreError {
     /// version of the program, or another database can remove its cause.
     package var isConfiguration: Bool {
         switch self {
-        case .tooNew, .changedMigration, .wrongKeyring, .wrongDayKeys, .lost, .moved, .unusable: true
+        case .tooNew, .changedMigration, .wrongKeyring, .wrongDayKeys, .lost, .moved, .unusable, .damagedFile: true
         default: false
         }
     }

@@ -45,7 +45,8 @@ enum SchemaComparison {
         case .success(let objects): return objects
         case .failure(let error):
             guard (error as? DatabaseError)?.code == "42501" else { throw error }
-            throw StoreError.failed(
+            throw StoreError.unusable(
+                place: "the database",
                 reason: "\(error): the role needs the right to make temporary tables (grant temporary on database)"
             )
         }
