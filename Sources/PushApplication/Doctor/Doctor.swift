@@ -161,8 +161,8 @@ package struct Doctor: Sendable {
                     .warn,
                     "keyring",
                     """
-                    key \(keyring.sealing) does not encrypt while \(lacking.joined(separator: ", ")) lack it; copy \(path) there and run \
-                    sealpost keys reload
+                    key \(keyring.sealing) does not encrypt yet, as it is missing on \(lacking.joined(separator: " and ")): copy \
+                    \(path) there and run sealpost keys reload
                     """
                 )
             }
