@@ -209,7 +209,7 @@ package struct Doctor: Sendable {
             return [Finding(.warn, "database", "\(place) does not exist; the first start creates it")]
         }
         do throws(StoreError) {
-            let inspection = try place.inspect()
+            let inspection = try place.inspect(comparing: TimelineFile(self.configuration.timeline))
             return [self.database(place, inspection)] + self.lanesWithoutSender(inspection.tallies)
         } catch {
             return [Finding(.fail, "database", "\(error)")]
