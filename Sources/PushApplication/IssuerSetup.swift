@@ -123,7 +123,7 @@ struct IssuerKeyService: Service {
     }
 
     /// The issuer's keys, and the lifetime that the issuer states for them.
-    private func read() async throws -> (IssuerKeySet, lifetime: Duration) {
+    func read() async throws -> (IssuerKeySet, lifetime: Duration) {
         guard let url = self.issuer.appending(IssuerDocument.path) else {
             throw IssuerDocumentError("the issuer's address is too long")
         }

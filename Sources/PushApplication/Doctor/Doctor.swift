@@ -51,7 +51,7 @@ package struct Doctor: Sendable {
         // finding is kept.
         findings += checked.filter { $0.subject != "clock" } + checked.filter { $0.subject == "clock" }.prefix(1)
         findings += await self.eventWebhook(on: loop, online: online)
-        findings += await self.issuer(on: loop)
+        findings += await self.issuer(on: loop, online: online)
         findings += await self.tracing(on: loop)
         findings += await self.server()
         let failed = Set(findings.filter { $0.grade == .fail }.map(\.subject))
