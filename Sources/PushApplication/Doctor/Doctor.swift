@@ -139,8 +139,14 @@ package struct Doctor: Sendable {
 
     private var keyring: Finding {
         let (path, place) = (self.configuration.keyring, self.configuration.storePlace)
-        if PrivateFile.isMissing(path), !place.exists {
-            return Finding(.warn, "keyring", "\(path) does not exist; the first start creates it")
+        if PrivateFile.isMissing(path) {
+            // The check of the database reports a store that cannot be read. That fault is not the
+            // keyring's.
+            let isMade = try? place.isMade()
+            if isMade != true {
+                let condition = isMade == nil ? " if the database is new" : ""
+                return Finding(.warn, "keyring", "\(path) does not exist; the first start creates it\(condition)")
+            }
         }
         do {
             let keyring = try KeyringFile(path).loadOrCreate(beside: place)
