@@ -44,12 +44,18 @@ extension Doctor {
         }
     }
 
-    /// Checks whether the files for the collector of spans can be used.
-    func tracing(on loop: EventLoop) async -> [Finding] {
+    /// Checks whether the files for the collector of spans can be used; with `online`, whether the
+    /// collector can be reached.
+    func tracing(on loop: EventLoop, online: Bool) async -> [Finding] {
         guard let tracing = self.configuration.tracing else { return [] }
         do {
             await (try SpanExport(tracing, SpanRecorder(sampling: 0), on: loop)).close()
-            return [Finding(.ok, "tracing", "the files for the collector can be used")]
+            let finding = Finding(.ok, "tracing", "the files for the collector can be used")
+            guard online else { return [finding] }
+            let (url, caFile) = (tracing.url, tracing.caFile)
+            let settings = HTTPClientSettings(caFile: caFile, allowsPlainHTTP: !url.isSecure, addresses: .any)
+            return [finding]
+                + (await SenderConfiguration.reach(url.text, settings, subject: "tracing", on: loop, now: self.present))
         } catch {
             return [Finding(.fail, "tracing", "\(error)")]
         }

@@ -37,7 +37,7 @@ package struct Doctor: Sendable {
         let loop = try EventLoop(index: 0)
         defer { loop.stop() }
         let senders = self.configuration.senders.sorted { $0.key.description < $1.key.description }
-        let checked = await senders.mapAtOnce { name, sender in
+        var checked = await senders.mapAtOnce { name, sender in
             // If the proxy's credentials are bad, the check of the sender's credentials reports
             // them.
             guard online, let egress = try? self.configuration.egress(of: name) else {
@@ -47,12 +47,11 @@ package struct Doctor: Sendable {
             let isReached = reached.allSatisfy { $0.grade != .fail }
             return await self.credentials(of: sender, name: name, on: loop, online: isReached) + reached
         }.flatMap { $0 }
-        // Each provider's check reports the same fault of the clock, so only the first such
-        // finding is kept.
+        checked += await self.eventWebhook(on: loop, online: online)
+        checked += await self.issuer(on: loop, online: online)
+        checked += await self.tracing(on: loop, online: online)
+        // Each call reports the same fault of the clock, so only the first such finding is kept.
         findings += checked.filter { $0.subject != "clock" } + checked.filter { $0.subject == "clock" }.prefix(1)
-        findings += await self.eventWebhook(on: loop, online: online)
-        findings += await self.issuer(on: loop, online: online)
-        findings += await self.tracing(on: loop)
         findings += await self.server()
         let failed = Set(findings.filter { $0.grade == .fail }.map(\.subject))
         return findings.filter { $0.grade != .ok || !failed.contains($0.subject) }

@@ -8,9 +8,9 @@ import Testing
 @testable import PushApplication
 @testable import sealpost
 
-/// The check of the OIDC issuer by `sealpost doctor --online`. The issuer is on this machine, and
-/// publishes any documents.
-@Suite(.timeLimit(.minutes(5))) struct DoctorIssuerTests {
+/// The calls of `sealpost doctor --online` to other servers than providers: an OIDC issuer and a
+/// collector of spans, both on this machine.
+@Suite(.timeLimit(.minutes(5))) struct DoctorOnlineTests {
     /// The public key of RFC 8037 appendix A.2.
     private static let keys = #"""
         {"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}
@@ -31,30 +31,42 @@ import Testing
         (#"{"issuer":"<issuer>","jwks_uri":"<issuer>/keys"}"#, #"{"keys":[]}"#, "has no key that verifies tokens"),
     ])
     func theIssuersKeysAreReadAsTheServerDoes(configuration: String, keys: String, text: String) async throws {
-        let issuer = try IssuerStub(configuration: configuration, keys: keys)
+        let issuer = try Stub(configuration: configuration, keys: keys)
         let finding = try await issuer.whileRunning { try await Self.finding(on: $0) }
         #expect(finding.grade == (text.hasPrefix("ok ") ? .ok : .fail))
         #expect(finding.description.contains(text.replacing("<issuer>", with: issuer.url)), "\(finding)")
     }
 
     @Test func anIssuerThatDoesNotAnswerFails() async throws {
-        let finding = try await Self.finding(on: IssuerStub(configuration: "", keys: "").url)
+        let finding = try await Self.finding(on: "http://127.0.0.1:1")
         #expect(finding.grade == .fail && finding.text.contains(" cannot be read: "), "\(finding)")
     }
 
+    @Test func aCollectorOfSpansIsCalled() async throws {
+        let stub = try Stub(configuration: "", keys: "")
+        let reached = try await stub.whileRunning { try await Self.findings("tracing: {endpoint: '\($0)'}") }
+        #expect(reached.contains(Finding(.ok, "tracing", "\(stub.url)/v1/traces answers with 404")), "\(reached)")
+        let unreachable = try await Self.findings("tracing: {endpoint: 'http://127.0.0.1:1'}")
+        #expect(unreachable.filter { $0.subject == "tracing" }.map(\.grade) == [.fail], "\(unreachable)")
+    }
+
     private static func finding(on issuer: String) async throws -> Finding {
+        let findings = try await Self.findings("signIn: {oidc: {issuer: '\(issuer)', audience: sealpost}}")
+        return try #require(findings.first { $0.subject == "signIn.oidc" }, "\(findings)")
+    }
+
+    private static func findings(_ yaml: String) async throws -> [Finding] {
         let folder = try TemporaryFolder()
-        let yaml = "signIn: {oidc: {issuer: '\(issuer)', audience: sealpost}}"
         try yaml.write(toFile: folder.file("sealpost.yaml"), atomically: true, encoding: .utf8)
         var configuration = try Configuration.load(file: folder.file("sealpost.yaml"), environment: [:])
         configuration.database = folder.file("sealpost.db")
         configuration.keys = folder.path
-        let findings = try await Doctor(configuration: configuration).examine(online: true)
-        return try #require(findings.first { $0.subject == "signIn.oidc" }, "\(findings)")
+        return try await Doctor(configuration: configuration).examine(online: true)
     }
 }
 
-private struct IssuerStub: Responder {
+/// A server with the documents of an issuer; it answers other requests with 404.
+private struct Stub: Responder {
     private let server: Listener
     let url: String
     private let documents: [String: String]
