@@ -211,7 +211,10 @@ package struct Doctor: Sendable {
         // If the database cannot be read, `inspect` below throws the reason.
         if let loss = try? self.configuration.lossOfStore() { return [Finding(.fail, "database", "\(loss)")] }
         guard place.exists else {
-            return [Finding(.warn, "database", "\(place) does not exist; the first start creates it")]
+            let state =
+                self.configuration.databaseFile == nil
+                ? "has no tables; the first start creates them" : "does not exist; the first start creates it"
+            return [Finding(.warn, "database", "\(place) \(state)")]
         }
         do throws(StoreError) {
             let inspection = try place.inspect(comparing: TimelineFile(self.configuration.timeline))
