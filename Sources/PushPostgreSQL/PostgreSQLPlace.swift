@@ -98,8 +98,8 @@ package struct PostgreSQLPlace: StorePlace {
     /// reads; `pg_amcheck` finds more.
     ///
     /// Throws if other roles can change the schema, or if somebody has changed it.
-    package func inspect() throws(StoreError) -> StoreInspection {
-        try self.connected { connection in
+    package func inspect(comparing mark: (any DatabaseMarkKeeper)?) throws(StoreError) -> StoreInspection {
+        try self.connected(comparing: mark) { connection in
             try SchemaOwnership.check(connection)
             try SchemaComparison.check(connection, self.migrations)
             let applied = try Schema.applied(connection)
@@ -131,11 +131,15 @@ package struct PostgreSQLPlace: StorePlace {
 
     // MARK: - Private
 
-    /// Runs `body` with a connection of its own. Waits for the database.
-    func connected<Value>(_ body: (BlockingConnection) throws -> Value) throws(StoreError) -> Value {
+    /// Runs `body` with a connection of its own. Waits for the database. Throws if the database
+    /// is older than `mark`, or belongs to another cluster.
+    func connected<Value>(
+        comparing mark: (any DatabaseMarkKeeper)? = nil,
+        _ body: (BlockingConnection) throws -> Value
+    ) throws(StoreError) -> Value {
         guard let address else { throw .cannotOpen(place: self.description, reason: self.fault ?? "") }
         do {
-            return try body(BlockingConnection(address))
+            return try body(OpenedDatabase.connect(address, mark).connection)
         } catch {
             throw StoreError(opening: self.description, error)
         }

@@ -20,7 +20,7 @@ extension SQLiteDatabase {
     /// `begins` is called at each step. Throws `StoreError` if the database is in use, or if it
     /// exists and `isReplacing` is `false`. Also throws if the database was restored before and
     /// the old database of that restore is still at `replacedPath`. Also throws if the backup is
-    /// damaged, comes from a later version, or needs keys that `keyring` lacks.
+    /// damaged, comes from a newer version, or needs keys that `keyring` lacks.
     package func restore(
         _ backup: String,
         keyring: Keyring,

@@ -209,7 +209,10 @@ package protocol StorePlace: Sendable, CustomStringConvertible {
 
     /// Reads the whole store, which can take long. Throws `StoreError` if the store cannot be
     /// opened, or if it cannot be read as a store.
-    func inspect() throws(StoreError) -> StoreInspection
+    ///
+    /// As at a start, throws if `mark` is damaged, or if it shows that a server has used another
+    /// database or newer data. A store in a file on this machine has no mark.
+    func inspect(comparing mark: (any DatabaseMarkKeeper)?) throws(StoreError) -> StoreInspection
 
     /// When the store was last written, by the clock of the machine that wrote, and the place
     /// where this time is recorded. `nil` if nothing was ever written.
@@ -226,6 +229,8 @@ extension StorePlace {
         // If the check fails, the caller gets the error later, when it opens the store.
         (try? self.isMade()) ?? true
     }
+
+    package func inspect() throws(StoreError) -> StoreInspection { try self.inspect(comparing: nil) }
 
     package func takeIntoUse(_ number: UInt32, of keyring: Keyring) throws(StoreError) {}
 

@@ -3,7 +3,7 @@
 package enum StoreError: Error, CustomStringConvertible {
     /// Another process holds the store; `place` names the store, for example by its path.
     case inUse(place: String, process: Int? = nil)
-    /// The database was written by a later version.
+    /// The database was written by a newer version.
     case tooNew(migration: String)
     /// The migration would break these servers of an older version, which are using the database.
     case olderServers(String, migration: String)
@@ -16,8 +16,8 @@ package enum StoreError: Error, CustomStringConvertible {
     case wrongKeyring(reason: String)
     /// The day keys are missing, or they are not the keys that encrypt the database's payloads.
     case wrongDayKeys(reason: String)
-    /// The database is empty or missing, although the file `mark` shows that a server has used it.
-    /// Without the files `marks`, the database counts as new.
+    /// The database is empty or missing. The file `mark` may be there because a server has used
+    /// the database. Without the files `marks`, the database counts as new.
     case lost(_ fault: String, mark: String, marks: String)
     /// The only database server that accepts writes lacks data that was stored before, so the
     /// store has changed nothing there. The summary is public. `kept` is the place of the
@@ -51,7 +51,7 @@ package enum StoreError: Error, CustomStringConvertible {
         case .inUse(let place, let process):
             "the database \(place) is in use by another process\(process.map { " (\($0))" } ?? ""); stop that process first"
         case .tooNew(let migration):
-            "the database was written by a later version with the migration \(migration); use that version"
+            "the database was written by a newer version, with the migration \(migration); use that version"
         case .olderServers(let names, let migration):
             "servers of an older version use the database, and the migration \(migration) would break them; stop them first: "
                 + names
@@ -63,8 +63,8 @@ package enum StoreError: Error, CustomStringConvertible {
         case .wrongDayKeys(let reason): "the day keys do not match the database: \(reason)"
         case .lost(let fault, let mark, let marks):
             """
-            \(fault), although a server has used it, as \(mark) shows: restore a backup; or, to begin with an empty database, \
-            remove \(marks)
+            \(fault), but \(mark) exists, so a server may have used the database: restore a backup; or, to begin with an empty \
+            database, remove \(marks)
             """
         case .refused(_, let reason, let place):
             """

@@ -64,12 +64,17 @@ struct OpenedDatabase {
 
     /// Connects, and compares the cluster with the stored `DatabaseMark`, so that an older
     /// database is neither read nor changed. Also returns this mark.
-    private static func connect(
+    static func connect(
         _ address: DatabaseAddress,
         _ keeper: (any DatabaseMarkKeeper)?
-    ) throws -> (BlockingConnection, ClusterIdentity, kept: DatabaseMark?) {
+    ) throws -> (connection: BlockingConnection, identity: ClusterIdentity, kept: DatabaseMark?) {
+        let kept: DatabaseMark?
         do {
-            let kept = try keeper?.load()
+            kept = try keeper?.load()
+        } catch {
+            throw StoreError.unusable(place: address.description, reason: "\(error)")
+        }
+        do {
             let last = kept.map { ClusterIdentity(system: $0.cluster, timeline: $0.timeline) }
             let (connection, identity) = try BlockingConnection.open(address, after: last)
             return (connection, identity, kept)

@@ -64,6 +64,17 @@ final class LockFile: Sendable {
         return nil
     }
 
+    /// Whether a process holds the lock for a database.
+    static func isHeld(forDatabase path: String) -> Bool {
+        let descriptor = open(path + ".lock", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        guard flock(descriptor, LOCK_SH | LOCK_NB) == 0 else { return true }
+        // Closing alone does not release the lock; see `release()`.
+        flock(descriptor, LOCK_UN)
+        return false
+    }
+
     deinit {
         self.release()
     }

@@ -49,7 +49,7 @@ extension KeysCommand {
             }
             if let key = result["Waits"]?["Key"]?.integer {
                 let servers = result["Waits"]?.texts("Servers") ?? []
-                let lacking = servers.isEmpty ? "" : "; \(servers.joined(separator: " and ")) lack it"
+                let lacking = servers.isEmpty ? "" : ", which is missing on \(servers.joined(separator: " and "))"
                 return self.output.show(
                     result,
                     """
