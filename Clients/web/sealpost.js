@@ -1460,9 +1460,9 @@ const inbox = {
   },
 
   /** Deletes the payload of a stored entry. */
-  async dropPayload(draft, {item: {id}, box}) {
-    const {[id]: gone, ...others} = box ? await draft.read(box) ?? {} : {};
-    if (Object.keys(others).length > 0) draft.write(box, others); else draft.remove(box ?? payloadName(id));
+  async dropPayload(draft, entry) {
+    const name = boxOf(entry), {[entry.item.id]: gone, ...others} = entry.box ? await draft.read(name) ?? {} : {};
+    if (Object.keys(others).length > 0) draft.write(name, others); else draft.remove(name);
   },
 
   /** Marks the stored items of these ids as read or unread. */
