@@ -174,8 +174,8 @@ export interface OpenOptions {
 }
 
 export type ErrorCode =
-  | 'offline' | 'interference' | 'unauthorized' | 'signedOut' | 'busy' | 'problem' | 'unavailable' | 'denied' | 'refused'
-  | 'invalidServer' | 'insecureServer' | 'noSignatureKeys';
+  | 'offline' | 'interference' | 'unauthorized' | 'signedOut' | 'busy' | 'problem' | 'unavailable' | 'denied' | 'closed'
+  | 'refused' | 'invalidServer' | 'insecureServer' | 'noSignatureKeys';
 
 export type InterferenceKind =
   | 'redirect' | 'missingEcho' | 'wrongEcho' | 'oversized' | 'truncated' | 'insufficientCoverage' | 'signature' | 'wrongClock'
@@ -295,7 +295,7 @@ export class PushClient {
   register(options?: {tags?: string[]}): Promise<string>;
   /**
    * Registers again if something has changed or a week has passed; null if this device was never
-   * registered.
+   * registered. Throws `denied` if the user no longer allows notifications.
    */
   registerIfNeeded(): Promise<string | null>;
   /** The id of this device's registration; null if it has none. */
@@ -325,7 +325,7 @@ export class PushClient {
 
   /** Notifications as they arrive over an event stream, without Web Push. */
   events(options?: {signal?: AbortSignal; silence?: number}): AsyncGenerator<{id: number; item: NotificationItem | null}, void, undefined>;
-  /** Closes the database. */
+  /** Closes the database; later calls throw `closed`. */
   close(): void;
 }
 

@@ -61,8 +61,9 @@ function adviceWithoutEcho(status) {
  *   for `retryAfter` seconds if it says how long; `problem`: the server refuses for good. Errors
  *   with the code `busy` or `problem` have the member `problem`;
  * - `unavailable`: this browser lacks something, for example its push service, or a worker that is
- *   a module; `denied`: the user does not allow notifications; `refused`: `approveDevice` has found
- *   other keys than those that were compared;
+ *   a module; `denied`: the user does not allow notifications; `closed`: the app has closed this
+ *   client;
+ * - `refused`: `approveDevice` has found other keys than those that were compared;
  * - `invalidServer`: the server's address is not an HTTP URL;
  * - `insecureServer`: the address is an `http` URL of another machine, or is `http` although keys
  *   are pinned;
@@ -1150,7 +1151,7 @@ export class IndexedStore {
   }
 
   #connect() {
-    if (this.#isClosed) throw new PushClientError('unavailable', 'This client was closed.');
+    if (this.#isClosed) throw new PushClientError('closed', 'The app has closed this client.');
     const forget = () => { this.#connection = null; };
     return this.#connection ??= new Promise((done, fail) => {
       // A browser that blocks storage for the page throws here.
@@ -2750,9 +2751,9 @@ export class PushClient {
    * before the click, so that nothing delays the question.
    */
   async register({tags = []} = {}) {
-    if (!isPushAvailable()) throw new PushClientError('unavailable', 'This browser has no Web Push for this page.');
+    checkPush();
     if (!await this.#worker()) await this.startWorker();
-    if (await Notification.requestPermission() !== 'granted') throw new PushClientError('denied', 'Notifications are not allowed.');
+    checkPermission(await Notification.requestPermission());
     // The deadline begins only after the user's answer.
     const deadline = this.#api.deadline();
     await this.#startWorker(deadline);
@@ -2766,12 +2767,17 @@ export class PushClient {
    * the server no longer has the device, or a week has passed. Call this at each start, and after
    * signing in. Without a network the call returns the stored id.
    *
+   * Returns null if this device was never registered. Throws `denied` if the user no longer allows
+   * notifications, and `unavailable` if the browser no longer has Web Push.
+   *
    * The server removes a device that is gone according to its push service. If a new password, an
    * administrator or a sign-out ends a session, the server also removes the session's device.
    */
   async registerIfNeeded() {
     const stored = await this.#read('registration');
-    if (!stored || !isPushAvailable() || Notification.permission !== 'granted') return null;
+    if (!stored) return null;
+    checkPush();
+    checkPermission(Notification.permission);
     const subscription = await (await this.#worker())?.pushManager.getSubscription();
     const isSame = subscription && stored.handle === JSON.stringify(subscription.toJSON()) && Boolean(stored.shared) === this.#settings.isDeviceShared;
     const age = this.#now() - stored.date, session = await this.#read('session');
@@ -3597,6 +3603,14 @@ async function inOneTab(name, signal, work, {silenceTimeout, onHear}) {
 /** Whether this page can receive pushes. On an iPhone it must be on the home screen. */
 export const isPushAvailable = () =>
   typeof Notification !== 'undefined' && (typeof PushManager !== 'undefined') && Boolean(globalThis.navigator?.serviceWorker ?? globalThis.registration);
+
+function checkPush() {
+  if (!isPushAvailable()) throw new PushClientError('unavailable', 'This browser has no Web Push for this page.');
+}
+
+function checkPermission(permission) {
+  if (permission !== 'granted') throw new PushClientError('denied', 'Notifications are not allowed.');
+}
 
 /**
  * The first characters of a session's token, as the server's lists show them; empty for the token

@@ -1318,7 +1318,15 @@ test('a connection that the browser has closed is opened again, for signing out,
   assert.deepEqual([await push.signOut(), push.account, left(), server.tokens.size, server.devices.size], [true, null, [], 0, 0]);
   assert.deepEqual([(await open()).account, (await push.cachedInbox()).notifications], [null, []]);
   push.close();
-  await assert.rejects(push.cachedInbox(), {code: 'unavailable'});
+  await assert.rejects(push.cachedInbox(), {code: 'closed', advice: 'refused'});
+});
+
+test('a sign-out after the browser has deleted the database is not confirmed, and nothing of it waits', async t => {
+  const {push, server, faults, left} = await keeper(t);
+  faults.deleteDatabase('sealpost');
+  assert.deepEqual([await push.signOut(), push.account, left(), await push.finishSignOuts()], [false, null, [], true]);
+  // Only the server knows of the session, which ends when it expires.
+  assert.deepEqual([server.tokens.size, server.devices.size], [1, 1]);
 });
 
 test('a browser that blocks its database is unavailable, and works once it allows it', async t => {
@@ -1698,6 +1706,22 @@ test('a device shows the fingerprint of its own key, whatever the server lists',
   const [{fingerprint}] = await push.deviceKeys();
   server.deviceKeys.set(id, (await DeviceKeys.make(ALICE)).key.text);
   assert.deepEqual(await push.deviceKeys(), [{id, isThisDevice: true, fingerprint}]);
+});
+
+test('registering if needed tells a revoked permission from a device that was never registered', async t => {
+  browser(t);
+  const push = await clientOf(t, new FakeServer());
+  Notification.permission = 'default';
+  assert.equal(await push.registerIfNeeded(), null);
+  const id = await push.register();
+  for (const permission of ['default', 'denied']) {
+    Notification.permission = permission;
+    await assert.rejects(push.registerIfNeeded(), {code: 'denied'}, permission);
+  }
+  Notification.permission = 'granted';
+  assert.equal(await push.registerIfNeeded(), id);
+  globalThis.PushManager = undefined;
+  await assert.rejects(push.registerIfNeeded(), {code: 'unavailable'});
 });
 
 test('a second device is approved by the first, and signing out removes the keys', async t => {
