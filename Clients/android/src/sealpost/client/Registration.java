@@ -63,6 +63,7 @@ final class Registration {
             if (error.reason() == PushClientException.Reason.SIGNED_OUT) end(id);
             throw error;
         }
+        if (client.options.deviceKey() != null) client.devices().isListed(id, deadline);
         return id;
     }
 

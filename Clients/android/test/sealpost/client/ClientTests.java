@@ -162,11 +162,15 @@ public final class ClientTests {
             Check.equal(server.devices, Collections.singleton("device-1"), "registered again");
             Check.equal(registrations(server.client(folder.store()), server), 1, "asked");
             server.devices.clear();
+            boolean[] hasNetwork = {false};
             Options nowhere = server.options().connections(url -> {
-                throw new java.net.UnknownHostException("no network");
+                if (!hasNetwork[0]) throw new java.net.UnknownHostException("no network");
+                return (java.net.HttpURLConnection) url.openConnection();
             });
             PushClient offline = new PushClient(nowhere, Credentials.token("spt_first", "alice"), folder.store());
             Check.equal(offline.registerIfNeeded("fcm", "handle", Collections.<String>emptyList()), "device-1", "the stored one");
+            hasNetwork[0] = true;
+            Check.equal(registrations(offline, server), 2, "asked again, and registered");
         });
     }
 
