@@ -304,7 +304,7 @@ public final class PushClient {
      * Registers this device, and returns the id of its registration.
      *
      * @param platform the name of a sender in the server's configuration, such as {@code fcm}
-     * @param handle the provider's token for this device
+     * @param handle the provider's token for this device; empty for {@code stream}, which has none
      */
     public String register(String platform, String handle, Collection<String> tags) throws PushClientException {
         String id = new Registration(this, platform, handle, tags).register(options.deadline());

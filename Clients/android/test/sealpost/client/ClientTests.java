@@ -825,6 +825,16 @@ public final class ClientTests {
         });
     }
 
+    public static void anEventStreamIsRegisteredWithoutAHandle() throws Exception {
+        with((server, folder) -> {
+            PushClient client = server.client(folder.store());
+            String id = client.registerIfNeeded("stream", "", Collections.<String>emptyList());
+            Check.equal(id, "device-1", "the registration");
+            Check.equal(server.devices, Collections.singleton("device-1"), "the server has it");
+            Check.equal(client.registerIfNeeded("stream", "", Collections.<String>emptyList()), id, "no other");
+        });
+    }
+
     public static void aDeviceWhoseTokenIsDeadIsEndedWhenItsAccountSignsInAgain() throws Exception {
         with((server, folder) -> {
             PushClient client = server.client(folder.store());
