@@ -83,8 +83,9 @@ class Client:
     ) -> List[Union[Sent, Problem]]:
         """Sends notifications in as few requests as possible. Returns the outcome of each notification, in their order.
 
-        One refused notification does not affect the others. The deadline is for all requests together. If
-        the call raises an error, repeat it with the same notifications and the same `key`.
+        One refused notification does not affect the others, and raises no error: check the outcomes. The
+        deadline is for all requests together. If the call raises an error, or an outcome `is_transient`,
+        repeat it with the same notifications and the same `key`.
         """
         key, end = _key(key), self._end(deadline)
         outcomes: List[Union[Sent, Problem]] = []

@@ -95,8 +95,9 @@ public final class Client {
      * Sends notifications in as few requests as possible. Returns the outcome of each
      * notification, in their order.
      *
-     * <p>One refused notification does not affect the others. The deadline is for all requests
-     * together. If the call throws, repeat it with the same notifications and the same key.
+     * <p>One refused notification does not affect the others, and throws nothing: check the
+     * outcomes. The deadline is for all requests together. If the call throws, or the problem of an
+     * outcome is transient, repeat it with the same notifications and the same key.
      */
     public List<Outcome> sendMany(Collection<Notification> notifications, String key) {
         checked(key);
