@@ -171,6 +171,20 @@ class Client:
             raise Interference("unexpectedBody", 200)  # The list for one user must not have keys of other users.
         return found
 
+    # Other calls
+
+    def call(
+        self, method: str, path: str, body: Any = None, *, query: Optional[Dict[str, Any]] = None, deadline: Optional[float] = None,
+    ) -> Any:
+        """Sends any other request of docs/api.md. Returns the answer's JSON with the API's names; None without a body.
+
+        Percent-encode the names in `path`. A `POST` is not retried.
+        """
+        content = None if body is None else encoded(body)
+        if method == "POST":
+            return self._attempt(method, path, lambda value: value, content, query, None, self._end(deadline))
+        return self._call(method, path, lambda value: value, content, query=query, deadline=deadline)
+
     # Requests
 
     def _end(self, deadline: Optional[float]) -> float:

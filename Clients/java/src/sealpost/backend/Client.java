@@ -219,6 +219,22 @@ public final class Client {
         });
     }
 
+    // Other calls
+
+    /**
+     * Sends any other request of the API, and returns the answer's JSON with the API's names; null
+     * if the answer has no body.
+     *
+     * <p>The path may have a query; percent-encode the names in it. A {@code POST} is not retried.
+     */
+    public @Nullable Json call(String method, String path, @Nullable Json body) {
+        int end = path.indexOf('?') < 0 ? path.length() : path.indexOf('?');
+        Request request = new Request(method, path.substring(0, end), path.substring(end));
+        byte[] content = body == null ? null : body.bytes();
+        if (method.equals("POST")) return calls.attempt(request, content, null, end(), json -> json);
+        return calls.call(method, request.path, request.query, content, null, end(), json -> json);
+    }
+
     // Requests
 
     private <T> T get(String path, String query, Function<@Nullable Json, T> result) {
