@@ -16,9 +16,10 @@ extension PushClient {
     ///
     /// `platform` is the name of a sender in the server's configuration (otherwise the call throws
     /// the problem `unknown-platform`). `handle` is the provider's token for this device, 1 to
-    /// 4096 visible ASCII characters in the provider's own format. `tags` has up to 60 tags, each
-    /// of 1 to 120 characters of `A-Z a-z 0-9 - _ @ # + . :`; no tag begins with `username:` or
-    /// `from:` (otherwise the problem is `invalid-member`). If the user has too many devices for
+    /// 4096 visible ASCII characters in the provider's own format; pass an empty text for
+    /// `stream`, which has none. `tags` has up to 60 tags, each of 1 to 120 characters of
+    /// `A-Z a-z 0-9 - _ @ # + . :`; no tag begins with `username:` or `from:` (otherwise the
+    /// problem is `invalid-member`). If the user has too many devices for
     /// the server, the problem is `too-many-devices`. A call that throws one of these problems
     /// registers nothing, and an earlier registration stays unchanged.
     ///

@@ -308,7 +308,7 @@ public final class PushClient {
      * registers, and then throws {@link PushClientException.Reason#KEY_REPLACED}.
      *
      * @param platform the name of a sender in the server's configuration, such as {@code fcm}
-     * @param handle the provider's token for this device
+     * @param handle the provider's token for this device; empty for {@code stream}, which has none
      */
     public String register(String platform, String handle, Collection<String> tags) throws PushClientException {
         return register(new Registration(this, platform, handle, tags), options.deadline());

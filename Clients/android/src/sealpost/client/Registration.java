@@ -98,7 +98,7 @@ final class Registration {
         Request request = new Request("POST", Paths.REGISTER);
         // Each repetition would create another id.
         request.isRepeatable = false;
-        if (handle != null) request.parameter("handle", handle);
+        if (handle != null && !handle.isEmpty()) request.parameter("handle", handle);
         Answer answer = client.api.call(request, deadline);
         String id = answer.json == null ? null : answer.json.string();
         // The id is checked because it becomes a part of paths.

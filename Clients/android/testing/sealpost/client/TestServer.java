@@ -357,7 +357,10 @@ public final class TestServer implements AutoCloseable {
             }
             return new Object[] {200, Json.array(list)};
         }
-        if (path.equals("/api/register") && method.equals("POST")) return new Object[] {200, Json.of("device-1")};
+        if (path.equals("/api/register") && method.equals("POST")) {
+            boolean isEmpty = "handle=".equals(exchange.getRequestURI().getRawQuery());
+            return isEmpty ? problem(400, "invalid-parameter") : new Object[] {200, Json.of("device-1")};
+        }
         if (method.equals("PUT")) devices.add(path.substring("/api/register/".length()));
         if (path.startsWith("/api/register/") && method.equals("DELETE")) devices.remove(path.substring("/api/register/".length()));
         if (path.startsWith("/api/register/") && body != null) {
