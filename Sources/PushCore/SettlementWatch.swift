@@ -3,24 +3,28 @@ internal import Synchronization
 /// Signals tasks that wait until the outcomes of a notification's pushes are stored. Any thread
 /// may use this object.
 package final class SettlementWatch: Sendable {
-    /// The largest number of waiting tasks.
-    private static let limit = 1000
+    /// The largest number of waiting tasks, and the largest number that wait for one user, so that
+    /// nobody can exclude other users.
+    private static let (limit, limitOfUser) = (1000, 100)
 
-    private let waiters = Mutex<[NotificationID: Signal]>([:])
+    private let waiters = Mutex<[NotificationID: (bell: Signal, user: Int64)]>([:])
 
     package init() {}
 
-    /// Runs `body` with a signal that is set whenever the outcome of a push of the notification is
-    /// stored, and when the task is cancelled. The signal is `nil` if too many tasks wait, or
-    /// another task waits for the same notification.
+    /// Runs `body` for a user with a signal that is set whenever the outcome of a push of the
+    /// notification is stored, and when the task is cancelled. The signal is `nil` if too many
+    /// tasks wait, or another task waits for the same notification.
     package func watching<Result>(
         _ id: NotificationID,
+        for user: Int64,
         _ body: (Signal?) async throws -> Result
     ) async rethrows -> Result {
         let bell = Signal()
         let isWatched = self.waiters.withLock { waiters in
-            guard waiters.count < Self.limit, waiters[id] == nil else { return false }
-            waiters[id] = bell
+            guard waiters.count < Self.limit, waiters[id] == nil,
+                waiters.values.count(where: { $0.user == user }) < Self.limitOfUser
+            else { return false }
+            waiters[id] = (bell, user)
             return true
         }
         guard isWatched else { return try await body(nil) }
@@ -37,7 +41,7 @@ package final class SettlementWatch: Sendable {
     package func settled(_ ids: some Sequence<NotificationID>) {
         self.waiters.withLock { waiters in
             if waiters.isEmpty { return }
-            for id in ids { waiters[id]?.set() }
+            for id in ids { waiters[id]?.bell.set() }
         }
     }
 }

@@ -20,28 +20,32 @@ package final class StreamHub: Sendable {
         var byUser: [Int64: [StreamMailbox]] = [:]
         /// The number of pushes that wait for the sockets of each user.
         var waiting: [Int64: Int] = [:]
+        var waitingInTotal = 0
         var onSilence: (@Sendable ([DeviceHandle]) -> Void)?
 
         /// Counts one more waiting push of the user; `false` if too many wait already.
         mutating func beginWait(of user: Int64) -> Bool {
-            guard self.waiting[user, default: 0] < StreamHub.maximumWaiting else { return false }
+            let limit = max(10, (StreamHub.maximumWaiting - self.waitingInTotal) / 9)
+            guard self.waiting[user, default: 0] < limit else { return false }
             self.waiting[user, default: 0] += 1
+            self.waitingInTotal += 1
             return true
         }
 
         mutating func endWait(of user: Int64) {
             let left = self.waiting[user, default: 1] - 1
             self.waiting[user] = left > 0 ? left : nil
+            self.waitingInTotal -= 1
         }
     }
 
     /// The largest number of open streams of a user: enough for a handful of machines with some
     /// windows each.
     package static let maximumPerUser = 20
-    /// The largest number of pushes that wait for the sockets of one user. A lane (queue of
-    /// pushes) has ten times as many concurrent calls, so one user who does not read cannot use
-    /// them all up.
-    private static let maximumWaiting = 100
+    /// The number of concurrent calls of a lane (queue of pushes) to event streams. A user gets a
+    /// ninth of the calls that remain, so a single user gets 100. Thus even ten users who do not
+    /// read leave a third of the calls to others.
+    private static let maximumWaiting = 1000
 
     private let streams = Mutex(Streams())
 

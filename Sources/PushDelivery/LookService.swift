@@ -24,6 +24,10 @@ package struct LookService: Sendable {
     /// The maximum number of users in one transaction: small enough that a waiting post is not
     /// noticeably delayed.
     private static let batch = 100
+    /// The number of transactions for recalls after which the service first writes the entries
+    /// that were recorded meanwhile: a recall from a million users must not delay other users'
+    /// looks.
+    private static let recallPages = 50
 
     private let store: any OutboxStore
     private let book: LookBook
@@ -90,11 +94,14 @@ package struct LookService: Sendable {
         var looks = 0
         defer { if looks > 0 { self.workIsWaiting() } }
         // The entries come first: a recall that fails again and again must not stop them.
-        while let count = try await self.store.enqueueRecallLooks(
-            page: Self.batch,
-            makeID: self.makeID,
-            now: self.now()
-        ) {
+        for _ in 0..<Self.recallPages {
+            guard
+                let count = try await self.store.enqueueRecallLooks(
+                    page: Self.batch,
+                    makeID: self.makeID,
+                    now: self.now()
+                )
+            else { return }
             looks += count
             // If the lanes were woken for each of several recalls, they might send the look for
             // the first one at once, and a device would get another look for the rest.
@@ -103,8 +110,9 @@ package struct LookService: Sendable {
                 looks = 0
             }
             // The next start continues.
-            if Task.isShuttingDownGracefully || Task.isCancelled { break }
+            if Task.isShuttingDownGracefully || Task.isCancelled { return }
         }
+        self.book.signal.set()
     }
 
     private func enqueue(_ orders: [LookOrder]) async throws {

@@ -46,10 +46,11 @@ final class StreamClient {
         }
     }
 
-    /// Reads until the server ends the stream with the last chunk. Throws if the stream ends in
-    /// another way.
-    func end() async throws {
-        _ = try await self.text(upTo: "\r\n0\r\n\r\n")
+    /// Reads until the server ends the stream with the last chunk, and returns the text before.
+    /// Throws if the stream ends in another way.
+    @discardableResult
+    func end() async throws -> String {
+        try await self.text(upTo: "\r\n0\r\n\r\n")
     }
 
     private func text(upTo end: String) async throws -> String {

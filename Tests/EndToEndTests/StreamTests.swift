@@ -192,6 +192,25 @@ import Testing
         }
     }
 
+    /// With an interval of an hour, no heartbeat ends the stream before the event.
+    @Test func aStreamGetsNoEventAfterTheEndOfItsCredentials() async throws {
+        try await self.withStreams(heartbeat: .seconds(3600)) { streams in
+            _ = try await streams.register()
+            let session = try await streams.stack.send(streams.stack.request("POST", "/api/sessions"))
+            let token = try #require(try session.member("Token") as? String)
+            let bearer = ["Authorization: Bearer \(token)"]
+            let client = try await StreamClient(streams.stack.server, "/api/stream", bearer, on: streams.loop)
+            #expect(try await client.event() == "retry: 2000")
+            var request = try streams.stack.request("DELETE", "/api/sessions/current")
+            request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization")
+            #expect(try await streams.stack.send(request).status == 204)
+            let other = try await streams.listen()
+            let id = try await streams.post()
+            #expect(try await other.event() == self.event(id))
+            #expect(try await !client.end().contains("secureId"))
+        }
+    }
+
     @Test func aStreamEndsCleanlyWithTheServer() async throws {
         try await self.withStreams(heartbeat: .seconds(60)) { streams in
             _ = try await streams.register()

@@ -10,7 +10,7 @@ import Testing
 
     @Test func watcherWakesForItsOwnNotificationOnly() async throws {
         let (own, other) = (try self.id(1), try self.id(2))
-        await self.watch.watching(own) { bell in
+        await self.watch.watching(own, for: 1) { bell in
             self.watch.settled([other])
             let start = ContinuousClock.now
             await bell?.wait(atMost: .milliseconds(20))
@@ -26,21 +26,22 @@ import Testing
     @Test func cancellationWakesTheWatcher() async throws {
         let id = try self.id(1)
         await withTaskGroup { group in
-            group.addTask { await self.watch.watching(id) { await $0?.wait(atMost: .seconds(3600)) } }
+            group.addTask { await self.watch.watching(id, for: 1) { await $0?.wait(atMost: .seconds(3600)) } }
             group.cancelAll()
         }
     }
 
-    @Test func atMostAThousandWatchersWait() async throws {
-        try await self.nest(1000)
+    @Test(arguments: [(1000, 1000), (100, 1)])
+    func aWaitBeyondTheLimitOfAllOrOfOneUserGetsNoSignal(limit: Int64, users: Int64) async throws {
+        try await self.nest(limit, users: users)
     }
 
-    private func nest(_ depth: Int64) async throws {
+    private func nest(_ depth: Int64, users: Int64) async throws {
         let id = try self.id(depth + 1)
         let (watch, isLast) = (self.watch, depth == 0)
-        try await watch.watching(id) { bell in
+        try await watch.watching(id, for: depth % users) { bell in
             #expect((bell == nil) == isLast)
-            if !isLast { try await self.nest(depth - 1) }
+            if !isLast { try await self.nest(depth - 1, users: users) }
         }
     }
 }

@@ -125,6 +125,24 @@ import Testing
         #expect(await delivery == .handedOver)
     }
 
+    /// Ten users with 100 pushes each would use up all calls of the lane.
+    @Test func tenUsersWhoDoNotReadLeaveAThirdOfTheCalls() async throws {
+        let devices = try (0..<10).map { try #require(DeviceHandle("\($0)")) }
+        var unread = try devices.enumerated().map { try #require(self.hub.open([$1], ofUser: Int64($0))) }
+        await withTaskGroup(of: StreamHub.Delivery.self) { group in
+            for number in 0..<1000 { group.addTask { await self.hub.deliver(self.id, to: devices[number % 10]) } }
+            var refused = 0
+            // The number of refused pushes depends on their order; it is at least 350.
+            while refused < 350, let outcome = await group.next() {
+                #expect(outcome == .full)
+                refused += 1
+            }
+            // The other pushes end with their streams.
+            unread.removeAll()
+            for await _ in group {}
+        }
+    }
+
     @Test func streamsOfAUserAreLimited() throws {
         var open = (0..<StreamHub.maximumPerUser).map { _ in self.hub.open([self.device], ofUser: 1) }
         #expect(!open.contains { $0 == nil })

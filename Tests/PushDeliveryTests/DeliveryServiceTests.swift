@@ -147,7 +147,7 @@ import Testing
         try await self.fill(1)
         let id = try #require(NotificationID(rawValue: 1))
         let settlements = SettlementWatch()
-        try await settlements.watching(id) { bell in
+        try await settlements.watching(id, for: 1) { bell in
             try await self.rig.run(settlements: settlements) { _, _ in
                 await bell?.wait(atMost: .seconds(3600))
                 let tally = try await self.fixture.reader.tallies()["apns"]

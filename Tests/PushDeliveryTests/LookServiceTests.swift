@@ -105,6 +105,26 @@ import Testing
         #expect(Set(looks.map(\.push.collapseID)).count == 204)
     }
 
+    /// A recall from very many users must not delay the looks for other changes until its end.
+    @Test func changesTakeTurnsWithThePagesOfRecalls() async throws {
+        let alice = try await self.fixture.addUser("alice", role: .publisher)
+        try await self.fixture.addDevice(of: alice, handle: "one")
+        for number: Int64 in 1...60 {
+            try await self.fixture.post(number, from: alice, to: "username:alice")
+            let id = try #require(NotificationID(rawValue: number))
+            #expect(try await self.fixture.store.recall(id, by: .sender(alice.id), now: self.fixture.now))
+        }
+        await self.service.write()
+        // The service continues at once, after the changes that were recorded meanwhile.
+        await self.book.signal.wait(atMost: .seconds(3600))
+        var remaining = 0
+        let makeID = { @Sendable in NotificationID(rawValue: .random(in: 1..<1 << 31)) }
+        while try await self.fixture.store.enqueueRecallLooks(page: 100, makeID: makeID, now: self.fixture.now) != nil {
+            remaining += 1
+        }
+        #expect(remaining == 10)
+    }
+
     /// If the lanes (queues of pushes) were woken after the first of several recalls, they might
     /// send the look for it at once, and a second look a second later.
     @Test func aBurstOfRecallsWakesTheLanesOnce() async throws {

@@ -26,6 +26,7 @@ import Testing
         ("pushes since the last event", PostgreSQLStore.sendAgain, "'{30001}', 1, 1, 1"),
         ("pushes to a recipient", WriteTransaction.pushesToRecipients, "'{1}', '{1}'"),
         ("paced pushes to a recipient", WriteTransaction.pacedPushes, "'{1}', '{1}', '{1}', 'paced'"),
+        ("pushes that wait for a stream", WriteTransaction.wake, "'{10}', 1"),
         ("streams of fenced servers", PostgreSQLStore.rowsOfFenced, "10"),
         ("the last streams of a server", PostgreSQLStore.rowsAfter, "9990, 1, 10"),
     ]

@@ -26,7 +26,14 @@ import Testing
         ("push under way", DueDelivery.underWay, ["delivery_by_device (device=?)"]),
         ("reclaim", SQLiteStore.reclaim, ["delivery_by_lease"]),
         ("what waits for a stream", SQLiteStore.isWaiting, ["delivery_by_device (device=?)"]),
-        ("waking what waits", SQLiteStore.wakeWaiting, ["delivery_by_device (device=?)"]),
+        (
+            "waking what waits", SQLiteStore.waiting,
+            ["delivery_by_device (device=?)", "SEARCH notification USING INTEGER PRIMARY KEY"]
+        ),
+        (
+            "what a user's devices wait for", SQLiteStore.countOfUser,
+            ["delivery_by_device (device=?)", "device_by_user (user_id=?)"]
+        ),
         (
             "what is parked for a stream", SQLiteStore.unpark,
             ["PRIMARY KEY (notification_id=? AND device=?)", "recipient_by_user (user_id=? AND change>?)"]

@@ -356,6 +356,21 @@ import Testing
         wiper.close()
     }
 
+    /// Another program may have truncated the file by mistake.
+    @Test(arguments: [0, 1000]) func aTruncatedFileIsNotWiped(length: Int) throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("test.db")
+        let program = try Connection(path: path)
+        try program.exclusively { try $0.execute(sql: "pragma journal_mode = wal; create table page (content blob)") }
+        let wiper = try PageWiper(database: path) { _ in }
+        #expect(try wiper.recordCheckpoint())
+        #expect(truncate(path, length) == 0)
+        try wiper.wipe()
+        #expect(try !wiper.wipeUnknown(atMost: 10))
+        wiper.close()
+        withExtendedLifetime(program) {}
+    }
+
     /// When SQLite splits a page, copies of its cells stay in the free space, in the file and in
     /// SQLite's memory.
     @Test func wipedBytesDoNotReturnFromSQLitesMemory() async throws {

@@ -36,6 +36,27 @@ import Testing
         #expect(try await self.fixture.lease("stream").count == 5)
     }
 
+    /// The pushes of one user, who may have many, must not go before all pushes to other users.
+    @Test func waitingPushesToOneUserBecomeDueAHundredAtATime() async throws {
+        let (store, now) = (self.fixture.store, self.fixture.now)
+        let bob = try await self.fixture.addUser("bob")
+        let another = try await self.fixture.addDevice(of: self.alice, platform: "stream", handle: "two")
+        let other = try await self.fixture.addDevice(of: bob, platform: "stream", handle: "other")
+        for number: Int64 in 1...60 { try await self.fixture.post(number, from: bob, to: "username:alice") }
+        try await self.fixture.post(61, from: self.alice, to: "username:bob")
+        // A new stream does not hasten pushes that are due soon.
+        for (device, count) in [(self.device, 60), (another, 60), (another, 0)] {
+            let opened = try await store.streamOpened(for: [device], ofUser: self.alice.id, after: nil, now: now)
+            #expect(opened == count)
+        }
+        #expect(try await store.streamOpened(for: [other], ofUser: bob.id, after: nil, now: now) == 1)
+        let first = try await self.fixture.lease("stream", limit: 200)
+        #expect(first.count { $0.user == self.alice.id } == 100)
+        #expect(first.count { $0.user == bob.id } == 1)
+        self.fixture.clock.advance(by: 1)
+        #expect(try await self.fixture.lease("stream", limit: 200).count == 20)
+    }
+
     /// Marking a notification as read gives it a higher change number. The search for parked
     /// (waiting) pushes begins at a lower number, and must still find the push of the
     /// notification.

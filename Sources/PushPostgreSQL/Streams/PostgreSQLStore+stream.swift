@@ -43,11 +43,11 @@ extension PostgreSQLStore {
             try await tx.lockCounters(of: [user])
             let numbers = try await devices(tx).map { try $0.integer(0) }
             if numbers.isEmpty { return 0 }
-            let count = try await tx.wakePushes(ofDevices: numbers, now: now)
-            guard let last else { return count }
-            let lost = try await tx.query(Self.sendAgain, numbers, user, last.rawValue, now.milliseconds)
-            for lane in try lost.map({ try $0.text(0) }) { tx.count(.enqueued, lane: lane) }
-            return count + lost.count
+            if let last {
+                let lost = try await tx.query(Self.sendAgain, numbers, user, last.rawValue, now.milliseconds)
+                for lane in try lost.map({ try $0.text(0) }) { tx.count(.enqueued, lane: lane) }
+            }
+            return try await tx.wakePushes(ofDevices: numbers, now: now)
         }
     }
 
@@ -63,10 +63,10 @@ extension PostgreSQLStore {
         returning device
         """
 
-    /// Enqueues pushes again that a stream has accepted, but whose notifications the user has not
-    /// fetched. `$3` is the last notification that the client has received. The search begins at
-    /// the time when the first of the devices accepted that notification, and so reads none of the
-    /// older pushes.
+    /// Enqueues pushes again, without a due time, that a stream has accepted, but whose
+    /// notifications the user has not fetched. `$3` is the last notification that the client has
+    /// received. The search begins at the time when the first of the devices accepted that
+    /// notification, and so reads none of the older pushes.
     ///
     /// A push is left out if a newer one with the same collapse key has replaced it.
     static let sendAgain = """
@@ -91,8 +91,8 @@ extension PostgreSQLStore {
             delete from push_end x using lost l where \(DuePush.equal("x", "l"))
             returning x.notification_id, x.device, x.user_id, x.lane, x.is_bulk, x.attempts),
         again as (
-            insert into push (notification_id, device, user_id, lane, is_bulk, attempts, due_at)
-            select notification_id, device, user_id, lane, is_bulk, attempts, $4 from gone
+            insert into push (notification_id, device, user_id, lane, is_bulk, attempts)
+            select notification_id, device, user_id, lane, is_bulk, attempts from gone
             on conflict (notification_id, device) do nothing)
         select lane from gone
         """

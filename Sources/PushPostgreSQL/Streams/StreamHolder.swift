@@ -53,18 +53,32 @@ extension WriteTransaction {
         cross join lateral \(StreamHolder.holder(of: "d.device")) as h (node)
         """
 
-    /// Makes all pushes that wait for these devices due immediately, including those without a due
-    /// time; returns their number.
+    /// Makes all pushes that wait for these devices due at the pace of `WakePace`, including those
+    /// without a due time; returns their number.
     func wakePushes(ofDevices devices: [Int64], now: Date) async throws -> Int {
         try await self.query(Self.wake, devices, now.milliseconds).changed
     }
 
     static let wake = """
         with waiting as (
-            select notification_id, device from push
-            where device = any($1::bigint[]) and owner is null and (due_at is null or due_at > $2)
-            order by notification_id, device for update)
-        update push p set due_at = $2 from waiting w where \(DuePush.equal("p", "w"))
+            select notification_id, device, user_id, due_at from push
+            where device = any($1::bigint[]) and owner is null and (due_at is null or due_at > $2 + \(WakePace.soon))
+            order by notification_id, device for update),
+        earlier as (
+            select user_id, count(*) as pushes from push
+            where device = any(array(
+                    select number from device
+                    where user_id = any(array(select user_id from device where number = any($1::bigint[])))))
+                and owner is null and (due_at <= $2 + \(WakePace.soon) or due_at is not null and device <> all($1::bigint[]))
+            group by user_id),
+        turn as (
+            select w.notification_id, w.device, $2 + (coalesce(e.pushes, 0) - 1 + row_number() over (
+                    partition by w.user_id
+                    order by w.due_at, (select sequence from notification where id = w.notification_id)
+                )) / \(WakePace.pushes) * \(WakePace.interval) as date
+            from waiting w left join earlier e on e.user_id = w.user_id)
+        update push p set due_at = t.date from turn t
+        where \(DuePush.equal("p", "t")) and (p.due_at is null or p.due_at > t.date)
         """
 
     /// Removes the due times of pushes to event streams if their devices now have no stream, so

@@ -22,46 +22,62 @@ extension SQLiteStore {
         now: Date
     ) async throws -> Int {
         try await self.writer.write { [pusher] db in
-            var count = 0
-            let numbers = try devices.compactMap { try Self.number(of: $0, db) }
-            for number in numbers {
-                count += try Self.unpark(device: number, db, now: now)
-                count += try db.run(prepared: Self.wakeWaiting, number, now.milliseconds)
-            }
-            guard let last, let since = try Self.accepted(last, by: numbers, db) else { return count }
-            for number in numbers {
-                for lost in try db.all(
-                    prepared: Self.perhapsLost,
-                    number,
-                    since,
-                    user,
-                    now.milliseconds,
-                    last.rawValue,
-                    decode: { (notification: $0.integer(0), lane: $0.text(1)) }
-                ) {
-                    try db.run(
-                        """
-                        update delivery set state = 'queued', due_at = \(now.milliseconds), settled_at = null,
-                            provider_id = null
-                        where notification_id = \(lost.notification) and device = \(number)
-                        """
-                    )
-                    pusher.notes.count(.enqueued, lane: lost.lane)
-                    count += 1
+            let numbers = Set(try devices.compactMap { try Self.number(of: $0, db) })
+            for number in numbers { try Self.unpark(device: number, db, dueAt: .distantFuture) }
+            if let last, let since = try Self.accepted(last, by: numbers, db) {
+                for number in numbers {
+                    for lost in try db.all(
+                        prepared: Self.perhapsLost,
+                        number,
+                        since,
+                        user,
+                        now.milliseconds,
+                        last.rawValue,
+                        decode: { (notification: $0.integer(0), lane: $0.text(1)) }
+                    ) {
+                        try db.run(
+                            """
+                            update delivery set state = 'queued', due_at = \(Date.distantFuture.milliseconds),
+                                settled_at = null, provider_id = null
+                            where notification_id = \(lost.notification) and device = \(number)
+                            """
+                        )
+                        pusher.notes.count(.enqueued, lane: lost.lane)
+                    }
                 }
             }
-            return count
+            return try Self.wake(numbers, ofUser: user, db, now: now)
         }
     }
 
-    /// Makes due the pushes that have waited for the device to connect. From then on, searches
-    /// by device and by time find these pushes. Returns their number.
+    /// Gives the waiting pushes to these devices earlier due times, at the pace of `WakePace`.
+    /// Returns their number.
+    private static func wake(_ devices: Set<Int64>, ofUser user: Int64, _ db: Database, now: Date) throws -> Int {
+        let waiting = try devices.flatMap { device in
+            try db.all(prepared: Self.waiting, device, now.milliseconds) {
+                (dueAt: $0.integer(0), sequence: $0.integer(1), notification: $0.integer(2), device: device)
+            }
+        }
+        if waiting.isEmpty { return 0 }
+        let queued = try db.first(prepared: Self.countOfUser, user) { $0.integer(0) } ?? 0
+        var place = max(0, queued - Int64(waiting.count))
+        var count = 0
+        for push in waiting.sorted(by: { ($0.dueAt, $0.sequence) < ($1.dueAt, $1.sequence) }) {
+            let turn = now.milliseconds + place / WakePace.pushes * WakePace.interval
+            place += 1
+            guard push.dueAt > turn else { continue }
+            count += try db.run(prepared: Self.makePushDue, turn, push.notification, push.device)
+        }
+        return count
+    }
+
+    /// Gives a due time to the pushes that have waited for the device to connect. From then on,
+    /// searches by device and by time find these pushes.
     ///
     /// The cost grows with the number of notifications for the device's user since the device last
     /// connected.
-    @discardableResult
-    static func unpark(device: Int64, _ db: Database, now: Date) throws -> Int {
-        let count = try db.run(prepared: Self.unpark, device, now.milliseconds)
+    static func unpark(device: Int64, _ db: Database, dueAt: Date) throws {
+        try db.run(prepared: Self.unpark, device, dueAt.milliseconds)
         try db.run(
             """
             insert into parking (device, change)
@@ -70,7 +86,6 @@ extension SQLiteStore {
             on conflict (device) do update set change = excluded.change where change < excluded.change
             """
         )
-        return count
     }
 
     // MARK: - Private
@@ -89,7 +104,7 @@ extension SQLiteStore {
 
     /// The earliest time at which one of these devices accepted the notification, in milliseconds
     /// since 1970.
-    private static func accepted(_ id: NotificationID, by devices: [Int64], _ db: Database) throws -> Int64? {
+    private static func accepted(_ id: NotificationID, by devices: Set<Int64>, _ db: Database) throws -> Int64? {
         try devices.compactMap { device in
             try db.first(
                 """
@@ -104,10 +119,23 @@ extension SQLiteStore {
         select 1 from delivery where device = ?1 and settled_at is null and state = 'queued' and due_at > ?2 limit 1
         """
 
-    static let wakeWaiting = """
-        update delivery set due_at = ?2
+    /// Selects the pushes that wait for the device. The due time of a push that has found its
+    /// device away is its expiry.
+    static let waiting = """
+        select due_at, (select sequence from notification where id = d.notification_id), notification_id from delivery d
         where device = ?1 and settled_at is null and state = 'queued' and due_at > ?2
+            and (due_at > ?2 + \(WakePace.soon) or reason = '\(PushReason.away)')
         """
+
+    /// Counts all queued pushes to the user's devices, except parked ones.
+    static let countOfUser = """
+        select count(*) from delivery
+        where device in (select number from device where user_id = ?)
+            and settled_at is null and due_at is not null and state = 'queued'
+        """
+
+    private static let makePushDue =
+        "update delivery set due_at = ?, reason = null where notification_id = ? and device = ?"
 
     /// Selects the pushes that a stream has accepted since a time, and whose notifications the
     /// user has not fetched. Reads no push that was accepted before that time.

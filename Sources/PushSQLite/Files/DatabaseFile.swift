@@ -20,8 +20,8 @@ struct DatabaseFile {
     /// since the database then has no pointer map.
     private let pointerMapInterval: Int?
 
-    /// Reads the file's header; `nil` if the file is empty. Throws `StoreError.broken` if the disk
-    /// fails.
+    /// Reads the file's header; `nil` if the file has no whole page. Throws `StoreError.broken` if
+    /// the disk fails.
     init?(_ descriptor: Int32) throws(StoreError) {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw PageWiper.failure() }
@@ -33,6 +33,7 @@ struct DatabaseFile {
         self.pageSize = size == 1 ? 65_536 : size
         guard (512...65_536).contains(self.pageSize) else { return nil }
         self.pageCount = Int(status.st_size) / self.pageSize
+        guard self.pageCount > 0 else { return nil }
         // These bytes contain the largest root page; without auto_vacuum they are zero. Pages of
         // the pointer map must be recognised, since they may begin like a page with cells.
         let hasPointerMaps = header[52..<56].contains { $0 != 0 }

@@ -181,8 +181,7 @@ final class PageWiper: Sendable {
 
 /// The page numbers in a write-ahead log (https://www.sqlite.org/fileformat2.html, section 4.1).
 private struct WriteAheadLog {
-    private static let headerLength = 32
-    private static let frameHeaderLength = 24
+    private static let (headerLength, frameHeaderLength) = (32, 24)
 
     private(set) var pages: Set<Int> = []
 
@@ -196,32 +195,33 @@ private struct WriteAheadLog {
             throw PageWiper.failure()
         }
         defer { close(descriptor) }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw PageWiper.failure() }
-        guard status.st_size >= Self.headerLength else { return }
-        // The log is mapped, because thousands of reads would take longer than the checkpoint
-        // itself. Only the writer truncates the log, and only the writer runs this code, so the
-        // mapped bytes stay valid.
-        let length = Int(status.st_size)
-        guard let start = mmap(nil, length, PROT_READ, MAP_SHARED, descriptor, 0), start != MAP_FAILED else {
-            throw PageWiper.failure()
-        }
-        defer { munmap(start, length) }
-        let bytes = UnsafeRawBufferPointer(start: start, count: length)
-        let pageSize = Self.number(bytes, at: 8)
+        var header = [UInt8](repeating: 0, count: Self.headerLength)
+        guard try Self.read(&header, from: descriptor, at: 0) else { return }
+        let pageSize = Self.number(header, at: 8)
         guard (512...65_536).contains(pageSize) else { return }
-        let salts = bytes.loadUnaligned(fromByteOffset: 16, as: UInt64.self)
+        // The log is not mapped: if another program truncated it, or the disk failed, reading the
+        // mapped bytes would end the process.
+        var frame = [UInt8](repeating: 0, count: Self.frameHeaderLength)
         var position = Self.headerLength
         // A frame with other salts is older than the log's last restart.
-        while position + Self.frameHeaderLength <= length,
-            bytes.loadUnaligned(fromByteOffset: position + 8, as: UInt64.self) == salts
-        {
-            self.pages.insert(Self.number(bytes, at: position))
+        while try Self.read(&frame, from: descriptor, at: position), frame[8..<16] == header[16..<24] {
+            self.pages.insert(Self.number(frame, at: 0))
             position += Self.frameHeaderLength + pageSize
         }
     }
 
-    private static func number(_ bytes: UnsafeRawBufferPointer, at position: Int) -> Int {
-        Int(UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt32.self)))
+    /// Reads bytes until the buffer is full; `false` if the file ends before.
+    private static func read(
+        _ bytes: inout [UInt8],
+        from descriptor: Int32,
+        at position: Int
+    ) throws(StoreError) -> Bool {
+        let count = pread(descriptor, &bytes, bytes.count, position)
+        guard count >= 0 else { throw PageWiper.failure() }
+        return count == bytes.count
+    }
+
+    private static func number(_ bytes: [UInt8], at position: Int) -> Int {
+        bytes[position..<position + 4].reduce(0) { $0 << 8 | Int($1) }
     }
 }

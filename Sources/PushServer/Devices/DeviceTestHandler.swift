@@ -37,7 +37,7 @@ struct DeviceTestHandler: Handler {
         let sent = try await self.poster.post(order, payload: order.payload.bytes, of: context) { _ in
             try context.record(.testDevice, of: device.id.description, detail: detail)
         }
-        let answer = try await self.settlements.watching(sent.id) { bell in
+        let answer = try await self.settlements.watching(sent.id, for: user.id) { bell in
             try await self.answer(to: sent.id, at: device.number, context, for: user, bell)
         }
         return Response(

@@ -211,8 +211,8 @@ package final class Authenticator: Sendable {
     /// Whether other servers can end credentials, too.
     var receivesEnds: Bool { self.lease != nil }
 
-    /// Whether this server learns in time of all credentials that other servers end.
-    var isReceivingEnds: Bool { self.lease == nil || self.lease?.term != nil }
+    /// Whether event streams learn in time of all credentials that end.
+    var isReceivingEnds: Bool { self.lease?.term != nil }
 
     /// Returns `caller`. If `caller` is `nil`, counts a refusal and throws.
     private func admit(

@@ -9,9 +9,10 @@ internal import SocketHTTP
 ///
 /// The stream ends when the client leaves or the server stops. It also ends if the credentials are
 /// no longer valid or if the user's devices have changed since the start of the stream. It checks
-/// the credentials and the devices at each heartbeat, and at once when another server has ended
-/// credentials of the user. After the end of a stream, the client connects again. If the server
-/// refuses the new stream, the answer says why.
+/// the credentials and the devices at each heartbeat. If servers share the database, it also
+/// checks the credentials at once when a server has ended credentials of the user; otherwise
+/// before each event. After the end of a stream, the client connects again. If the server refuses
+/// the new stream, the answer says why.
 struct EventStream: Sendable {
     let handler: StreamHandler
     let caller: Caller
@@ -91,22 +92,25 @@ struct EventStream: Sendable {
     /// Whether events may be sent. If the caller's credentials may have ended, checks them first;
     /// if they have ended, settles the events as failed.
     private func mayDeliver(_ events: [PendingEvent], _ needsRevalidation: Bool) async throws -> Bool {
-        guard needsRevalidation || !self.handler.authenticator.isReceivingEnds else { return true }
+        let learnsOfEnds = self.handler.authenticator.isReceivingEnds
+        guard needsRevalidation || !(learnsOfEnds || events.isEmpty) else { return true }
         var isAllowed = false
         defer { if !isAllowed { for event in events { event.fail() } } }
-        isAllowed = try await self.isStillAllowed()
+        isAllowed = try await self.areCredentialsGood()
         return isAllowed
     }
 
+    private func areCredentialsGood() async throws -> Bool {
+        try await self.handler.authenticator.isStillGood(
+            self.caller,
+            by: self.credentials,
+            reader: self.reader,
+            now: self.handler.now()
+        )
+    }
+
     private func isStillAllowed() async throws -> Bool {
-        guard
-            try await self.handler.authenticator.isStillGood(
-                self.caller,
-                by: self.credentials,
-                reader: self.reader,
-                now: self.handler.now()
-            )
-        else { return false }
+        guard try await self.areCredentialsGood() else { return false }
         let devices = try await self.handler.streamDevices(self.device, of: self.caller.user, self.reader)
         return devices.map(\.id) == self.devices
     }
