@@ -134,7 +134,7 @@ let package = Package(
             dependencies: [
                 "CICUData", "CPrctl", "CurlHTTP", "HTTPSignatures", "PushAPI", "PushApplication", "PushCore",
                 "PushPostgreSQL",
-                "PushSQLite", "PushServer", "PushStore", "Reactor", argumentParser, logging, signals,
+                "PushSQLite", "PushServer", "PushStore", "Reactor", argumentParser, cryptography, logging, signals,
             ],
             swiftSettings: strict
         ),
@@ -229,7 +229,7 @@ let package = Package(
             "PushPostgreSQLTests",
             [
                 "Migrations", "PostgreSQL", "PushCore", "PushDelivery", "PushPostgreSQL", "PushSQLite", "PushSenders",
-                "PushStore", "PushTesting", "Reactor", "SQLite", logging,
+                "PushStore", "PushTesting", "Reactor", "SQLite", "sealpost", logging,
             ]
         ),
         tests(

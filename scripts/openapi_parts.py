@@ -716,7 +716,7 @@ SCHEMAS = {
                 {
                     "Name": {"type": "string", "description": "The machine and the process."}, "Version": {"type": "string", "description": "The server's version."},
                     "StartedAt": time("When the server started, by the database's clock."),
-                    "HeardAt": time("When the server last reported that it is alive, by the database's clock; for an orderly stopped server, up to five seconds earlier."),
+                    "HeardAt": time("When the server last reported that it is alive, by the database's clock; for an orderly stopped server, when it stopped."),
                     "State": {"enum": ["alive", "late", "gone"], "description": "`late`: the server was silent for five seconds, and others are about to take over its pushes. `gone`: the server has ended, or others have taken over."},
                     "IsThis": {"type": "boolean", "description": "Whether it is the server that answers."},
                 },

@@ -174,8 +174,8 @@ export interface OpenOptions {
 }
 
 export type ErrorCode =
-  | 'offline' | 'interference' | 'unauthorized' | 'signedOut' | 'busy' | 'problem' | 'unavailable' | 'denied' | 'refused'
-  | 'invalidServer' | 'insecureServer' | 'noSignatureKeys';
+  | 'offline' | 'interference' | 'unauthorized' | 'signedOut' | 'busy' | 'problem' | 'unavailable' | 'denied' | 'closed'
+  | 'refused' | 'keyReplaced' | 'invalidServer' | 'insecureServer' | 'noSignatureKeys';
 
 export type InterferenceKind =
   | 'redirect' | 'missingEcho' | 'wrongEcho' | 'oversized' | 'truncated' | 'insufficientCoverage' | 'signature' | 'wrongClock'
@@ -193,7 +193,7 @@ export interface Interference {
 
 export type Advice =
   | 'offline' | 'captivePortal' | 'interference' | 'update' | 'clock' | 'signIn' | 'wait' | 'refused' | 'proxy' | 'unavailable'
-  | 'pushService';
+  | 'pushService' | 'keyReplaced';
 
 /** Texts for users, by the `advice` of an error. */
 export const ADVICE: Record<Advice, string>;
@@ -295,7 +295,8 @@ export class PushClient {
   register(options?: {tags?: string[]}): Promise<string>;
   /**
    * Registers again if something has changed or a week has passed; null if this device was never
-   * registered.
+   * registered. Throws `denied` if the user no longer allows notifications, and `keyReplaced` if
+   * the server lists other end-to-end keys for this device.
    */
   registerIfNeeded(): Promise<string | null>;
   /** The id of this device's registration; null if it has none. */
@@ -314,6 +315,8 @@ export class PushClient {
    * Approves another device of the account, after a person has compared the device's fingerprint.
    */
   approveDevice(id: string, fingerprint: string): Promise<void>;
+  /** Gives this device's keys to the server again, after `keyReplaced`. */
+  setDeviceKey(): Promise<void>;
   /** Ends another device of the account. */
   endDevice(id: string): Promise<void>;
   /** Adds this device to a topic. */
@@ -325,7 +328,7 @@ export class PushClient {
 
   /** Notifications as they arrive over an event stream, without Web Push. */
   events(options?: {signal?: AbortSignal; silence?: number}): AsyncGenerator<{id: number; item: NotificationItem | null}, void, undefined>;
-  /** Closes the database. */
+  /** Closes the database; later calls throw `closed`. */
   close(): void;
 }
 

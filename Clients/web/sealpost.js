@@ -32,6 +32,7 @@ export const ADVICE = {
   refused: 'The server does not allow this.',
   proxy: 'This network has a proxy that wants a password. Sign in to it, then try again.',
   unavailable: 'This browser cannot do this.',
+  keyReplaced: 'Somebody has changed the keys of this device at our server. Tell our support.',
   pushService: 'This browser gets no notifications. Turn on push messages in its settings, or use another browser.',
 };
 
@@ -61,8 +62,10 @@ function adviceWithoutEcho(status) {
  *   for `retryAfter` seconds if it says how long; `problem`: the server refuses for good. Errors
  *   with the code `busy` or `problem` have the member `problem`;
  * - `unavailable`: this browser lacks something, for example its push service, or a worker that is
- *   a module; `denied`: the user does not allow notifications; `refused`: `approveDevice` has found
- *   other keys than those that were compared;
+ *   a module; `denied`: the user does not allow notifications; `closed`: the app has closed this
+ *   client;
+ * - `refused`: `approveDevice` has found other keys than those that were compared; `keyReplaced`:
+ *   the server lists other end-to-end keys for this device than its own;
  * - `invalidServer`: the server's address is not an HTTP URL;
  * - `insecureServer`: the address is an `http` URL of another machine, or is `http` although keys
  *   are pinned;
@@ -83,8 +86,8 @@ export class PushClientError extends Error {
       return kind === 'missingEcho' ? adviceWithoutEcho(status) : ADVICE_OF_KIND[kind] ?? 'interference';
     }
     if (this.reason === 'pushService') return 'pushService';
-    const advice = {offline: 'offline', unauthorized: 'signIn', signedOut: 'signIn', busy: 'wait', unavailable: 'unavailable'};
-    return advice[this.code] ?? 'refused';
+    const advice = {unauthorized: 'signIn', signedOut: 'signIn', busy: 'wait'}[this.code] ?? this.code;
+    return advice in ADVICE ? advice : 'refused';
   }
 
   /**
@@ -1150,7 +1153,7 @@ export class IndexedStore {
   }
 
   #connect() {
-    if (this.#isClosed) throw new PushClientError('unavailable', 'This client was closed.');
+    if (this.#isClosed) throw new PushClientError('closed', 'The app has closed this client.');
     const forget = () => { this.#connection = null; };
     return this.#connection ??= new Promise((done, fail) => {
       // A browser that blocks storage for the page throws here.
@@ -1460,9 +1463,9 @@ const inbox = {
   },
 
   /** Deletes the payload of a stored entry. */
-  async dropPayload(draft, {item: {id}, box}) {
-    const {[id]: gone, ...others} = box ? await draft.read(box) ?? {} : {};
-    if (Object.keys(others).length > 0) draft.write(box, others); else draft.remove(box ?? payloadName(id));
+  async dropPayload(draft, entry) {
+    const name = boxOf(entry), {[entry.item.id]: gone, ...others} = entry.box ? await draft.read(name) ?? {} : {};
+    if (Object.keys(others).length > 0) draft.write(name, others); else draft.remove(name);
   },
 
   /** Marks the stored items of these ids as read or unread. */
@@ -2750,9 +2753,9 @@ export class PushClient {
    * before the click, so that nothing delays the question.
    */
   async register({tags = []} = {}) {
-    if (!isPushAvailable()) throw new PushClientError('unavailable', 'This browser has no Web Push for this page.');
+    checkPush();
     if (!await this.#worker()) await this.startWorker();
-    if (await Notification.requestPermission() !== 'granted') throw new PushClientError('denied', 'Notifications are not allowed.');
+    checkPermission(await Notification.requestPermission());
     // The deadline begins only after the user's answer.
     const deadline = this.#api.deadline();
     await this.#startWorker(deadline);
@@ -2766,12 +2769,19 @@ export class PushClient {
    * the server no longer has the device, or a week has passed. Call this at each start, and after
    * signing in. Without a network the call returns the stored id.
    *
+   * Returns null if this device was never registered. Throws `denied` if the user no longer allows
+   * notifications, and `unavailable` if the browser no longer has Web Push. With end-to-end
+   * encryption, the call also gives the server this device's keys, if the server has lost them. It
+   * throws `keyReplaced` if the server lists other keys; the registration is then still valid.
+   *
    * The server removes a device that is gone according to its push service. If a new password, an
    * administrator or a sign-out ends a session, the server also removes the session's device.
    */
   async registerIfNeeded() {
     const stored = await this.#read('registration');
-    if (!stored || !isPushAvailable() || Notification.permission !== 'granted') return null;
+    if (!stored) return null;
+    checkPush();
+    checkPermission(Notification.permission);
     const subscription = await (await this.#worker())?.pushManager.getSubscription();
     const isSame = subscription && stored.handle === JSON.stringify(subscription.toJSON()) && Boolean(stored.shared) === this.#settings.isDeviceShared;
     const age = this.#now() - stored.date, session = await this.#read('session');
@@ -2782,7 +2792,7 @@ export class PushClient {
       // The user, or the browser, has removed the worker.
       if (!await this.#worker()) await this.#startWorker(deadline);
       if (isDue) return await this.#subscribe(stored.tags, deadline);
-      const own = (await this.#devices(deadline)).find(({id, retiredAt}) => id === stored.id && retiredAt === null);
+      const list = await this.#listed(deadline), own = (await this.#devices(list)).find(({id, retiredAt}) => id === stored.id && retiredAt === null);
       // The push service has perhaps ended the subscription of a retired device. A shared
       // subscription may still serve other accounts.
       if (!own && !this.#settings.isDeviceShared) await pushed(deadline, subscription.unsubscribe());
@@ -2790,6 +2800,7 @@ export class PushClient {
       const key = own && (own.serverKey ?? await this.#pushKey(deadline));
       const isOfKey = boundKey(subscription) === key || (boundKey(subscription) === null && (stored.key ?? key) === key);
       if (!own || !isOfKey) return await this.#subscribe(stored.tags, deadline);
+      await this.#giveKeys(stored.id, deadline, list);
     } catch (error) {
       if (!error.allowsCached) throw error;
     }
@@ -2802,7 +2813,7 @@ export class PushClient {
    * another account are retired.
    */
   async devices() {
-    return this.#devices(this.#api.deadline());
+    return this.#devices(await this.#listed(this.#api.deadline()));
   }
 
   /** Ends another device of the account, such as a lost phone. */
@@ -2850,8 +2861,8 @@ export class PushClient {
     return list;
   }
 
-  async #devices(deadline) {
-    const list = await this.#listed(deadline), own = await this.registrationID();
+  async #devices(list) {
+    const own = await this.registrationID();
     return list.map(json => {
       const [id, app, platform, tags] = ['id', 'app', 'platform', 'tags'].map(name => member(json, name));
       const times = ['createdat', 'lastpush', 'retiredat'].map(name => timeOf(member(json, name)));
@@ -2961,7 +2972,7 @@ export class PushClient {
     }
     const session = sessionOf((await this.#read('session'))?.token ?? '');
     await this.#change(async draft => draft.write(name, {id, date: this.#now(), session, ...details}));
-    await this.#setDeviceKey(id, deadline);
+    await this.#giveKeys(id, deadline);
     return id;
   }
 
@@ -2981,7 +2992,7 @@ export class PushClient {
    * compare between two screens. Devices without readable keys are left out.
    */
   async deviceKeys() {
-    const found = await this.#listedKeys(this.#api.deadline()), own = await this.#deviceKeys();
+    const found = await this.#keysIn(await this.#listed(this.#api.deadline())), own = await this.#deviceKeys();
     // The server could list a key of its own as this device's, and as a new device's elsewhere.
     return found.map(({id, isThisDevice, key}) => ({id, isThisDevice, fingerprint: (isThisDevice && own ? own.key : key).fingerprint}));
   }
@@ -2993,13 +3004,28 @@ export class PushClient {
    */
   async approveDevice(id, fingerprint) {
     const deadline = this.#api.deadline(), own = await this.#deviceKeys();
-    const listed = (await this.#listedKeys(deadline)).find(device => device.id === id);
+    const listed = (await this.#keysIn(await this.#listed(deadline))).find(device => device.id === id);
     if (!own || listed?.key.fingerprint !== fingerprint) throw new PushClientError('refused', 'The device has other keys than those that were compared.');
-    await this.#call('PUT', `/api/devices/${escape(id)}/key`, {body: {Key: await own.approve(listed.key.text)}, deadline});
+    await this.#setKey(id, await own.approve(listed.key.text), deadline);
   }
 
-  async #listedKeys(deadline) {
-    const list = await this.#listed(deadline), account = await this.#identity(), own = await this.registrationID();
+  /**
+   * Gives this device's public keys to the server, in place of all keys that the server lists for
+   * this device. An app needs this call only after `keyReplaced`.
+   */
+  async setDeviceKey() {
+    const id = await this.#ownDevice(), keys = await this.#deviceKeys();
+    if (!keys) throw new PushClientError('unavailable', 'This device has no keys.');
+    await this.#setKey(id, keys.key.text, this.#api.deadline());
+  }
+
+  async #setKey(id, text, deadline) {
+    await this.#call('PUT', `/api/devices/${escape(id)}/key`, {body: {Key: text}, deadline});
+  }
+
+  /** The readable keys of the account's devices in the server's list. */
+  async #keysIn(list) {
+    const account = await this.#identity(), own = await this.registrationID();
     const keys = await Promise.all(list.map(async json => {
       const [id, key] = [member(json, 'id'), await DeviceKey.read(member(json, 'key')).catch(() => null)];
       return key?.account === account ? [{id, isThisDevice: id === own, key}] : [];
@@ -3026,23 +3052,21 @@ export class PushClient {
   }
 
   /**
-   * Creates this device's keys once, and gives the public keys to the server for each new
-   * registration.
+   * Creates this device's keys once, and gives the public keys to the server, unless its `list` of
+   * devices has them. Throws `keyReplaced` if the list has other keys of the account for the
+   * device `id`.
    */
-  async #setDeviceKey(id, deadline) {
+  async #giveKeys(id, deadline, list = null) {
     const account = await this.#identity();
     if (!this.#settings.endToEnd || account === null) return;
-    let stored = await this.#store.get('device');
-    if (stored?.registration === id) return;
-    const made = stored ?? (await DeviceKeys.make(account, this.#now() / 1000)).stored;
+    const made = await this.#store.get('device') ?? (await DeviceKeys.make(account, this.#now() / 1000)).stored;
     // The keys are stored first: a sender may encrypt for them as soon as the server has them.
     // Another tab may have created keys meanwhile.
-    await this.#change(async draft => {
-      stored = await draft.row('device') ?? made;
-      draft.writeClear('device', {...stored, registration: null});
-    });
-    await this.#call('PUT', `/api/devices/${escape(id)}/key`, {body: {Key: stored.text}, deadline});
-    await this.#change(async draft => draft.writeClear('device', {...stored, registration: id}));
+    await this.#change(async draft => { if (!await draft.row('device')) draft.writeClear('device', made); });
+    const listed = (await this.#keysIn(list ?? await this.#listed(deadline))).find(device => device.id === id)?.key;
+    const {key} = await this.#deviceKeys();
+    if (!listed) await this.#setKey(id, key.text, deadline);
+    else if (listed.id !== key.id) throw new PushClientError('keyReplaced', 'The server lists other keys for this device.');
   }
 
   /**
@@ -3597,6 +3621,14 @@ async function inOneTab(name, signal, work, {silenceTimeout, onHear}) {
 /** Whether this page can receive pushes. On an iPhone it must be on the home screen. */
 export const isPushAvailable = () =>
   typeof Notification !== 'undefined' && (typeof PushManager !== 'undefined') && Boolean(globalThis.navigator?.serviceWorker ?? globalThis.registration);
+
+function checkPush() {
+  if (!isPushAvailable()) throw new PushClientError('unavailable', 'This browser has no Web Push for this page.');
+}
+
+function checkPermission(permission) {
+  if (permission !== 'granted') throw new PushClientError('denied', 'Notifications are not allowed.');
+}
 
 /**
  * The first characters of a session's token, as the server's lists show them; empty for the token

@@ -245,6 +245,13 @@ final class Transfer {
         return headers
     }
 
+    /// The system's last error, such as `Connection refused`; `nil` if there was none.
+    private var systemReason: String? {
+        var number = 0
+        guard ccurl_get_long(self.easy, CURLINFO_OS_ERRNO, &number) == CURLE_OK, number > 0 else { return nil }
+        return String(cString: strerror(Int32(clamping: number)))
+    }
+
     private func error(for code: CURLcode) -> OutboundError {
         let detail = String(cString: curl_easy_strerror(code))
         // If the response was too large, the transfer was aborted, and libcurl's code for that
@@ -256,8 +263,8 @@ final class Transfer {
         // The scheme was checked before, so this code means that the answer is not HTTP.
         case CURLE_UNSUPPORTED_PROTOCOL: return .interrupted("the answer is not HTTP")
         case CURLE_COULDNT_CONNECT where self.sawRefusedAddress: return .refusedAddress
-        case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_CONNECT:
-            return .couldNotConnect(detail)
+        case CURLE_COULDNT_CONNECT: return .couldNotConnect(self.systemReason ?? detail)
+        case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: return .couldNotConnect(detail)
         case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE,
             CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_CERTPROBLEM:
             return .tls(detail)

@@ -17,7 +17,7 @@ package enum DatabaseError: Error, Sendable, Hashable {
     /// connection.
     case busy
     /// A column's type differs from the type that the code expects.
-    case badColumn(Int)
+    case badColumn(Int32)
 }
 
 extension DatabaseError: CustomStringConvertible {

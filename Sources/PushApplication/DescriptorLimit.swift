@@ -13,12 +13,13 @@ package enum DescriptorLimit {
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
         limit.rlim_cur = limit.rlim_max
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        guard Listener.usableDescriptors < connections else { return }
+        let usable = Listener.usableDescriptors
+        guard usable < connections else { return }
         logger.warning(
             "the descriptor limit allows fewer connections than server.limits.maxConnections; raise it or lower the setting",
             metadata: [
-                "limit": "\(limit.rlim_max)", "needed": "\(connections + Listener.mostReservedDescriptors)",
-                "maxConnections": "\(connections)",
+                "allowed": "\(usable)", "maxConnections": "\(connections)", "limit": "\(limit.rlim_max)",
+                "needed": "\(connections + Listener.mostReservedDescriptors)",
             ]
         )
     }

@@ -111,17 +111,19 @@ struct IssuerKeyService: Service {
     }
 
     private func report(_ error: any Error) {
-        self.logger.warning(
-            "issuer's keys not read; the old keys stay in use",
-            metadata: [
-                "issuer": "\(self.issuer.text)", "error": "\(error)",
-                "read": "\(self.keys.readAt.map { $0.formatted(.iso8601) } ?? "never")",
-            ]
-        )
+        var metadata: Logger.Metadata = ["issuer": "\(self.issuer.text)", "error": "\(error)"]
+        guard let readAt = self.keys.readAt else {
+            return self.logger.warning(
+                "issuer's keys not read, so the server accepts none of the issuer's tokens",
+                metadata: metadata
+            )
+        }
+        metadata["readAt"] = "\(readAt.formatted(.iso8601))"
+        self.logger.warning("issuer's keys not read; those of the last read stay in use for a day", metadata: metadata)
     }
 
     /// The issuer's keys, and the lifetime that the issuer states for them.
-    private func read() async throws -> (IssuerKeySet, lifetime: Duration) {
+    func read() async throws -> (IssuerKeySet, lifetime: Duration) {
         guard let url = self.issuer.appending(IssuerDocument.path) else {
             throw IssuerDocumentError("the issuer's address is too long")
         }

@@ -13,7 +13,12 @@ extension Logger {
                 metadata: ["reason": "\(reason)"]
             )
             exit(1)
-        case .diskFull: self.error("disk full; writes are refused until space is freed")
+        case .fileDamaged(let reason):
+            self.error(
+                "database file damaged; stop the server and restore an intact backup",
+                metadata: ["reason": "\(reason)"]
+            )
+        case .diskFull: self.error("disk full; writes that need more space are refused until space is freed")
         case .roomAgain: self.info("disk has space again; writes are accepted")
         case .notWiped(let reason):
             self.error(

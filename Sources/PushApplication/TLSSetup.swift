@@ -131,6 +131,11 @@ struct TLSSetup: Sendable {
                 throw ConfigurationError("\(path).certificate: \(files.certificate) \(reason)")
             case .privateKey(let reason):
                 throw ConfigurationError("\(path).privateKey: \(files.privateKey) \(reason)")
+            case .otherKey(let objection):
+                throw ConfigurationError(
+                    "\(path).privateKey: \(files.privateKey) does not match the first certificate in \(files.certificate), "
+                        + "which must be the server's own\(objection.map { "; that certificate \($0)" } ?? "")"
+                )
             }
         }
         if let objection = identity.objection {

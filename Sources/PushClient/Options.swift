@@ -41,13 +41,14 @@ extension PushClient {
         public var answerLimit: Int
         /// The name of this client's app, if the server sends for several apps. `nil` means the
         /// account's only app, or the app `default` if the account has several. With
-        /// ``deviceKeyID``, `nil` always means `default`, since an end-to-end payload is bound to
+        /// ``deviceKey``, `nil` always means `default`, since an end-to-end payload is bound to
         /// the name of its app.
         public var app: String?
-        /// The id of this device's key (``DeviceKey/id``), if the device opens end-to-end
-        /// payloads. Requests for notifications then also ask for the content keys that senders
-        /// have encrypted for this device.
-        public var deviceKeyID: String?
+        /// The public keys of this device (``DeviceKeys/key``), if the device opens end-to-end
+        /// payloads. The calls that register the device then also give the keys to the server.
+        /// Requests for notifications also ask for the content keys that senders have encrypted
+        /// for this device.
+        public var deviceKey: DeviceKey?
         /// The configuration of the client's URL session. The client switches off its caches and
         /// cookies, and sends the server no credentials that the system has stored. A background
         /// configuration is a programmer's mistake, because a background task cannot return its

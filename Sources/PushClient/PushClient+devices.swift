@@ -118,8 +118,9 @@ extension PushClient {
         return TestPush(state: state, reason: answer.json?["Reason"]?.text)
     }
 
-    /// Gives this device's public keys to the server. Call it after each registration under a new
-    /// id.
+    /// Gives this device's public keys to the server, in place of all keys that the server lists
+    /// for this device. With ``Options/deviceKey``, an app needs this call only after
+    /// ``PushClientError/keyReplaced``.
     public func setDeviceKey(_ key: DeviceKey) async throws {
         try await self.setDeviceKey(key.text, of: try self.ownDevice())
     }

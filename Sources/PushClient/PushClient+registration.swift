@@ -16,11 +16,16 @@ extension PushClient {
     ///
     /// `platform` is the name of a sender in the server's configuration (otherwise the call throws
     /// the problem `unknown-platform`). `handle` is the provider's token for this device, 1 to
-    /// 4096 visible ASCII characters in the provider's own format. `tags` has up to 60 tags, each
-    /// of 1 to 120 characters of `A-Z a-z 0-9 - _ @ # + . :`; no tag begins with `username:` or
-    /// `from:` (otherwise the problem is `invalid-member`). If the user has too many devices for
+    /// 4096 visible ASCII characters in the provider's own format; pass an empty text for
+    /// `stream`, which has none. `tags` has up to 60 tags, each of 1 to 120 characters of
+    /// `A-Z a-z 0-9 - _ @ # + . :`; no tag begins with `username:` or `from:` (otherwise the
+    /// problem is `invalid-member`). If the user has too many devices for
     /// the server, the problem is `too-many-devices`. A call that throws one of these problems
     /// registers nothing, and an earlier registration stays unchanged.
+    ///
+    /// With ``Options/deviceKey``, the call also gives the server the device's public keys, unless
+    /// the server has them. It throws ``PushClientError/keyReplaced`` after it has registered, if
+    /// the server lists other keys for this device.
     ///
     /// Pass `isSandbox` in builds that Xcode has installed on an Apple device: only Apple's
     /// sandbox knows their tokens. The server's configuration must enable the sandbox (otherwise
@@ -62,7 +67,6 @@ extension PushClient {
             isSandbox: isSandbox,
             isShared: self.isDeviceShared
         )
-        self.isRegistrationChecked.withLock { $0 = true }
         do {
             let session = self.credentials.session ?? ""
             try self.records.store(
@@ -76,7 +80,22 @@ extension PushClient {
         // remain. The client ends that registration now; if the attempt fails, the next
         // registration tries again.
         try? await self.signOuts.finishDevices(with: self.api)
+        if self.options.deviceKey != nil { _ = try await self.isListed(id) }
+        self.isRegistrationChecked.withLock { $0 = true }
         return id
+    }
+
+    /// Whether the server's list of devices has the registration. If the list has the registration
+    /// without this device's public keys, the call gives them to the server.
+    private func isListed(_ id: String) async throws -> Bool {
+        let devices = try await self.devices()
+        guard let device = devices.first(where: { $0.id == id && $0.retiredAt == nil }) else { return false }
+        if let key = self.options.deviceKey, device.key?.id != key.id {
+            // Senders refuse keys of another account, so those cannot replace this device's keys.
+            guard device.key?.account != key.account else { throw PushClientError.keyReplaced }
+            try await self.setDeviceKey(key.text, of: id)
+        }
+        return true
     }
 
     /// Ends a registration that the server accepted during a sign-out of the account on this
@@ -117,6 +136,10 @@ extension PushClient {
     /// register the device again. Call this function at each start of the app, and after signing
     /// in. The limits of ``register(platform:handle:tags:isSandbox:)-(_,String,_,_)`` apply here,
     /// too.
+    ///
+    /// With ``Options/deviceKey``, the call also gives the server the device's public keys, if the
+    /// server has lost them. It throws ``PushClientError/keyReplaced`` if the server lists other
+    /// keys for this device. The registration is then still valid.
     @discardableResult
     public func registerIfNeeded(
         platform: String,
@@ -157,11 +180,11 @@ extension PushClient {
     private func isRetired(_ id: String) async throws -> Bool {
         if self.isRegistrationChecked.withLock({ $0 }) { return false }
         do {
-            let devices = try await self.devices()
+            let isRetired = try await !self.isListed(id)
             self.isRegistrationChecked.withLock { $0 = true }
-            return !devices.contains { $0.id == id && $0.retiredAt == nil }
-        } catch PushClientError.signedOut {
-            throw PushClientError.signedOut
+            return isRetired
+        } catch let error as PushClientError where [.signedOut, .keyReplaced].contains(error) {
+            throw error
         } catch {
             try Task.checkCancellation()
             // Without the server's answer the registration counts as valid, and the next call asks

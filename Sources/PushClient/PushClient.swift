@@ -74,8 +74,8 @@ public struct PushClient: Sendable {
         let own = OwnAccount(self.records.account, known: credentials.accountID)
         self.api = APITransport(server: server, credentials: credentials, options: options, own: own)
         self.inbox = InboxKeeper(self.records.account)
-        self.app = options.app ?? (options.deviceKeyID == nil ? nil : Self.defaultApp)
-        self.keyQuery = options.deviceKeyID.map { [URLQueryItem(name: "key", value: $0)] } ?? []
+        self.app = options.app ?? (options.deviceKey == nil ? nil : Self.defaultApp)
+        self.keyQuery = options.deviceKey.map { [URLQueryItem(name: "key", value: $0.id)] } ?? []
         self.now = options.now
         self.isDeviceShared = options.isDeviceShared
         self.deadline = options.deadline

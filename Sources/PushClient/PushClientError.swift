@@ -21,6 +21,9 @@ public enum PushClientError: Error, Sendable, Hashable {
     /// The call needs a registration of this device, but the device is not registered: register it
     /// first.
     case notRegistered
+    /// The server lists other end-to-end keys for this device than its own: somebody has changed
+    /// them at the server. Tell the user, and call ``PushClient/setDeviceKey(_:)``.
+    case keyReplaced
     /// Too many tasks wait in the ``Outbox``, as after a long time without a network. The outbox
     /// did not accept the new task.
     case outboxFull

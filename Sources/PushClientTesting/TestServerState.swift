@@ -17,6 +17,8 @@ struct TestServerState: Sendable {
     private(set) var isShared = false
     private var platform = ""
     private var topics: Set<String> = []
+    /// The device's public keys for end-to-end encryption.
+    private var deviceKey: String?
     var streams = TestStreams()
     private var entries: [Int64: Entry] = [:]
     private var removed: [Int64: Int] = [:]
@@ -76,7 +78,9 @@ struct TestServerState: Sendable {
             let id = String(repeating: "0", count: 32 - 8) + String(UInt32.random(in: 0x1000_0000 ... .max), radix: 16)
             return TestAnswer(200, body: JSONValue.string(id).bytes)
         }
-        self.registration = request.method == "DELETE" ? nil : request.path.split(separator: "/").last.map(String.init)
+        let id = request.method == "DELETE" ? nil : request.path.split(separator: "/").last.map(String.init)
+        if id != self.registration { self.deviceKey = nil }
+        self.registration = id
         let body = try? JSONValue(reading: request.body)
         self.isShared = body?["Shared"] == .bool(true)
         self.platform = body?["Platform"]?.text ?? ""
@@ -92,16 +96,21 @@ struct TestServerState: Sendable {
         let device = JSONValue.object([
             .init("Id", .string(registration)), .init("Platform", .string(self.platform)),
             .init("Tags", .array(self.topics.sorted().map { .string($0) })),
+            .init("Key", self.deviceKey.map { .string($0) } ?? .null),
         ])
         return TestAnswer(200, body: JSONValue.array([device]).bytes)
     }
 
-    /// Joins or leaves a topic of the device, or sends it a test push.
+    /// Joins or leaves a topic of the device, sets its keys, or sends it a test push.
     private mutating func device(_ request: TestRequest) -> TestAnswer {
         let parts = request.path.split(separator: "/").map { $0.removingPercentEncoding ?? "" }
         guard parts.count > 3, parts[2] == self.registration else { return Self.problem(.notFound) }
         if parts[3] == "test" {
             return TestAnswer(200, body: JSONValue.object([.init("State", .string("accepted"))]).bytes)
+        }
+        if parts[3] == "key" {
+            self.deviceKey = (try? JSONValue(reading: request.body))?["Key"]?.text
+            return TestAnswer(204)
         }
         guard parts.count == 5 else { return Self.problem(.notFound) }
         if request.method == "PUT" { self.topics.insert(parts[4]) } else { self.topics.remove(parts[4]) }

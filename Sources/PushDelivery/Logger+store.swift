@@ -2,10 +2,14 @@ internal import Logging
 internal import PushStore
 
 extension Logger {
-    /// Logs the failure of a background task. Logs a full disk only at the level `debug`, since
-    /// the store itself has already logged it.
+    /// Logs the failure of a background task. Logs a full disk and a damaged file only at the
+    /// level `debug`, since the store itself has already logged them.
     func report(_ message: Logger.Message, _ error: any Error, _ metadata: Logger.Metadata = [:]) {
-        let level: Logger.Level = if case StoreError.full = error { .debug } else { .error }
+        let level: Logger.Level =
+            switch error {
+            case StoreError.full, StoreError.damagedFile: .debug
+            default: .error
+            }
         self.log(level: level, message, metadata: metadata.merging(["error": "\(error)"]) { own, _ in own })
     }
 }

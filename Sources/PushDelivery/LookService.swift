@@ -71,10 +71,10 @@ package struct LookService: Sendable {
     /// after a failure. A retry makes no second look for a device whose look is already in the
     /// outbox.
     package func write() async {
-        let entries = self.book.take()
+        let (orders, syncs) = self.book.take()
         for attempt in 1...Self.attempts {
             do {
-                return try await self.write(entries)
+                return try await self.write(orders, syncs)
             } catch {
                 let attempts = "\(attempt) of \(Self.attempts)"
                 self.logger.report("devices not told to sync", error, ["attempt": .string(attempts)])
@@ -86,9 +86,9 @@ package struct LookService: Sendable {
 
     // MARK: - Private
 
-    private func write(_ entries: LookBook.Entries) async throws {
-        try await self.enqueue(entries.orders)
-        for syncs in Self.batches(of: entries.syncs) {
+    private func write(_ orders: [LookOrder], _ syncs: [LookSync]) async throws {
+        try await self.enqueue(orders)
+        for syncs in Self.batches(of: syncs) {
             try await self.store.cancelLooks(of: syncs, now: self.now())
         }
         var looks = 0

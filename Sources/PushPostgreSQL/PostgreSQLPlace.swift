@@ -98,22 +98,20 @@ package struct PostgreSQLPlace: StorePlace {
     /// reads; `pg_amcheck` finds more.
     ///
     /// Throws if other roles can change the schema, or if somebody has changed it.
-    package func inspect() throws(StoreError) -> StoreInspection {
-        try self.connected { connection in
+    package func inspect(comparing mark: (any DatabaseMarkKeeper)?) throws(StoreError) -> StoreInspection {
+        try self.connected(comparing: mark) { connection in
             try SchemaOwnership.check(connection)
             try SchemaComparison.check(connection, self.migrations)
             let applied = try Schema.applied(connection)
             if !applied.missing(self.migrations).isEmpty { try SchemaOwnership.checkCreation(connection) }
-            let damage = try Self.damage(connection)
-            let hasTallies = damage.isEmpty && !applied.hashes.isEmpty
             var inspection = StoreInspection()
-            inspection.damage = damage
+            inspection.damage = try Self.damage(connection)
             inspection.missingMigrations = applied.missing(self.migrations)
             inspection.unknownMigration = applied.unknown(self.migrations)
             inspection.changedMigration = applied.changed(self.migrations)
             inspection.move =
                 try MoveMark(connection).flatMap { $0.isFinished ? nil : "holds a move that has not finished" }
-            if hasTallies {
+            if inspection.damage.isEmpty, !applied.hashes.isEmpty {
                 inspection.tallies = try PostgreSQLStore.tallies(in: connection.query(PostgreSQLStore.tallies))
             }
             return inspection
@@ -133,11 +131,15 @@ package struct PostgreSQLPlace: StorePlace {
 
     // MARK: - Private
 
-    /// Runs `body` with a connection of its own. Waits for the database.
-    func connected<Value>(_ body: (BlockingConnection) throws -> Value) throws(StoreError) -> Value {
+    /// Runs `body` with a connection of its own. Waits for the database. Throws if the database
+    /// is older than `mark`, or belongs to another cluster.
+    func connected<Value>(
+        comparing mark: (any DatabaseMarkKeeper)? = nil,
+        _ body: (BlockingConnection) throws -> Value
+    ) throws(StoreError) -> Value {
         guard let address else { throw .cannotOpen(place: self.description, reason: self.fault ?? "") }
         do {
-            return try body(BlockingConnection(address))
+            return try body(OpenedDatabase.connect(address, mark).connection)
         } catch {
             throw StoreError(opening: self.description, error)
         }

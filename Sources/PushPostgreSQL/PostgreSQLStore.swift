@@ -22,7 +22,7 @@ package final class PostgreSQLStore: Store {
     let posts = GroupQueue<PostRequest, PostEnd>(.posts)
     let fetches = GroupQueue<NotificationFetch, Row?>(.fetches)
     let receipts = ReceiptBook()
-    let tokenUses = TokenUses()
+    package let tokenUses = TokenUses()
     let leases = LeaseBook()
     let marks = SearchMarks()
     let retentionProgress = RetentionProgress()

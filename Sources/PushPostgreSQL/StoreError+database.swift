@@ -12,9 +12,14 @@ extension StoreError {
             // shutting down, or that other transactions did not end in time.
             case .refused(let code, let message) where code.hasPrefix("57") || Self.passing.contains(code):
                 .unavailable(reason: "\(message) (SQLSTATE \(code))")
-            case .refused(let code, let message): .failed(reason: "\(message) (SQLSTATE \(code))")
+            case .refused(let code, let message):
+                if let cure = Self.cures[code] {
+                    .unusable(place: "the database", reason: "\(message) (SQLSTATE \(code)); \(cure)")
+                } else {
+                    .failed(reason: "\(message) (SQLSTATE \(code))")
+                }
             case .unavailable(let reason): .unavailable(reason: reason)
-            case .unusable(let reason): .failed(reason: reason)
+            case .unusable(let reason): .unusable(place: "the database", reason: reason)
             case .unknownOutcome(let reason): .unknownOutcome(reason: reason)
             case .badColumn: .undecodable
             }
@@ -23,6 +28,14 @@ extension StoreError {
     /// Codes of temporary errors: too many connections, a conflict with another transaction, or a
     /// lock that another transaction holds.
     private static let passing: Set = ["53300", "40001", "40P01", "55P03"]
+
+    /// Codes of errors that last until an operator cures them: a missing right, a missing table,
+    /// and damaged pages or indexes.
+    private static let cures = [
+        "42501": "give the server's role this right, or make the role the owner (docs/scale.md)",
+        "42P01": "restore a backup, or a search_path with the server's schema",
+        "XX001": "restore a backup", "XX002": "rebuild the index with reindex, or restore a backup",
+    ]
 
     /// The error of the database or of a decoder. Its text contains no values of the row. `nil`
     /// for an error of any other kind.
@@ -42,9 +55,13 @@ extension StoreError {
     init(opening place: String, _ error: any Error) {
         switch error {
         case let error as StoreError: self = error
-        case DatabaseError.unusable(let reason): self = .unusable(place: place, reason: reason)
         case DatabaseError.unavailable(let reason): self = .cannotOpen(place: place, reason: reason)
-        default: self = .cannotOpen(place: place, reason: "\(error)")
+        default:
+            if case .unusable(_, let reason)? = StoreError(reading: error) {
+                self = .unusable(place: place, reason: reason)
+            } else {
+                self = .cannotOpen(place: place, reason: "\(error)")
+            }
         }
     }
 }

@@ -20,7 +20,7 @@ extension SQLiteDatabase {
     /// `begins` is called at each step. Throws `StoreError` if the database is in use, or if it
     /// exists and `isReplacing` is `false`. Also throws if the database was restored before and
     /// the old database of that restore is still at `replacedPath`. Also throws if the backup is
-    /// damaged, comes from a later version, or needs keys that `keyring` lacks.
+    /// damaged, comes from a newer version, or needs keys that `keyring` lacks.
     package func restore(
         _ backup: String,
         keyring: Keyring,
@@ -32,10 +32,15 @@ extension SQLiteDatabase {
             throw .cannotOpen(place: backup, reason: "the file does not exist")
         }
         let lock = try LockFile(forDatabase: self.path)
-        defer { lock.release() }
+        defer {
+            // A refused restore leaves no lock file where no database was.
+            if !self.isMade() { lock.removeUnstamped() }
+            lock.release()
+        }
+        // When the lock file was opened, its stamp was removed. Until the database changes, the
+        // stamp stays right, so it is written again.
+        if let stamp = lock.lastStamp { lock.leave(stamp) }
         let wasInterrupted = lock.lastStamp == LockFile.restoring
-        // When the lock file was opened, its stamp was removed, so the stamp is written again.
-        if wasInterrupted { lock.leave(LockFile.restoring) }
         guard isReplacing || wasInterrupted || !self.exists else {
             throw .cannotOpen(
                 place: self.path,

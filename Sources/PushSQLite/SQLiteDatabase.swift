@@ -73,9 +73,36 @@ package struct SQLiteDatabase: StorePlace {
         }
     }
 
-    /// Inspects the database. Throws if somebody has changed the schema.
-    package func inspect() throws(StoreError) -> StoreInspection {
-        try self.inspect(RunningCopy())
+    /// Inspects the database. Throws if somebody has changed the schema, or if another program
+    /// has locked the file. Then a server could not start.
+    package func inspect(comparing mark: (any DatabaseMarkKeeper)?) throws(StoreError) -> StoreInspection {
+        let inspection = try self.inspect(RunningCopy())
+        try self.refuseLockOfAnotherProgram()
+        return inspection
+    }
+
+    /// Takes the lock that each write needs, and releases it. Writes nothing.
+    private func refuseLockOfAnotherProgram() throws(StoreError) {
+        do {
+            // While this connection is open, the other one does not checkpoint when it closes.
+            try Connection.readOnly(path: self.path).read { db in
+                _ = try db.exists("select 1 from sqlite_schema")
+                let writer = try Connection(
+                    path: self.path,
+                    busyTimeout: .seconds(1),
+                    prepare: SchemaComparison.distrustSchema
+                )
+                try writer.exclusively { try $0.inTransaction(.immediate) {} }
+                try writer.close()
+            }
+        } catch let error as DatabaseError where error.resultCode == .busy {
+            // The writes of a busy server can follow each other without a gap. A server reports
+            // the locks of other programs itself.
+            if !LockFile.isHeld(forDatabase: self.path) { throw StoreError(opening: self.path, error) }
+        } catch {
+            // The inspection has read the file, so the file cannot be written, as on a disk that
+            // is read-only. The check of the disk reports that.
+        }
     }
 
     /// Inspects the database. If `copy` is interrupted, the inspection throws.

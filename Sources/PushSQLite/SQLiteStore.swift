@@ -15,7 +15,7 @@ package final class SQLiteStore: Store {
     let path: String
     let audit: AuditTrail
     let writer: Writer
-    let tokenUses = TokenUses()
+    package let tokenUses = TokenUses()
     package let sealing: Sealing
     let changes: ChangeNumbers
     let pusher: Pusher
@@ -73,7 +73,7 @@ package final class SQLiteStore: Store {
                 tags: options.tags,
                 notes: notes,
                 isAway: { options.isAway($0, $1) },
-                looks: options.looks.mapValues(LookPlan.init),
+                looks: options.looks,
                 lookLifetime: options.lookLifetime.timeInterval
             )
             self.lookBook = options.lookBook
@@ -110,7 +110,8 @@ package final class SQLiteStore: Store {
     package var failure: String? { self.writer.failure }
 
     package var refusal: String? {
-        self.writer.state.withLock { $0.isLocked } ? "another program has locked the database's file" : nil
+        if self.writer.condition.isDamaged { return "the database's file is damaged" }
+        return self.writer.state.withLock { $0.isLocked } ? "another program has locked the database's file" : nil
     }
 
     package var isFull: Bool { self.writer.condition.isFull }

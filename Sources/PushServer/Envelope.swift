@@ -81,7 +81,7 @@ struct Envelope: Sendable {
 
     @inline(never)
     func finish(_ error: any Error, in exchange: Exchange) -> Response {
-        var response = self.response(to: error, id: exchange.id)
+        var response = self.response(to: error, in: exchange)
         if response.status == .unauthorized, PageSessions.isOfPage(exchange.request.head) {
             // The console's page asks for the password itself. Therefore the challenge must not
             // name Basic: for Basic, a browser opens a dialogue of its own.
@@ -161,7 +161,8 @@ struct Envelope: Sendable {
 
     /// The answer to a request that ended in an error: the client gets the problem's code, and the
     /// log gets the reason.
-    private func response(to error: any Error, id: RequestID) -> Response {
+    private func response(to error: any Error, in exchange: Exchange) -> Response {
+        let id = exchange.id
         switch error {
         case let error as InsufficientScope:
             return Response(error, request: id)
@@ -176,7 +177,13 @@ struct Envelope: Sendable {
         case let error as BodyError:
             return Response(Problem(error.refusal), request: id)
         default:
-            return Response(FailureReport(logger: self.logger).problem(of: error, in: id), request: id)
+            var problem = FailureReport(logger: self.logger).problem(of: error, in: id)
+            // The users of the admin socket may also read the log, which has the same reason.
+            if exchange.isLocal, !(error is Problem) {
+                problem.detail = "\(error)"
+                if (error as? StoreError)?.isConfiguration == true { problem.type = LocalPaths.unusableDatabase }
+            }
+            return Response(problem, request: id)
         }
     }
 }
@@ -191,6 +198,8 @@ final class Exchange {
     /// The path of the matching route as documented, without ids; empty if no route matches.
     var route: String { self.matched?.path ?? "" }
     let id: RequestID
+    /// Whether the request came over the local admin socket, from an operator's command.
+    var isLocal = false
     /// The request's span, which is the parent of the spans of its commits and pushes; `nil` if
     /// the request's trace is not recorded.
     let span: OpenSpan?

@@ -18,7 +18,10 @@ struct FailureReport: Sendable {
             // The store itself has logged once that its storage is full, so that this code need
             // not log it for each request.
             return Problem(.storageFull)
-        case StoreError.unavailable, StoreError.unknownOutcome:
+        case StoreError.damagedFile:
+            // The store itself has logged this once.
+            return Problem(.busy, "the database's file is damaged; an operator must restore a backup")
+        case StoreError.unavailable, StoreError.unknownOutcome, StoreError.unusable:
             self.logger.error("database unavailable", metadata: self.fields(request, error))
             return Problem(.busy, "the database is unavailable; repeat the request")
         default:

@@ -287,6 +287,7 @@ package final class PushServer: Responder {
         do {
             try self.envelope.read(exchange)
             let caller = try identify()
+            exchange.isLocal = true
             let found = self.localRoutes.match(request.head)
             if case .route(let route, _) = found { exchange.matched = route }
             return self.answer(exchange, found, to: caller, now: self.wholeMilliseconds(self.now()))

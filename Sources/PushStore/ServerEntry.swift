@@ -16,8 +16,8 @@ package struct ServerEntry: Sendable, Hashable {
     /// The version of the program that the server runs.
     package let release: String
     package let startedAt: Date
-    /// The time at which the server last renewed its lease, by the store's clock. A clean shutdown
-    /// does not renew the lease, so this time may be up to five seconds before the shutdown.
+    /// The time at which the server last renewed its lease, or was shut down, by the store's
+    /// clock.
     package let heardAt: Date
     package let state: State
     /// Whether this is the server that the operator has asked.

@@ -37,10 +37,6 @@ extension Store {
     package var isShared: Bool { self.limits != nil }
 
     package var limits: (any LimitStore)? { nil }
-
-    package var vault: Vault { self.sealing.vault }
-
-    package var indexSecret: IndexSecret { self.sealing.secret }
 }
 
 /// Reads all data that the server stores. It sees each commit as soon as the commit is
@@ -48,7 +44,7 @@ extension Store {
 ///
 /// Each reader belongs to one executor. So a store over a network can have a connection for each
 /// event loop, and no caller changes threads.
-package protocol StoreReader: SharedReader, AccountReader, NotificationReader, OutboxReader, EventReader, AuditReader {
+package protocol StoreReader: AccountReader, NotificationReader, OutboxReader, EventReader, AuditReader {
     /// The reader for the first step of a fetch, if the store can answer without waiting for a
     /// network; otherwise `nil`.
     var immediate: (any ImmediateReader)? { get }
@@ -76,12 +72,7 @@ package protocol ImmediateReader: Sendable {
     func user(withToken fingerprint: Fingerprint, now: Date) throws(StoreError) -> (user: User, grant: TokenGrant)?
 
     /// The notification, like the function of `NotificationReader`.
-    func notification(
-        _ id: NotificationID,
-        for user: Int64,
-        alsoAsSender: Bool,
-        now: Date
-    ) throws(StoreError) -> StoredNotification?
+    func notification(_ fetch: NotificationFetch) throws(StoreError) -> StoredNotification?
 }
 
 /// The health of the store, in the form for operators.
@@ -110,8 +101,6 @@ package protocol StoreHealth: Sendable {
 }
 
 extension StoreHealth {
-    package var refusal: String? { nil }
-
     package func sharing() async throws(StoreError) -> SharingReport? { nil }
 
     package func servers(limit: Int) async throws(StoreError) -> [ServerEntry] { [] }
@@ -220,7 +209,10 @@ package protocol StorePlace: Sendable, CustomStringConvertible {
 
     /// Reads the whole store, which can take long. Throws `StoreError` if the store cannot be
     /// opened, or if it cannot be read as a store.
-    func inspect() throws(StoreError) -> StoreInspection
+    ///
+    /// As at a start, throws if `mark` is damaged, or if it shows that a server has used another
+    /// database or newer data. A store in a file on this machine has no mark.
+    func inspect(comparing mark: (any DatabaseMarkKeeper)?) throws(StoreError) -> StoreInspection
 
     /// When the store was last written, by the clock of the machine that wrote, and the place
     /// where this time is recorded. `nil` if nothing was ever written.
@@ -232,13 +224,13 @@ package protocol StorePlace: Sendable, CustomStringConvertible {
 }
 
 extension StorePlace {
-    package var fault: String? { nil }
-
     /// Whether a store exists here; also `true` if this cannot be found out.
     package var exists: Bool {
         // If the check fails, the caller gets the error later, when it opens the store.
         (try? self.isMade()) ?? true
     }
+
+    package func inspect() throws(StoreError) -> StoreInspection { try self.inspect(comparing: nil) }
 
     package func takeIntoUse(_ number: UInt32, of keyring: Keyring) throws(StoreError) {}
 

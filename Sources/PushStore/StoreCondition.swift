@@ -1,11 +1,12 @@
 internal import PushCore
 internal import Synchronization
 
-/// Tracks whether a store's disk is full, and counts the transactions and the unreadable rows. Any
-/// thread may use it.
+/// Tracks whether a store's disk is full, or its file damaged. Counts the transactions and the
+/// unreadable rows. Any thread may use it.
 package final class StoreCondition: Sendable {
     private struct State {
         var isFull = false
+        var isDamaged = false
         var setAside = 0
         var commits = StoreReport.Commits()
     }
@@ -18,6 +19,9 @@ package final class StoreCondition: Sendable {
     }
 
     package var isFull: Bool { self.state.withLock { $0.isFull } }
+    /// Whether an operation has found that the database's file is damaged. Only a restart resets
+    /// it.
+    package var isDamaged: Bool { self.state.withLock { $0.isDamaged } }
     /// The number of rows that could not be read and were set aside.
     package var setAside: Int { self.state.withLock { $0.setAside } }
     package var commits: StoreReport.Commits { self.state.withLock { $0.commits } }
@@ -32,6 +36,16 @@ package final class StoreCondition: Sendable {
         }
         if hasChanged { self.onEvent(isFull ? .diskFull : .roomAgain) }
         return hasChanged
+    }
+
+    /// Records a damaged file, and reports it once; ignores any other error.
+    package func record(_ error: StoreError) {
+        guard case .damagedFile(let reason) = error else { return }
+        let isNew = self.state.withLock { state in
+            defer { state.isDamaged = true }
+            return !state.isDamaged
+        }
+        if isNew { self.onEvent(.fileDamaged(reason: reason)) }
     }
 
     /// Counts a transaction: its callers' writes, and the duration of its commit.

@@ -3,7 +3,7 @@
 package enum StoreError: Error, CustomStringConvertible {
     /// Another process holds the store; `place` names the store, for example by its path.
     case inUse(place: String, process: Int? = nil)
-    /// The database was written by a later version.
+    /// The database was written by a newer version.
     case tooNew(migration: String)
     /// The migration would break these servers of an older version, which are using the database.
     case olderServers(String, migration: String)
@@ -16,14 +16,14 @@ package enum StoreError: Error, CustomStringConvertible {
     case wrongKeyring(reason: String)
     /// The day keys are missing, or they are not the keys that encrypt the database's payloads.
     case wrongDayKeys(reason: String)
-    /// The database is empty or missing, although the file `mark` shows that a server has used it.
-    /// Without the files `marks`, the database counts as new.
+    /// The database is empty or missing. The file `mark` may be there because a server has used
+    /// the database. Without the files `marks`, the database counts as new.
     case lost(_ fault: String, mark: String, marks: String)
     /// The only database server that accepts writes lacks data that was stored before, so the
     /// store has changed nothing there. The summary is public. `kept` is the place of the
     /// file that identifies the database that this server used before.
     case refused(summary: String, reason: String, kept: String)
-    /// The disk is full. Writes fail until the disk has free space.
+    /// The disk is full. Writes that need more space fail until the disk has it.
     case full
     /// More writes or reads wait than the store allows.
     case busy
@@ -40,6 +40,9 @@ package enum StoreError: Error, CustomStringConvertible {
     /// Or the database's file is damaged, or its schema was changed. An operator must act.
     case unusable(place: String, reason: String)
     case failed(reason: String)
+    /// SQLite has found damaged pages in the database's file, perhaps after it has opened the
+    /// file.
+    case damagedFile(reason: String)
     /// A row is not as the store has written it: the disk or a person has changed it.
     case damaged(row: String)
 
@@ -48,7 +51,7 @@ package enum StoreError: Error, CustomStringConvertible {
         case .inUse(let place, let process):
             "the database \(place) is in use by another process\(process.map { " (\($0))" } ?? ""); stop that process first"
         case .tooNew(let migration):
-            "the database was written by a later version with the migration \(migration); use that version"
+            "the database was written by a newer version, with the migration \(migration); use that version"
         case .olderServers(let names, let migration):
             "servers of an older version use the database, and the migration \(migration) would break them; stop them first: "
                 + names
@@ -60,8 +63,8 @@ package enum StoreError: Error, CustomStringConvertible {
         case .wrongDayKeys(let reason): "the day keys do not match the database: \(reason)"
         case .lost(let fault, let mark, let marks):
             """
-            \(fault), although a server has used it, as \(mark) shows: restore a backup; or, to begin with an empty database, \
-            remove \(marks)
+            \(fault), but \(mark) exists, so a server may have used the database: restore a backup; or, to begin with an empty \
+            database, remove \(marks)
             """
         case .refused(_, let reason, let place):
             """
@@ -75,6 +78,8 @@ package enum StoreError: Error, CustomStringConvertible {
         case .unknownOutcome(let reason): "the database may or may not have stored the work: \(reason)"
         case .cannotOpen(let place, let reason): "cannot open \(place): \(reason)"
         case .unusable(let place, let reason): "cannot use \(place): \(reason)"
+        case .damagedFile(let reason):
+            "the database's file is damaged: \(reason); stop the server and restore an intact backup"
         case .damaged(let row): "the database is damaged: \(row) cannot be decoded; run sealpost doctor"
         case .failed(let reason): "the database failed: \(reason)"
         }
@@ -103,7 +108,7 @@ extension StoreError {
     /// version of the program, or another database can remove its cause.
     package var isConfiguration: Bool {
         switch self {
-        case .tooNew, .changedMigration, .wrongKeyring, .wrongDayKeys, .lost, .moved, .unusable: true
+        case .tooNew, .changedMigration, .wrongKeyring, .wrongDayKeys, .lost, .moved, .unusable, .damagedFile: true
         default: false
         }
     }

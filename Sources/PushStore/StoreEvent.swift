@@ -4,7 +4,9 @@ package import PushCore
 package enum StoreEvent: Sendable, Hashable {
     /// The disk has failed, and the store can guarantee nothing until the process restarts.
     case broken(reason: String)
-    /// The disk is full. Writes fail until the disk has free space.
+    /// The database's file is damaged. Reported once until the process restarts.
+    case fileDamaged(reason: String)
+    /// The disk is full. Writes that need more space fail.
     case diskFull
     /// The disk has free space again, and writes succeed.
     case roomAgain

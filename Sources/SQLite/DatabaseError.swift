@@ -52,6 +52,8 @@ package struct ResultCode: RawRepresentable, Hashable, Sendable, CustomStringCon
     package static let corrupt = ResultCode(rawValue: 11)
     package static let full = ResultCode(rawValue: 13)
     package static let cannotOpen = ResultCode(rawValue: 14)
+    /// SQLite could not lock the write-ahead log's index (`SQLITE_PROTOCOL`).
+    package static let lockingProtocol = ResultCode(rawValue: 15)
     package static let constraint = ResultCode(rawValue: 19)
     package static let misuse = ResultCode(rawValue: 21)
     package static let notADatabase = ResultCode(rawValue: 26)

@@ -25,7 +25,7 @@ package struct TLSIdentity: Sendable {
         }
         guard X509_check_private_key(self.leaf.pointer, self.privateKey.pointer) == 1 else {
             ERR_clear_error()
-            throw .privateKey("does not match the first certificate, which must be the server's own")
+            throw .otherKey(objection: self.objection)
         }
         do throws(OpenSSLError) {
             // Creating a context detects certificates that the security level refuses, such as one
@@ -92,4 +92,7 @@ package struct TLSIdentity: Sendable {
 package enum TLSIdentityError: Error, Hashable {
     case certificates(String)
     case privateKey(String)
+    /// The key belongs to another certificate. The objection says that the first certificate of
+    /// the chain has expired or is not valid yet; `nil` if it is valid.
+    case otherKey(objection: String?)
 }

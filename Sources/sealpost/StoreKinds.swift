@@ -1,3 +1,4 @@
+import Foundation
 import PushApplication
 import PushPostgreSQL
 import PushSQLite
@@ -13,6 +14,14 @@ extension Configuration {
     /// stores exist.
     @Sendable static func place(of database: String) -> any StorePlace {
         PostgreSQLPlace(database) ?? SQLiteDatabase(path: database)
+    }
+}
+
+extension ConfigurationFile {
+    /// Reads the file, and applies the environment.
+    func load() throws -> Configuration {
+        try self.refuseForeign()
+        return try Configuration.load(file: self.path, environment: ProcessInfo.processInfo.environment)
     }
 }
 

@@ -33,6 +33,7 @@ var store: PushClient.Store { fatalError() }
 var item: NotificationItem { fatalError() }
 var id: Int64 { fatalError() }
 var storedKeys: Data { fatalError() }
+var deviceKeys: DeviceKeys { fatalError() }
 var sender: String { fatalError() }
 var request: UNNotificationRequest { fatalError() }
 

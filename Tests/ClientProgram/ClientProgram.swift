@@ -110,7 +110,7 @@ extension ClientProgram {
             else { throw Usage() }
             let keys = try DeviceKeys(stored: stored)
             let client = try Self.client(arguments[0], folder: arguments[1], limit: limit) { options in
-                options.deviceKeyID = keys.key.id
+                options.deviceKey = keys.key
                 options.now = { Date(timeIntervalSince1970: now) }
             }
             let item = try await client.notification(id).value

@@ -233,7 +233,7 @@ import Testing
                 "audit list --limit 1", "NUMBER TIME ACTION SUBJECT ACTOR CLIENT DETAIL",
                 #"\d+ +\#(day)T[\d:]+Z  token.add +alice +local \S+  local +token .+"#
             ),
-            ("keys list", "KEY TASK USE", #"1    seals  in use since \#(day), \d+ values encrypted"#),
+            ("keys list", "KEY TASK USE", #"1    encrypts  in use since \#(day), \d+ values encrypted"#),
             ("signing-keys list", "KEY TASK KEYID PUBLIC KEY", #"1    signs  [\w-]+ +[\w-]{43}"#),
         ] {
             let lines = try await self.table(command)

@@ -20,7 +20,8 @@ import Testing
         self.folder = try TemporaryFolder()
         _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: "correct horse\n")
         try Self.write("quotas: {device: {requests: 50, window: 60}}", in: folder)
-        self.daemon = try await Daemon(in: folder, arguments: ["--config", "sealpost.yaml"])
+        // The daemon finds the file at its default path.
+        self.daemon = try await Daemon(in: folder)
     }
 
     private static func write(_ text: String, in folder: TemporaryFolder) throws {
@@ -85,6 +86,7 @@ import Testing
         #expect(await self.daemon.terminate() == 0)
     }
 
+    /// The server must not use another file, or the built-in settings, in place of its file.
     @Test func aMissingFileChangesNothing() async throws {
         try FileManager.default.removeItem(atPath: self.folder.file("sealpost.yaml"))
         self.daemon.process.signal(SIGHUP)

@@ -35,6 +35,28 @@ import Testing
         #expect(throws: ConfigurationError.self) { _ = try self.file.load() }
     }
 
+    /// The text of the file, and the reason why `doctor` refuses the database as the start does.
+    @Test(arguments: [
+        ("<cluster> 1", "the file of the timeline var/timeline is not valid; remove it"),
+        ("7 1\n", "the server belongs to another cluster than the one used before"),
+        ("<cluster> 4294967295\n", "is on timeline 1, but timeline 4294967295 was used before"),
+    ])
+    func theDoctorComparesTheFileWithTheDatabase(text: String, reason: String) async throws {
+        let environment = ["SEALPOST_DATABASE": try PostgreSQLCluster.shared.newDatabaseText()]
+        func run(_ command: String...) async throws -> ChildProcess.Ended {
+            try await Daemon.run(command, in: self.folder, environment: environment)
+        }
+        #expect(try await run("user", "add", "alice", "--no-password").code == 0)
+        #expect(try await run("doctor").output.contains("\nok   database: "))
+        let kept = try #require(try TimelineFile(self.folder.file("var/timeline")).load())
+        try self.folder.writeSecret(text.replacing("<cluster>", with: kept.cluster), to: "var/timeline")
+        let doctor = try await run("doctor")
+        #expect(doctor.code == 1)
+        let line = doctor.output.split(separator: "\n").first { $0.hasPrefix("fail database: ") } ?? ""
+        #expect(line.contains(reason), "\(doctor.output)")
+        #expect(try await run("user", "list").errors.contains(reason))
+    }
+
     @Test func aServerIsNotReadyUntilTheNewestDatabaseIsBack() async throws {
         let twins = try await TwinServers()
         try twins.lead(to: .second)

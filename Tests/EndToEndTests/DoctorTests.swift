@@ -1,5 +1,6 @@
 import Foundation
 import HTTPSignatures
+import PostgreSQL
 import PushAPI
 import PushCore
 import PushSenders
@@ -259,6 +260,19 @@ import Testing
         let finding = SenderConfiguration.apns(apns).badgeFinding(name: name)
         #expect((finding == nil) == hasBadge)
         if !hasBadge { #expect(finding?.description.hasPrefix("warn senders.apns.badge: unread") == true) }
+    }
+
+    /// Before the first start there is no keyring, and nothing is wrong with that.
+    @Test mutating func aRoleThatMayNotCreateTablesIsBlamedAndTheKeyringIsNot() async throws {
+        let database = try PostgreSQLCluster.shared.newDatabase()
+        let role = "\(database.database)_guest"
+        let sql = "create role \(role) login; revoke create on schema public from public"
+        try BlockingConnection(database).execute(sql)
+        self.configuration.database = "\(database)".replacing("postgres@", with: "\(role)@")
+        self.configuration.place = Configuration.place(of:)
+        let findings = try await self.examine()
+        #expect(findings["database"]?.text.contains("the role \(role) may not create tables") == true, "\(findings)")
+        #expect(findings["keyring"]?.grade == .warn, "\(findings)")
     }
 
     @Test(arguments: [(false, "storage failed"), (true, "PostgreSQL does not answer")])

@@ -294,6 +294,8 @@ import Testing
         #expect(refused.statusCode == 503 && refused.value(forHTTPHeaderField: "Retry-After") == "1")
         #expect(try await self.send("GET", "/api/notifications", to: port).statusCode == 200)
         #expect(try await self.send("GET", "/readyz", to: port).statusCode == 503)
+        let users = try await Daemon.run(["user", "import", "-"], in: self.folder, input: #"{"Name":"bob"}"#)
+        #expect(users.code == 1 && users.errors.contains("has locked the file; end that program"), "\(users)")
         shell.signal(SIGKILL)
         _ = await shell.end()
         try await eventually { try await self.send("GET", "/readyz", to: port).statusCode == 200 }
@@ -301,6 +303,40 @@ import Testing
         #expect(last.statusCode == 201)
         let ended = await daemon.terminated()
         #expect(ended.code == 0 && ended.errors.contains("another program, such as a shell of SQLite, has locked"))
+    }
+
+    /// SQLite notices a damaged page only when it reads the page, perhaps long after the start.
+    @Test func aServerWithADamagedFileIsNotReadyAndSaysWhatToDo() async throws {
+        _ = try await Daemon.run(
+            ["user", "add", "alice", "--password-stdin"],
+            in: self.folder,
+            input: "correct horse\n"
+        )
+        let script = """
+            import sqlite3
+            pages = "select rootpage from sqlite_schema where tbl_name = 'recipient' and rootpage > 0"
+            pages = sqlite3.connect("var/sealpost.db").execute(pages).fetchall()
+            with open("var/sealpost.db", "r+b") as file:
+                for page, in pages:
+                    file.seek((page - 1) * 4096)
+                    file.write(b"x" * 4096)
+            """
+        let damaged = try await ChildProcess("/usr/bin/python3", ["-c", script], in: self.folder.path).end()
+        #expect(damaged.code == 0, "\(damaged.errors)")
+        let daemon = try await Daemon(in: self.folder)
+        let port = "\(daemon.port)"
+        for method in ["GET", "POST", "GET"] {
+            let body = method == "GET" ? "" : #"{"Payload":"more"}"#
+            let refused = try await self.send(method, "/api/notifications", to: port, body: body)
+            #expect(refused.statusCode == 503 && refused.value(forHTTPHeaderField: "Retry-After") == "1", "\(method)")
+        }
+        #expect(try await self.send("GET", "/readyz", to: port).statusCode == 503)
+        let command = try await Daemon.run(["send", "alice", "text"], in: self.folder)
+        let reason = "the database's file is damaged: database disk image is malformed; stop the server and restore"
+        #expect(command.code == 78 && command.errors.contains(reason), "\(command)")
+        let ended = await daemon.terminated()
+        #expect(ended.code == 0 && !ended.errors.contains("request failed"), "\(ended)")
+        #expect(ended.errors.split(separator: "\n").count { $0.contains("database file damaged") } == 1, "\(ended)")
     }
 
     /// A backup often goes to the disk of the database. If it filled this disk, the server could

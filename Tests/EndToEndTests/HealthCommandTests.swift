@@ -21,7 +21,7 @@ import Testing
         #expect(await daemon.terminate() == 0)
         let gone = try await Daemon.run(["health"], in: self.folder, environment: environment)
         #expect(gone.code == 1 && gone.output.isEmpty)
-        let reason = "127.0.0.1:\(daemon.port) does not answer: could not connect: Couldn't connect to server"
+        let reason = "127.0.0.1:\(daemon.port) does not answer: could not connect: Connection refused"
         #expect(gone.errors.hasPrefix("sealpost: \(reason)\n"), "\(gone.errors)")
     }
 

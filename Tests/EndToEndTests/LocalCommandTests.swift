@@ -121,7 +121,7 @@ import Testing
         let lines = try await run("audit list --action user.change --words alice").split(separator: "\n")
         #expect(lines.count == 2 && lines.allSatisfy { $0.contains("\tlocal ") }, "\(lines)")
         #expect(try await run("audit verify").hasPrefix("audit verified up to entry "))
-        #expect(try await run("keys list").contains("seals"))
+        #expect(try await run("keys list").contains("encrypts"))
         #expect(try await run("keys reload --json").contains(#""Seals":1"#))
         #expect(await daemon.terminate() == 0)
     }

@@ -118,7 +118,7 @@ import Testing
             // The server repeats only pushes that it has recorded as accepted. The test therefore
             // waits until all three are recorded.
             let reader = try streams.stack.application.store.makeReader()
-            try await eventually("all are written down as accepted") {
+            try await eventually {
                 try await reader.tallies()["stream"]?.accepted == 3
             }
             let again = try await streams.listen("", as: "alice", ["Last-Event-ID: \(ids[0])"])
@@ -166,7 +166,7 @@ import Testing
             #expect(refused.head.hasPrefix("HTTP/1.1 429 "))
             #expect(refused.head.contains("Retry-After: "))
             clients.removeLast().close()
-            try await eventually("the place is free") {
+            try await eventually {
                 try await streams.open().head.hasPrefix("HTTP/1.1 200 ")
             }
         }

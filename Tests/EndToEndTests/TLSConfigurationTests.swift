@@ -134,7 +134,7 @@ import Testing
         ),
         (
             "{certificate: cert.pem, privateKey: key.pem, additional: [{certificate: cert.pem, privateKey: other.key}]}",
-            "server.tls.additional.0.privateKey: other.key does not match the first certificate"
+            "server.tls.additional.0.privateKey: other.key does not match the first certificate in cert.pem, which must be"
         ),
         (
             "{certificate: short.pem, privateKey: short.key}",

@@ -20,7 +20,8 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// The export of trace spans to a collector. OpenTelemetry's own classes read the exports.
+/// The export of trace spans to a collector. Rotel, a collector of another maker, gets the
+/// exports, and OpenTelemetry's own classes read them.
 @Suite(.timeLimit(.minutes(5))) struct TracingTests {
     private struct Question: Encodable {
         let body: String
@@ -40,12 +41,13 @@ import Testing
         }
 
         var spans: [Span]?
-        /// The exported document, decompressed.
+        /// The exported document, decompressed, and all that the collector prints of it.
         var text: String?
         var fault: String?
     }
 
-    /// Returns all spans of these exports. Throws if one of the exports is not valid OTLP.
+    /// Returns all spans of these exports. Throws if one of the exports is not valid OTLP, or if
+    /// the collector refuses it.
     private func spans(in bodies: [[UInt8]]) async throws -> [Verdict.Span] {
         try await self.verdicts(on: bodies).flatMap { try #require($0.spans, "\($0.fault ?? "")") }
     }

@@ -1,5 +1,6 @@
 import Foundation
 import PushSimulators
+import PushTesting
 import Testing
 
 @testable import sealpost_demo
@@ -94,7 +95,7 @@ import Testing
             _ = try await stack.send(stack.request("PUT", "/api/register/\(id)", body: body))
             stack.providers.apns.retire(handle, at: Date() + 1)
             _ = try await stack.send(stack.request("POST", "/api/notifications"))
-            try await eventually("the device is retired") {
+            try await eventually {
                 try await stack.send(stack.request("GET", "/api/register")).text == "[]"
             }
             let gone = try await stack.send(stack.request("PUT", "/api/register/\(id)", body: body))
@@ -105,17 +106,6 @@ import Testing
             let newID = cutQuotes(try await stack.send(stack.request("POST", "/api/register?handle=\(handle)")).text)
             #expect(newID != id)
             #expect(try await stack.send(stack.request("PUT", "/api/register/\(newID)", body: body)).status == 200)
-        }
-    }
-}
-
-/// Repeats a check until it returns `true`. The test fails after ten seconds.
-func eventually(_ claim: String, _ isSo: () async throws -> Bool) async throws {
-    let deadline = ContinuousClock.now + .seconds(10)
-    while try await !isSo() {
-        guard ContinuousClock.now < deadline else {
-            Issue.record("not within ten seconds: \(claim)")
-            return
         }
     }
 }

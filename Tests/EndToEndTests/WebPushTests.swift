@@ -121,7 +121,7 @@ import Testing
             _ = try await stack.send(stack.request("POST", "/api/notifications"))
             // The test does not check by registering again, because that would repair the
             // registration.
-            try await eventually("the device is retired") {
+            try await eventually {
                 try await stack.send(stack.request("GET", "/api/register")).text == "[]"
             }
             #expect(try await self.register("webpush", subscription.json, id: browser, in: stack) == 410)

@@ -23,6 +23,17 @@ import Testing
         #expect(try await client.devices().isEmpty)
     }
 
+    @Test func aDeviceGivesItsKeysToTheServer() async throws {
+        var options = self.server.options
+        options.deviceKey = try DeviceKeys(account: String(repeating: "A", count: 22)).key
+        let client = self.server.client(options: options)
+        try await client.register(platform: "apns", handle: "a")
+        #expect(try await client.devices().map(\.key) == [options.deviceKey])
+        try await client.unregister()
+        try await client.register(platform: "apns", handle: "a")
+        #expect(try await client.devices().map(\.key) == [options.deviceKey])
+    }
+
     @Test func aDeviceWithoutARegistrationSendsNothing() async {
         let client = self.server.client()
         await #expect(throws: PushClientError.notRegistered) { try await client.joinTopic("news") }

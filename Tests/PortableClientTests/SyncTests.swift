@@ -43,11 +43,14 @@ import Testing
     @Test func aClientWithADeviceKeyNamesItAndItsApp() async throws {
         for app in [nil, "clinic"] {
             var options = PushClient.Options(testing: [], app: app)
-            options.deviceKeyID = "k"
+            let key = try DeviceKeys(account: String(repeating: "A", count: 22)).key
+            options.deviceKey = key
             try await ProtocolPeer.run(Self.server(1).script, options: options) { peer, client in
                 _ = try await client.sync()
                 #expect(
-                    peer.requests.map(\.target) == ["/api/notifications?limit=500&key=k&app=\(app ?? "default")"]
+                    peer.requests.map(\.target) == [
+                        "/api/notifications?limit=500&key=\(key.id)&app=\(app ?? "default")"
+                    ]
                 )
             }
         }

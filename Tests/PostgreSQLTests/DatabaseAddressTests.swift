@@ -1,4 +1,5 @@
 import PostgreSQL
+import PushTesting
 import Testing
 
 @Suite struct DatabaseAddressTests {
@@ -21,6 +22,19 @@ import Testing
         let address = try DatabaseAddress(text)
         #expect(address.description == canonical)
         #expect(try DatabaseAddress(canonical).description == canonical)
+    }
+
+    /// An address that somebody copies must not lack an option, such as `sslrootcert`.
+    @Test(arguments: [
+        "config/sealpost.yaml", "docs/operate/postgresql.md", "docs/scale.md", "docs/upgrade.md",
+        "examples/cluster.yaml", "examples/kubernetes/postgresql.yaml",
+    ])
+    func theAddressesOfTheDocumentationAreComplete(page: String) throws {
+        let addresses = try Repository.text(of: page).matches(of: /postgres:\/\/\w+@[^\s'"`]+/).map(\.output)
+        #expect(!addresses.isEmpty)
+        for address in addresses {
+            #expect(throws: Never.self, "\(address)") { try DatabaseAddress(String(address)) { _ in "secret" } }
+        }
     }
 
     @Test(arguments: [

@@ -114,7 +114,7 @@ import Testing
             default: return .hold(Self.stream(request, Self.event(9)))
             }
         } _: { peer, client in
-            let words = try await Self.words(7, client.events(silence: .milliseconds(300)))
+            let words = try await Self.words(7, client.events(silence: .seconds(1)))
             let timedOut = "disconnected \(URLError.Code.timedOut.rawValue)"
             #expect(
                 words == [
@@ -187,7 +187,7 @@ import Testing
         try await Self.run { request, index in
             index == 0 ? reply(request) : .hold(Self.stream(request, Self.event(8)))
         } _: { peer, client in
-            let words = try await Self.words(5, client.events(silence: .milliseconds(500)))
+            let words = try await Self.words(5, client.events(silence: .seconds(1)))
             // The client uses the complete events. If an event was lost with the remaining bytes,
             // the server sends it again.
             #expect(words.contains("disconnected \(kind)"))

@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test func aSilentServerTimesOut() async throws {
-        let options = PushClient.Options(testing: [], timeout: .milliseconds(200))
+        let options = PushClient.Options(testing: [], timeout: .seconds(1))
         try await ScriptedPeer.run({ _, _ in .silence }, options: options) { peer, client in
             let error = await #expect(throws: URLError.self) { try await client.notification(7) }
             #expect(error?.code == .timedOut)

@@ -241,8 +241,8 @@ import Testing
     /// A store that does not record which events were delivered.
     private struct Forgetful: EventStore {
         func recordDelivered(eventsUpTo number: Int64) async throws {}
-        func trimEvents(before date: Date, limit: Int) async throws -> TrimmedEvents {
-            TrimmedEvents(count: 0, undelivered: 0)
+        func trimEvents(before date: Date, limit: Int) async throws -> (count: Int, undelivered: Int) {
+            (0, 0)
         }
     }
 

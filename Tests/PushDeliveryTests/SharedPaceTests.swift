@@ -85,10 +85,10 @@ import Testing
         let rounds = Mutex<[LimitNews]>([])
         let isFailing = Mutex(true)
 
-        func exchange(_ news: LimitNews, of process: Int64) async throws -> LimitAnswer {
+        func exchange(_ news: LimitNews, of process: Int64) async throws -> (others: LimitNews, servers: Int) {
             self.rounds.withLock { $0.append(news) }
             if self.isFailing.withLock({ $0 }) { throw StoreError.unavailable(reason: "gone") }
-            return LimitAnswer()
+            return (LimitNews(), 1)
         }
 
         func deleteOldNews() async throws {}

@@ -1,8 +1,10 @@
 import Foundation
 import PostgreSQL
+import PushCore
 import PushPostgreSQL
 import PushStore
 import PushTesting
+import Synchronization
 import Testing
 
 /// The behaviour of the store if other roles of the database server have access to its tables, or
@@ -42,6 +44,8 @@ import Testing
         for look in [{ try place.migrate() }, { _ = try place.inspect() }] {
             let error = #expect(throws: StoreError.self, "\(text)") { try look() }
             #expect("\(String(describing: error))".contains(text), "\(String(describing: error))")
+            // A restart cannot help, so the exit code is 78.
+            #expect(error?.isConfiguration == true, "\(text)")
         }
     }
 
@@ -62,11 +66,42 @@ import Testing
         ("grant insert on account to <other>", "<other> may write to account"),
         ("grant trigger on account to public", "public may write to account"),
         ("alter table account owner to <other>", "<other> owns account"),
+        ("alter table migration owner to postgres", "permission denied for table migration (SQLSTATE 42501); give"),
     ])
     func rightsOfOtherRolesAreRefused(grant: String, reason: String) throws {
         try PostgreSQLPlace(self.address, pool: .longTimeouts).migrate()
         try self.operate(grant)
         self.expectRefusal(reason)
+    }
+
+    @Test func aRightThatIsMissingLaterIsNamedWithItsCure() async throws {
+        let place = PostgreSQLPlace(self.address, pool: .longTimeouts)
+        let store = try place.open(Keyring(text: Keyring.generateText()), .patient)
+        try self.operate("revoke select on account from <schema>")
+        let error = await #expect(throws: StoreError.self) { try await store.makeReader().hasUsers() }
+        let reason = "the database: permission denied for table account (SQLSTATE 42501); give the server's role"
+        #expect("\(error as Any)".contains(reason) && error?.isConfiguration == true, "\(error as Any)")
+        await store.close()
+    }
+
+    private final class MemoryMark: DatabaseMarkKeeper {
+        let place = "timeline"
+        private let mark = Mutex<DatabaseMark?>(nil)
+
+        func load() -> DatabaseMark? { self.mark.withLock { $0 } }
+        func keep(_ mark: DatabaseMark) { self.mark.withLock { $0 = mark } }
+    }
+
+    /// The operator must not believe that the data is lost, and restore a backup.
+    @Test func aSchemaThatTheRoleMayNotUseIsNotCalledEmpty() async throws {
+        let place = PostgreSQLPlace(self.address, pool: .longTimeouts)
+        let keyring = try Keyring(text: Keyring.generateText())
+        var options = StoreOptions.patient
+        options.mark = MemoryMark()
+        await (try place.open(keyring, options)).close()
+        try self.operate("revoke usage on schema <schema> from <schema>")
+        let error = #expect(throws: StoreError.self) { _ = try place.open(keyring, options) }
+        #expect("\(error as Any)".contains("finds no schema of its search_path"), "\(error as Any)")
     }
 
     @Test func aSchemaOpenToOtherRolesIsRefused() throws {

@@ -117,8 +117,14 @@ import Testing
         #expect(plan.contains { $0.hasSuffix("using device_by_claim on device c") }, "\(plan)")
     }
 
-    @Test func theEndOfAStreamReadsOnlyItsPushes() throws {
+    @Test(arguments: [
+        // A stream has ended.
+        (WriteTransaction.parkPushes, "'{10}', '{apns}', 'away'"),
+        // A device with 10,000 pushes is retired.
+        (WriteTransaction.lockDevices, "'{1}', 10"),
+    ])
+    func theEndOfADeviceReadsAPageOfItsPushes(sql: String, values: String) throws {
         try self.fill(.all)
-        #expect(try self.read(by: WriteTransaction.parkPushes, "'{10}', '{apns}', 'away'") <= 100)
+        #expect(try self.read(by: sql, values) <= 100)
     }
 }

@@ -7,6 +7,7 @@ import PushTesting
 import Testing
 
 @testable import PushPostgreSQL
+@testable import sealpost
 
 /// A folder with an SQLite database, and the PostgreSQL database to which it is moved.
 struct MoveFixture {

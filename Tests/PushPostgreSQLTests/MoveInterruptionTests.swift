@@ -7,6 +7,7 @@ import PushTesting
 import Testing
 
 @testable import PushPostgreSQL
+@testable import sealpost
 
 /// Moves that cannot begin, and moves that are interrupted.
 @Suite(.timeLimit(.minutes(5))) struct MoveInterruptionTests {

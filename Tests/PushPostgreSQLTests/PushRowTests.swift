@@ -1,5 +1,6 @@
 import PostgreSQL
 import PushCore
+import PushPostgreSQL
 import PushStore
 import PushTesting
 import Testing
@@ -62,6 +63,31 @@ import Testing
         #expect(try self.count("push") == 0)
         #expect(try self.count("push_end where state = 'failed'") == 1)
         #expect(try self.count("push_end") == 2)
+    }
+
+    /// The pushes are two full pages, with the leased push. That push is withdrawn, and the other
+    /// pushes are cancelled.
+    @Test func aRetiredDeviceLosesMoreThanAPageOfPushes() async throws {
+        let leased = try #require(try await self.leased(1).first)
+        let waiting = 2 * PostgreSQLStore.deletionPage - 1
+        try self.connection.execute(
+            """
+            insert into push (notification_id, device, user_id, lane, is_bulk, due_at)
+                select 1 + n, \(leased.device), \(self.alice.id), 'apns', false, 1 from generate_series(1, \(waiting)) as n
+            """
+        )
+        let retired = try await self.fixture.store.retire(
+            device: leased.device,
+            handle: "d-0",
+            in: Lane(Platform("apns")),
+            reason: "gone",
+            since: self.fixture.now,
+            now: self.fixture.now
+        )
+        #expect(retired != nil)
+        #expect(try self.count("push") == 1)
+        #expect(try self.count("push where is_withdrawn and owner is not null") == 1)
+        #expect(try self.count("push_end where state = 'cancelled' and reason = 'gone'") == waiting)
     }
 
     /// By PostgreSQL's statistics, the table is empty. One push is retried, so the store looks for

@@ -34,11 +34,14 @@ import Testing
         #expect(both.allSatisfy { $0.name.hasSuffix(" \(ProcessInfo.processInfo.processIdentifier)") })
         #expect(both.allSatisfy { $0.startedAt <= $0.heardAt })
         #expect(both[1].release == "9.8")
+        let database = try BlockingConnection(#require(first.store as? PostgreSQLStore).address)
+        let end = try database.query("select \(DatabaseClock.now)")[0].integer(0)
         await second.store.close()
         let left = try await first.store.servers(limit: 10)
         #expect(left.map(\.state) == [.alive, .gone])
         #expect(left.map(\.isThis) == [true, false])
         #expect(left[1].release == "9.8")
+        #expect(left[1].heardAt >= Date(milliseconds: end))
         #expect(try await first.store.servers(limit: 1).map(\.state) == [.alive])
     }
 

@@ -1,7 +1,9 @@
 import Foundation
 import Glibc
+import PushCore
 import PushStore
 import PushTesting
+import SQLite
 import Testing
 
 @testable import PushSQLite
@@ -31,6 +33,55 @@ import Testing
         defer { close(shared) }
         lock.release()
         _ = try LockFile(forDatabase: self.path)
+    }
+
+    /// A process may open the lock file just before another process removes it.
+    @Test func aRemovedLockFileGivesNobodyTheLock() throws {
+        let lock = try LockFile(forDatabase: self.path)
+        let descriptor = try openStateFile(self.path + ".lock")
+        defer { close(descriptor) }
+        lock.removeUnstamped()
+        lock.release()
+        #expect(!lockStateFile(descriptor, at: self.path + ".lock"))
+        let next = try LockFile(forDatabase: self.path)
+        #expect(!lockStateFile(descriptor, at: self.path + ".lock"))
+        next.leave("stamp")
+        next.removeUnstamped()
+        #expect(FileManager.default.fileExists(atPath: self.path + ".lock"))
+    }
+
+    /// A server reports the lock itself, and its own writes must not count as those of another
+    /// program.
+    @Test(arguments: [true, false])
+    func anInspectionReportsTheLockOfAnotherProgramUnlessAServerRuns(isServing: Bool) async throws {
+        let store = try SQLiteStore(path: self.path, keyring: Keyring(text: Keyring.generateText()))
+        if !isServing { await store.close() }
+        let database = SQLiteDatabase(path: self.path)
+        let other = try Connection(path: self.path)
+        try other.exclusively { try $0.execute(sql: "begin immediate") }
+        if isServing {
+            #expect(try database.inspect().damage == [])
+        } else {
+            let error = #expect(throws: StoreError.self) { try database.inspect() }
+            #expect(error?.description.contains("has locked the file; end that program") == true)
+        }
+        try other.exclusively { try $0.execute(sql: "rollback") }
+        #expect(try database.inspect().damage == [])
+        try other.close()
+        if isServing { await store.close() }
+    }
+
+    @Test func anInspectionChangesNoByteAfterACrash() throws {
+        let connection = try SQLiteStore.connect(self.path, isReadOnly: false)
+        try connection.exclusively { try Schema.prepare($0) }
+        let crashed = self.folder.file("crashed.db")
+        for end in ["", "-wal"] { try FileManager.default.copyItem(atPath: self.path + end, toPath: crashed + end) }
+        try connection.close()
+        let contents = { ["", "-wal"].map { FileManager.default.contents(atPath: crashed + $0) } }
+        let before = contents()
+        #expect(before[1]?.isEmpty == false)
+        #expect(try SQLiteDatabase(path: crashed).inspect().missingMigrations == [])
+        #expect(contents() == before)
     }
 
     private static func descriptor(of path: String) throws -> Int32? {

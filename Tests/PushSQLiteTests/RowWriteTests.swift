@@ -90,8 +90,8 @@ import Testing
     @Test func unwrittenTokenUsesAreKept() async throws {
         let store = self.fixture.sqlite
         let (token, other) = (try await self.addToken().prefix, try await self.addToken().prefix)
-        store.recordUse(of: token, now: self.fixture.now)
-        store.recordUse(of: other, now: self.fixture.now)
+        store.tokenUses.record(token, now: self.fixture.now)
+        store.tokenUses.record(other, now: self.fixture.now)
         await store.close()
         await #expect(throws: StoreError.self) { try await store.writeTokenUses(limit: 1) }
         store.tokenUses.giveBack([(token, .distantPast)])

@@ -65,19 +65,26 @@ import Testing
 
     // MARK: - Private
 
-    /// For each caller, one server that gets all requests that change nothing. Starting a server
-    /// takes longer than all these requests together.
-    private static let readServers = Dictionary(
+    /// For each caller, one server that gets all requests that change nothing: requests that read,
+    /// and requests that the caller may not make. Starting a server takes longer than all these
+    /// requests together.
+    private static let sharedServers = Dictionary(
         uniqueKeysWithValues: AccessCaller.all.map { caller in
             (caller.testDescription, Task.detached { try await ServerFixture(settings: Self.settings) })
         }
     )
 
     private static func fixture(for route: String, _ caller: AccessCaller) async throws -> ServerFixture {
-        guard route.hasPrefix("GET "), let server = self.readServers[caller.testDescription] else {
+        let changesNothing = try route.hasPrefix("GET ") || self.isRefused(route, caller)
+        guard changesNothing, let server = self.sharedServers[caller.testDescription] else {
             return try await ServerFixture(settings: self.settings)
         }
         return try await server.value
+    }
+
+    private static func isRefused(_ route: String, _ caller: AccessCaller) throws -> Bool {
+        guard let role = caller.role else { return try #require(AuthorisationTests.least[route]) != nil }
+        return try AuthorisationTests.refusal(of: route, to: role, caller.scopes) != nil
     }
 
     /// Settings with a platform of each kind, because some routes work only with one kind of

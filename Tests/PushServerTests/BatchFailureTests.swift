@@ -66,11 +66,15 @@ import Testing
         Int(post.expiresAt.timeIntervalSince(post.createdAt)) - 1
     }
 
-    @Test func aDamagedElementFailsAlone() async throws {
+    @Test(arguments: [
+        (StoreError.damaged(row: "a row"), 500), (.damagedFile(reason: "x"), 503),
+        (.unusable(place: "x", reason: "y"), 503),
+    ])
+    func aDamagedElementFailsAlone(error: StoreError, status: Int) async throws {
         let (statuses, count) = try await self.post { posts in
-            posts.contains { Self.number($0) % 150 == 7 } ? .damaged(row: "a row") : nil
+            posts.contains { Self.number($0) % 150 == 7 } ? error : nil
         }
-        #expect(statuses == (0..<300).map { $0 % 150 == 7 ? 500 : 201 })
+        #expect(statuses == (0..<300).map { $0 % 150 == 7 ? status : 201 })
         #expect(count == 298)
     }
 
@@ -92,8 +96,7 @@ private struct FailingStore: PostStore, KeyStore {
     let base: any Store
     let failure: @Sendable ([NewNotification]) -> StoreError?
 
-    var vault: Vault { self.base.vault }
-    var indexSecret: IndexSecret { self.base.indexSecret }
+    var sealing: Sealing { self.base.sealing }
 
     func hashed(_ audience: Audience) -> HashedAudience { self.base.hashed(audience) }
 

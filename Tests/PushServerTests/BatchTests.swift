@@ -211,11 +211,6 @@ import Testing
         try memory.reserve(40, for: 1)
     }
 
-    @Test func elementsAreAnsweredBusyAfterTheBatchTimeout() async throws {
-        let fixture = try await ServerFixture(settings: .forTests(\.batchTimeout, .zero))
-        #expect(try self.words(try await self.send(fixture, Self.payloads(2))) == ["503 busy", "503 busy"])
-    }
-
     // MARK: Repeated requests
 
     private static let key = [("Idempotency-Key", "8e03978e")]
@@ -244,6 +239,18 @@ import Testing
         #expect(try self.outcomes(again).prefix(150) == self.outcomes(first).prefix(150))
         let list = try await all.send(.get, Paths.notifications + "?limit=500", user: "paul")
         #expect(list.text.split(separator: #""Id":"#).count == 301)
+    }
+
+    @Test func eachRepetitionAfterATimeoutStoresFurtherElements() async throws {
+        let fixture = try await ServerFixture(settings: .forTests(\.batchTimeout, .zero))
+        // The transactions have 150, 400 and 400 elements.
+        for stored in [150, 500, 500] {
+            let words = try self.words(try await self.send(fixture, Self.payloads(500), headers: Self.key))
+            #expect(words.count { $0 == "201" } == stored)
+            #expect(words[stored...].allSatisfy { $0 == "503 busy" })
+        }
+        let list = try await fixture.send(.get, Paths.notifications + "?limit=500", user: "paul")
+        #expect(list.text.split(separator: #""Id":"#).count == 501)
     }
 
     @Test func aDifferentBatchWithTheSameKeyIsRefused() async throws {

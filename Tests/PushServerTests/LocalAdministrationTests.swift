@@ -86,6 +86,16 @@ import Testing
         #expect(try await self.send("GET", Paths.users, host: host).status == .forbidden)
     }
 
+    /// The operator may also read the log. No other client gets an internal reason.
+    @Test func aFailureIsExplainedToTheOperatorOnly() async throws {
+        await self.fixture.storage.store.close()
+        let body = #"{"Name": "carol", "WithoutPassword": true}"#
+        try await self.send("POST", Paths.users, body).expectProblem(.internalError, "the database is closed")
+        let answer = try await self.fixture.send(.post, Paths.users, user: "ada", body: body)
+        try answer.expectProblem(.internalError)
+        #expect(!answer.text.contains("closed"), "\(answer.text)")
+    }
+
     @Test func localPathsExistOnTheSocketOnly() async throws {
         for path in [
             LocalPaths.daemon, LocalPaths.users, LocalPaths.audit, LocalPaths.keyring, "\(LocalPaths.userData)/alice",

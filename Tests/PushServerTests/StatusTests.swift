@@ -106,12 +106,13 @@ import Testing
     }
 
     @Test func theStatusListsTheServersOfTheDatabase() async throws {
-        let storage = try StoreFixture(.postgreSQL)
+        let storage = try StoreFixture(.postgreSQL, options: .silent)
         let here = try await ServerFixture(storage: storage)
         try await storage.addUser("ada", role: .admin, ServerFixture.passwordHash)
-        var options = StoreOptions()
+        var options = StoreOptions.silent
         options.release = "9.8"
         let other = try storage.reopened(options: options)
+        try storage.extendLeases()
         let both = try await self.nodes(of: here)
         #expect(both.map { $0["State"]?.text } == ["alive", "alive"])
         #expect(both.map { $0["IsThis"] } == [.bool(true), .bool(false)])

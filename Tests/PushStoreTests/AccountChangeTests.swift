@@ -29,9 +29,9 @@ import Testing
     }
 
     private func plan(_ change: AccountChange, of account: StoredAccount) throws -> AccountPlan {
-        guard case .write(let plan) = change.decide(account, isLastAdministrator: false) else {
-            throw DecisionScene.Unexpected("\(change)")
-        }
+        let (outcome, decided) = change.decide(account, isLastAdministrator: false)
+        let plan = try #require(decided)
+        #expect(outcome == .done)
         #expect(plan.user == account.id && plan.change == change)
         return plan
     }
@@ -81,8 +81,9 @@ import Testing
         let name = try #require(Username("alice"))
         let user = User(id: id, name: name, role: .publisher, passwordNumber: number, isDisabled: false)
         let change = AccountChange(password: Self.hash, presenter: user)
-        let step = change.decide(self.account(isDisabled: isDisabled), isLastAdministrator: false)
-        #expect((step == .end(.missing)) != isReplaced)
+        let (outcome, plan) = change.decide(self.account(isDisabled: isDisabled), isLastAdministrator: false)
+        #expect(outcome == (isReplaced ? .done : .missing))
+        #expect((plan != nil) == isReplaced)
     }
 
     @Test(arguments: [
@@ -96,8 +97,9 @@ import Testing
 
     @Test func lastAdministratorIsNeitherChangedNorDeleted() {
         let (change, account) = (AccountChange(role: .device, password: Self.hash), self.account(.admin))
-        #expect(change.decide(account, isLastAdministrator: true) == .end(.lastAdministrator))
-        #expect(change.decide(nil, isLastAdministrator: false) == .end(.missing))
+        let refused = change.decide(account, isLastAdministrator: true)
+        #expect(refused.outcome == .lastAdministrator && refused.plan == nil)
+        #expect(change.decide(nil, isLastAdministrator: false).outcome == .missing)
         #expect(AccountChange.deletion(of: account, isLastAdministrator: true) == .lastAdministrator)
         #expect(AccountChange.deletion(of: account, isLastAdministrator: false) == .done)
         #expect(AccountChange.deletion(of: nil, isLastAdministrator: false) == .missing)
@@ -108,8 +110,8 @@ import Testing
         for token in [self.issued(1, owner: 2), self.issued(-1)] {
             // The decision checks the token before it protects the last administrator. The answer
             // to a refused token therefore reveals nothing else.
-            let step = AccountChange(role: .device, issued: token).decide(stored, isLastAdministrator: true)
-            #expect(step == .end(.missing))
+            let decided = AccountChange(role: .device, issued: token).decide(stored, isLastAdministrator: true)
+            #expect(decided.outcome == .missing && decided.plan == nil)
         }
     }
 

@@ -80,7 +80,7 @@ import Testing
         fixture.clock.advance(by: 5)
         try await fixture.settle(leased, as: .retried(at: fixture.now + 600, reason: "busy"))
         // The store finds the oldest push even if many younger pushes are due before it.
-        for number in 2...Int64(OldestPush.maximumExamined) + 8 {
+        for number in 2...Int64(Queue.maximumExamined) + 8 {
             fixture.clock.advance(by: 0.1)
             try await fixture.post(number, from: alice, to: "username:alice")
         }

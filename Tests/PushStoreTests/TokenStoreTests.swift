@@ -177,8 +177,8 @@ import Testing
 
     @Test func usesAreWrittenLaterAndTogether() async throws {
         let tokens = [try await self.addToken(), try await self.addToken(), try await self.addToken()]
-        for token in tokens.dropLast() { self.fixture.store.recordUse(of: token.prefix, now: self.fixture.now) }
-        self.fixture.store.recordUse(of: tokens[0].prefix, now: self.fixture.now + 5)
+        for token in tokens.dropLast() { self.fixture.store.tokenUses.record(token.prefix, now: self.fixture.now) }
+        self.fixture.store.tokenUses.record(tokens[0].prefix, now: self.fixture.now + 5)
         #expect(try await self.list().allSatisfy { $0.usedAt == nil })
         #expect(try await self.fixture.store.writeTokenUses(limit: 10) == 2)
         #expect(try await self.fixture.store.writeTokenUses(limit: 10) == 0)

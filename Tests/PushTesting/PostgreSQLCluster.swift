@@ -59,6 +59,17 @@ package final class PostgreSQLCluster: Sendable {
         }
     }
 
+    /// Deletes a database, unless there are connections to it. Returns whether it is deleted.
+    package func dropIfUnused(_ address: DatabaseAddress) throws -> Bool {
+        let sessions = "select 1::int8 from pg_stat_activity where datname = $1"
+        return try self.running.withLock { running in
+            guard let connection = running?.connection else { return true }
+            guard try connection.query(sessions, address.database).isEmpty else { return false }
+            try connection.execute(#"drop database if exists "\#(address.database)" with (force)"#)
+            return true
+        }
+    }
+
     /// Returns copies of the files that a thief of the server's disk would find about a database.
     /// They are the files of its tables and indexes, with deleted rows, and the write-ahead log of
     /// all databases.

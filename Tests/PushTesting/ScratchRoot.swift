@@ -20,9 +20,11 @@ package final class ScratchRoot: Sendable {
     private let count = Atomic(0)
 
     private init(in parent: String) throws {
-        // The path is short, because the path of a socket has at most 107 bytes.
-        self.path = "\(parent)/sealpost-\(getpid())"
-        try FileManager.default.createDirectory(atPath: self.path, withIntermediateDirectories: true)
+        // The path is short, because the path of a socket has at most 107 bytes. The name is
+        // random, because processes in two containers can have the same id. If they shared a
+        // folder, the first one to end would delete it.
+        self.path = "\(parent)/sealpost-\(String(UInt32.random(in: 0 ... .max), radix: 36))"
+        try FileManager.default.createDirectory(atPath: self.path, withIntermediateDirectories: false)
         self.script = try TiedScript(Self.removal, [self.path])
     }
 

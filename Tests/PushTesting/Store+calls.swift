@@ -163,6 +163,16 @@ extension PostOutcome {
 }
 
 extension NotificationReader {
+    /// Returns a notification, if the user may see it.
+    package func notification(
+        _ id: NotificationID,
+        for user: Int64,
+        alsoAsSender: Bool,
+        now: Date
+    ) async throws(StoreError) -> StoredNotification? {
+        try await self.notification(NotificationFetch(id, for: user, alsoAsSender: alsoAsSender, now: now))
+    }
+
     /// Returns a page of changes, with an unlimited budget of bytes.
     package func notifications(
         _ range: ChangeRange,

@@ -55,26 +55,6 @@ package struct WaitingReader<Base: StoreReader>: StoreReader {
         return try await self.base.user(named: name)
     }
 
-    package func password(of user: User) async throws(StoreError) -> PasswordHash? {
-        await Task.yield()
-        return try await self.base.password(of: user)
-    }
-
-    package func issuedAccount(of user: User) async throws(StoreError) -> IssuedAccount? {
-        await Task.yield()
-        return try await self.base.issuedAccount(of: user)
-    }
-
-    package func password(chosenBy number: UInt64) async throws(StoreError) -> PasswordHash? {
-        await Task.yield()
-        return try await self.base.password(chosenBy: number)
-    }
-
-    package func tags(ofUser name: Username) async throws(StoreError) -> [PushCore.Tag]? {
-        await Task.yield()
-        return try await self.base.tags(ofUser: name)
-    }
-
     package func user(
         withToken fingerprint: Fingerprint,
         now: Date
@@ -88,14 +68,9 @@ package struct WaitingReader<Base: StoreReader>: StoreReader {
         return try await self.base.isAnythingWaiting(for: devices, now: now)
     }
 
-    package func notification(
-        _ id: NotificationID,
-        for user: Int64,
-        alsoAsSender: Bool,
-        now: Date
-    ) async throws(StoreError) -> StoredNotification? {
+    package func notification(_ fetch: NotificationFetch) async throws(StoreError) -> StoredNotification? {
         await Task.yield()
-        return try await self.base.notification(id, for: user, alsoAsSender: alsoAsSender, now: now)
+        return try await self.base.notification(fetch)
     }
 
     package func notifications(
@@ -134,11 +109,6 @@ package struct WaitingReader<Base: StoreReader>: StoreReader {
         )
     }
 
-    package func apps(of ids: [NotificationID], now: Date) async throws(StoreError) -> [NotificationID: AppName] {
-        await Task.yield()
-        return try await self.base.apps(of: ids, now: now)
-    }
-
     package func newestChange(ofUser user: Int64) async throws(StoreError) -> Int64 {
         await Task.yield()
         return try await self.base.newestChange(ofUser: user)
@@ -157,11 +127,6 @@ package struct WaitingReader<Base: StoreReader>: StoreReader {
     package func oldestWaiting(in lane: Lane, _ queue: Queue) async throws(StoreError) -> Date? {
         await Task.yield()
         return try await self.base.oldestWaiting(in: lane, queue)
-    }
-
-    package func sendTime(of id: NotificationID) async throws(StoreError) -> Date? {
-        await Task.yield()
-        return try await self.base.sendTime(of: id)
     }
 
     package func schedule(countingAtMost limit: Int) async throws(StoreError) -> Schedule {
@@ -183,12 +148,7 @@ package struct WaitingReader<Base: StoreReader>: StoreReader {
         return try await self.base.events(after: number, ofSender: sender, limit: limit)
     }
 
-    package func lastDeliveredEvent() async throws(StoreError) -> Int64 {
-        await Task.yield()
-        return try await self.base.lastDeliveredEvent()
-    }
-
-    package func eventBacklog() async throws(StoreError) -> EventBacklog {
+    package func eventBacklog() async throws(StoreError) -> (count: Int, oldest: Date?) {
         await Task.yield()
         return try await self.base.eventBacklog()
     }
@@ -202,12 +162,7 @@ package struct WaitingReader<Base: StoreReader>: StoreReader {
         return try await self.base.auditEntries(before: number, limit: limit)
     }
 
-    package func lastAuditNumber() async throws(StoreError) -> Int64 {
-        await Task.yield()
-        return try await self.base.lastAuditNumber()
-    }
-
-    package func auditFault() async throws(StoreError) -> AuditFault? {
+    package func auditFault() async throws(StoreError) -> Int64? {
         await Task.yield()
         return try await self.base.auditFault()
     }

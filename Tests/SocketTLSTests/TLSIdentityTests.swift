@@ -13,11 +13,19 @@ import Testing
         #expect(try TLSIdentity(TestAuthority().makeServerIdentity()).objection == nil)
     }
 
-    @Test func aKeyOfAnotherCertificateIsNamed() throws {
+    /// If somebody has replaced the key but not the expired certificate, the error says both.
+    @Test(arguments: [(-3600...3600, false), (-7200...(-3600), true)])
+    func aKeyOfAnotherCertificateIsNamed(validity: ClosedRange<Int>, isExpired: Bool) throws {
         let authority = try TestAuthority()
-        let (one, other) = (try authority.makeServerIdentity(), try authority.makeServerIdentity())
-        let error = Self.error(certificates: one.certificate, privateKey: other.privateKey)
-        #expect(error == .privateKey("does not match the first certificate, which must be the server's own"))
+        let one = try authority.makeIdentity(
+            CertificateContent(commonNames: ["x"], usage: .server, validity: validity)
+        )
+        let error = Self.error(certificates: one.certificate, privateKey: try authority.makeServerIdentity().privateKey)
+        guard case .otherKey(let objection) = error else {
+            Issue.record("the key is another certificate's")
+            return
+        }
+        #expect(objection?.hasPrefix("has expired: it was valid until ") ?? false == isExpired)
     }
 
     @Test(arguments: ["", "no PEM", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"])

@@ -113,10 +113,19 @@ async function sync() {
 async function start() {
   await push.startWorker();
   await sync();
-  await push.registerIfNeeded();
-  const isPushed = await push.registrationID() !== null;
+  const isPushed = await isRegistered();
   by('offer').hidden = !isPushAvailable() || isPushed;
   if (!isPushed) listen();
+}
+
+/** Whether this browser gets pushes: the user may have taken back the permission. */
+async function isRegistered() {
+  try {
+    return await push.registerIfNeeded() !== null;
+  } catch (error) {
+    if (error.code !== 'denied') throw error;
+    return false;
+  }
 }
 
 let stream = new AbortController();

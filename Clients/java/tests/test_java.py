@@ -26,7 +26,6 @@ MANY = int(os.environ.get("SEALPOST_TEST_MANY", 1200))
 # The JVM's second compiler would cost a short run more than it gains.
 JAVAC = ["javac", "-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC", "-encoding", "UTF-8"]
 JAVA = ["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Dfile.encoding=UTF-8"]
-IMPORTS = "java.io.*;java.net.*;java.nio.file.*;java.time.*;java.util.*;com.sun.net.httpserver.HttpServer".split(";")
 
 
 class JavaTests(unittest.TestCase):
@@ -158,14 +157,13 @@ class JavaTests(unittest.TestCase):
     def test_the_code_of_the_readme_runs(self):
         server, token = self.serve(EVENTS_KEEP="7d")
         blocks = re.findall(r"```java\n(.*?)```", (CLIENT / "README.md").read_text(), re.DOTALL)
-        first = blocks[0].split("\n\n")[1]
         self.assertLessEqual(len(blocks[0].split("\n")), 6, "a first message has at most five lines")
-        body = "".join([first, *blocks[1:], 'System.out.println("port " + receiver.getAddress().getPort());'])
+        code = "".join([*blocks, 'System.out.println("port " + receiver.getAddress().getPort());'])
+        line = re.compile(r"^import .*;\n", re.MULTILINE)
+        imports, body = "".join(line.findall(code)), line.sub("", code)
         body = body.replace("https://push.example.com", f"http://127.0.0.1:{server.port}").replace('"127.0.0.1", 8000', '"127.0.0.1", 0')
-        imports = "".join(f"import {name};\n" for name in ["sealpost.backend.*", *IMPORTS])
         folder = self.folder / "guide"
         folder.mkdir()
-        (folder / "sender.pem").write_bytes(end_to_end.SenderKey.generate().pem())
         (folder / "hook.secret").write_text("whsec_" + "A" * 32)
         (folder / "Guide.java").write_text(
             f"{imports}class Guide {{ public static void main(String[] arguments) throws Exception {{\n{body}\n}} }}"

@@ -83,8 +83,9 @@ class Client:
     ) -> List[Union[Sent, Problem]]:
         """Sends notifications in as few requests as possible. Returns the outcome of each notification, in their order.
 
-        One refused notification does not affect the others. The deadline is for all requests together. If
-        the call raises an error, repeat it with the same notifications and the same `key`.
+        One refused notification does not affect the others, and raises no error: check the outcomes. The
+        deadline is for all requests together. If the call raises an error, or an outcome `is_transient`,
+        repeat it with the same notifications and the same `key`.
         """
         key, end = _key(key), self._end(deadline)
         outcomes: List[Union[Sent, Problem]] = []
@@ -169,6 +170,20 @@ class Client:
         if expression.startswith("username:") and NAME.issuperset(name) and any(item.name.lower() != name for item in found):
             raise Interference("unexpectedBody", 200)  # The list for one user must not have keys of other users.
         return found
+
+    # Other calls
+
+    def call(
+        self, method: str, path: str, body: Any = None, *, query: Optional[Dict[str, Any]] = None, deadline: Optional[float] = None,
+    ) -> Any:
+        """Sends any other request of docs/api.md. Returns the answer's JSON with the API's names; None without a body.
+
+        Percent-encode the names in `path`. A `POST` is not retried.
+        """
+        content = None if body is None else encoded(body)
+        if method == "POST":
+            return self._attempt(method, path, lambda value: value, content, query, None, self._end(deadline))
+        return self._call(method, path, lambda value: value, content, query=query, deadline=deadline)
 
     # Requests
 

@@ -187,6 +187,18 @@ class CallTests(unittest.TestCase):
             client.send(Notification("x"))
         self.assertEqual(self.script.connections, 2)
 
+    def test_other_calls_have_the_names_of_the_api_and_a_post_is_sent_once(self):
+        hang_up, busy = lambda request: [None], lambda request: refusal(request, 503, "busy")
+        client = self.client(busy, lambda request: answer(request, 200, {"Name": "bob"}), hang_up, lambda request: answer(request, 204, None).partition(b"null")[0])
+        self.assertEqual(client.call("GET", "/api/users/bob", query={"app": "a&b"}), {"Name": "bob"})
+        with self.assertRaises(Unreachable):
+            client.call("POST", "/api/users", {"Name": "bob"})
+        self.assertIsNone(client.call("DELETE", "/api/users/bob"))
+        lines = [request.partition(b"\r\n")[0].decode() for request in self.script.requests]
+        get = "GET /api/users/bob?app=a%26b HTTP/1.1"
+        self.assertEqual(lines, [get, get, "POST /api/users HTTP/1.1", "DELETE /api/users/bob HTTP/1.1"])
+        self.assertEqual(self.script.requests[2].partition(b"\r\n\r\n")[2], b'{"Name":"bob"}')
+
     def test_unfinished_elements_of_a_batch_are_sent_by_the_same_request(self):
         good = {"Status": 201, **SENT}
         bad = {"Status": 400, "Problem": {"type": "urn:sealpost:problem:unknown-user", "title": "T", "status": 400}}

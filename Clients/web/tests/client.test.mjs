@@ -1318,7 +1318,15 @@ test('a connection that the browser has closed is opened again, for signing out,
   assert.deepEqual([await push.signOut(), push.account, left(), server.tokens.size, server.devices.size], [true, null, [], 0, 0]);
   assert.deepEqual([(await open()).account, (await push.cachedInbox()).notifications], [null, []]);
   push.close();
-  await assert.rejects(push.cachedInbox(), {code: 'unavailable'});
+  await assert.rejects(push.cachedInbox(), {code: 'closed', advice: 'refused'});
+});
+
+test('a sign-out after the browser has deleted the database is not confirmed, and nothing of it waits', async t => {
+  const {push, server, faults, left} = await keeper(t);
+  faults.deleteDatabase('sealpost');
+  assert.deepEqual([await push.signOut(), push.account, left(), await push.finishSignOuts()], [false, null, [], true]);
+  // Only the server knows of the session, which ends when it expires.
+  assert.deepEqual([server.tokens.size, server.devices.size], [1, 1]);
 });
 
 test('a browser that blocks its database is unavailable, and works once it allows it', async t => {
@@ -1698,6 +1706,59 @@ test('a device shows the fingerprint of its own key, whatever the server lists',
   const [{fingerprint}] = await push.deviceKeys();
   server.deviceKeys.set(id, (await DeviceKeys.make(ALICE)).key.text);
   assert.deepEqual(await push.deviceKeys(), [{id, isThisDevice: true, fingerprint}]);
+});
+
+test('the server gets the keys of a device again when it lacks them', async t => {
+  browser(t);
+  const server = new FakeServer(), store = new MemoryStore(), endToEnd = {senders: []}, push = await clientOf(t, server, {store, endToEnd});
+  const first = await push.register(), {text} = await store.get('device');
+  // Each call is that of the next start of the page.
+  const start = async () => {
+    const id = await (await clientOf(t, server, {store, endToEnd})).registerIfNeeded();
+    return [id, server.deviceKeys.get(id)];
+  };
+  assert.deepEqual(await start(), [first, text]);
+  // The server has lost the keys, or lists an unreadable text, or keys of another account.
+  for (const lost of [undefined, '?', (await DeviceKeys.make(MALLORY)).key.text]) {
+    server.deviceKeys.set(first, lost);
+    assert.deepEqual(await start(), [first, text], lost);
+  }
+  // The approval by another device stays, also if somebody removes the device at the server.
+  const approved = await (await DeviceKeys.make(ALICE)).approve(text);
+  server.deviceKeys.set(first, approved);
+  server.requests.length = 0;
+  assert.deepEqual([await start(), server.requests], [[first, approved], ['GET /api/register']]);
+  server.devices.delete(first);
+  const [second, key] = await start();
+  assert.deepEqual([second === first, key], [false, approved]);
+});
+
+test('other keys of this device are reported until the app sets its own', async t => {
+  browser(t);
+  const server = new FakeServer(), push = await clientOf(t, server, {endToEnd: {senders: []}});
+  await assert.rejects(push.setDeviceKey(), {code: 'unavailable'});
+  const id = await push.register(), own = server.deviceKeys.get(id), other = (await DeviceKeys.make(ALICE)).key.text;
+  server.deviceKeys.set(id, other);
+  for (const call of ['registerIfNeeded', 'registerIfNeeded', 'register']) await assert.rejects(push[call](), {code: 'keyReplaced', advice: 'keyReplaced'}, call);
+  assert.deepEqual([await push.registrationID(), server.deviceKeys.get(id)], [id, other]);
+  await push.setDeviceKey();
+  assert.deepEqual([await push.registerIfNeeded(), server.deviceKeys.get(id)], [id, own]);
+});
+
+test('registering if needed tells a revoked permission from a device that was never registered', async t => {
+  browser(t);
+  const push = await clientOf(t, new FakeServer());
+  Notification.permission = 'default';
+  assert.equal(await push.registerIfNeeded(), null);
+  const id = await push.register();
+  for (const permission of ['default', 'denied']) {
+    Notification.permission = permission;
+    await assert.rejects(push.registerIfNeeded(), {code: 'denied'}, permission);
+  }
+  Notification.permission = 'granted';
+  assert.equal(await push.registerIfNeeded(), id);
+  globalThis.PushManager = undefined;
+  await assert.rejects(push.registerIfNeeded(), {code: 'unavailable'});
 });
 
 test('a second device is approved by the first, and signing out removes the keys', async t => {

@@ -68,6 +68,7 @@ export class FakeServer {
   /** The prefix of registration ids. */
   prefix = 'device';
   #next = 1;
+  #registered = 0;
 
   post(payload, more = {}) {
     const id = this.#next++;
@@ -146,7 +147,10 @@ export class FakeServer {
   }
 
   #register(method, name, problem) {
-    if (method === 'POST') return this.devices.add(`${this.prefix}-${this.devices.size}`), [200, `${this.prefix}-${this.devices.size - 1}`];
+    if (method === 'POST') {
+      const id = `${this.prefix}-${this.#registered++}`;
+      return this.devices.add(id), [200, id];
+    }
     if (method === 'PUT') return this.devices.has(name) ? [200] : problem(410, 'registration-gone');
     if (method === 'DELETE') return this.devices.delete(name), [200];
     return [200, [...this.devices].map(Id => ({Id, App: 'default', Platform: 'webpush', Tags: ['news'], CreatedAt: '2027-01-15T08:00:00Z', LastPush: null, Key: this.deviceKeys.get(Id) ?? null, ...(this.showsKey ? {ServerKey: this.vapid} : {})}))];

@@ -1,4 +1,5 @@
 import PushAPI
+import PushServer
 import PushStore
 import Reactor
 
@@ -51,6 +52,8 @@ package struct CommandProblem: Error {
         case let error as CommandFailure:
             self.init(error.code == .badConfiguration ? 78 : 1, error.code, error)
         case let error as SystemError: self.init(1, .commandFailed, error)
+        case let problem as Problem where problem.type == LocalPaths.unusableDatabase:
+            self.init(78, .badConfiguration, problem.detail ?? problem.title)
         case let problem as Problem:
             // The server's status 400 or 413 means that the command was used wrongly. Some 400s
             // depend on a user's state: the same command succeeds once the user exists, or no

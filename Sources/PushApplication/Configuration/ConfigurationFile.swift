@@ -34,14 +34,20 @@ package struct ConfigurationFile: Sendable, Hashable, CustomStringConvertible {
         self.variables = ConfigurationSource.variables(in: environment)
     }
 
-    /// Throws `ConfigurationError` if the file is a default file that another user may have
-    /// written, for example in a folder for temporary files.
+    /// Throws `ConfigurationError` if the file is a default file that another user owns or may
+    /// change, for example in a folder for temporary files.
     package func refuseForeign() throws(ConfigurationError) {
         var status = stat()
         guard !self.isNamed, let path, stat(path, &status) == 0 else { return }
-        guard [0, geteuid()].contains(status.st_uid), status.st_mode & 0o002 == 0 else {
-            throw ConfigurationError("\(path) may be another user's; if you trust it, name it with --config")
+        let fault: String
+        if ![0, geteuid()].contains(status.st_uid) {
+            fault = "belongs to the user \(LocalUser.name(of: status.st_uid))"
+        } else if status.st_mode & 0o002 != 0 {
+            fault = "can be changed by every user (mode 0\(String(status.st_mode & 0o7777, radix: 8)))"
+        } else {
+            return
         }
+        throw ConfigurationError("\(path) \(fault), so it is not read; if you trust it, name it with --config")
     }
 
     /// Whether the file exists, even if it cannot be read: a command should fail at such a file

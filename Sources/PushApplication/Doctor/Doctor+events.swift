@@ -22,23 +22,40 @@ extension Doctor {
         }
     }
 
-    /// Checks whether the file with the certificate authorities for the token issuer can be used.
-    func issuer(on loop: EventLoop) async -> [Finding] {
-        guard let oidc = self.configuration.oidc, oidc.caFile != nil else { return [] }
+    /// Checks whether the file with the certificate authorities for the token issuer can be used;
+    /// with `online`, reads the issuer's keys as the server does.
+    func issuer(on loop: EventLoop, online: Bool) async -> [Finding] {
+        guard let oidc = self.configuration.oidc else { return [] }
+        let (subject, keys) = ("signIn.oidc", "the keys of \(oidc.url.text)")
         do {
-            await (try IssuerSetup(oidc, apps: self.configuration.apps, on: loop, egress: Egress())).close()
-            return [Finding(.ok, "signIn.oidc.caFile", "can be used")]
+            let egress = try oidc.isDirect ? Egress() : self.configuration.egress
+            let setup = try IssuerSetup(oidc, apps: self.configuration.apps, on: loop, egress: egress)
+            let finding: Finding
+            do {
+                if online { _ = try await setup.makeService(logger: .silent).read() }
+                finding = Finding(.ok, subject, online ? "\(keys) can be read" : "the settings can be used")
+            } catch {
+                finding = Finding(.fail, subject, "\(keys) cannot be read: \(error)")
+            }
+            await setup.close()
+            return [finding]
         } catch {
-            return [Finding(.fail, "signIn.oidc.caFile", "\(error)")]
+            return [Finding(.fail, subject, "\(error)")]
         }
     }
 
-    /// Checks whether the files for the collector of spans can be used.
-    func tracing(on loop: EventLoop) async -> [Finding] {
+    /// Checks whether the files for the collector of spans can be used; with `online`, whether the
+    /// collector can be reached.
+    func tracing(on loop: EventLoop, online: Bool) async -> [Finding] {
         guard let tracing = self.configuration.tracing else { return [] }
         do {
             await (try SpanExport(tracing, SpanRecorder(sampling: 0), on: loop)).close()
-            return [Finding(.ok, "tracing", "the files for the collector can be used")]
+            let finding = Finding(.ok, "tracing", "the files for the collector can be used")
+            guard online else { return [finding] }
+            let (url, caFile) = (tracing.url, tracing.caFile)
+            let settings = HTTPClientSettings(caFile: caFile, allowsPlainHTTP: !url.isSecure, addresses: .any)
+            return [finding]
+                + (await SenderConfiguration.reach(url.text, settings, subject: "tracing", on: loop, now: self.present))
         } catch {
             return [Finding(.fail, "tracing", "\(error)")]
         }

@@ -37,7 +37,7 @@ package struct Doctor: Sendable {
         let loop = try EventLoop(index: 0)
         defer { loop.stop() }
         let senders = self.configuration.senders.sorted { $0.key.description < $1.key.description }
-        let checked = await senders.mapAtOnce { name, sender in
+        var checked = await senders.mapAtOnce { name, sender in
             // If the proxy's credentials are bad, the check of the sender's credentials reports
             // them.
             guard online, let egress = try? self.configuration.egress(of: name) else {
@@ -47,12 +47,11 @@ package struct Doctor: Sendable {
             let isReached = reached.allSatisfy { $0.grade != .fail }
             return await self.credentials(of: sender, name: name, on: loop, online: isReached) + reached
         }.flatMap { $0 }
-        // Each provider's check reports the same fault of the clock, so only the first such
-        // finding is kept.
+        checked += await self.eventWebhook(on: loop, online: online)
+        checked += await self.issuer(on: loop, online: online)
+        checked += await self.tracing(on: loop, online: online)
+        // Each call reports the same fault of the clock, so only the first such finding is kept.
         findings += checked.filter { $0.subject != "clock" } + checked.filter { $0.subject == "clock" }.prefix(1)
-        findings += await self.eventWebhook(on: loop, online: online)
-        findings += await self.issuer(on: loop)
-        findings += await self.tracing(on: loop)
         findings += await self.server()
         let failed = Set(findings.filter { $0.grade == .fail }.map(\.subject))
         return findings.filter { $0.grade != .ok || !failed.contains($0.subject) }
@@ -139,8 +138,14 @@ package struct Doctor: Sendable {
 
     private var keyring: Finding {
         let (path, place) = (self.configuration.keyring, self.configuration.storePlace)
-        if PrivateFile.isMissing(path), !place.exists {
-            return Finding(.warn, "keyring", "\(path) does not exist; the first start creates it")
+        if PrivateFile.isMissing(path) {
+            // The check of the database reports a store that cannot be read. That fault is not the
+            // keyring's.
+            let isMade = try? place.isMade()
+            if isMade != true {
+                let condition = isMade == nil ? " if the database is new" : ""
+                return Finding(.warn, "keyring", "\(path) does not exist; the first start creates it\(condition)")
+            }
         }
         do {
             let keyring = try KeyringFile(path).loadOrCreate(beside: place)
@@ -161,8 +166,8 @@ package struct Doctor: Sendable {
                     .warn,
                     "keyring",
                     """
-                    key \(keyring.sealing) does not encrypt while \(lacking.joined(separator: ", ")) lack it; copy \(path) there and run \
-                    sealpost keys reload
+                    key \(keyring.sealing) does not encrypt yet, as it is missing on \(lacking.joined(separator: " and ")): copy \
+                    \(path) there and run sealpost keys reload
                     """
                 )
             }
@@ -206,10 +211,13 @@ package struct Doctor: Sendable {
         // If the database cannot be read, `inspect` below throws the reason.
         if let loss = try? self.configuration.lossOfStore() { return [Finding(.fail, "database", "\(loss)")] }
         guard place.exists else {
-            return [Finding(.warn, "database", "\(place) does not exist; the first start creates it")]
+            let state =
+                self.configuration.databaseFile == nil
+                ? "has no tables; the first start creates them" : "does not exist; the first start creates it"
+            return [Finding(.warn, "database", "\(place) \(state)")]
         }
         do throws(StoreError) {
-            let inspection = try place.inspect()
+            let inspection = try place.inspect(comparing: TimelineFile(self.configuration.timeline))
             return [self.database(place, inspection)] + self.lanesWithoutSender(inspection.tallies)
         } catch {
             return [Finding(.fail, "database", "\(error)")]

@@ -12,7 +12,7 @@ package typealias SigningKeyFile = KeyFile<SigningKeySet>
 /// A file of numbered keys, which the server creates and only its owner may read.
 ///
 /// Each function throws a `ConfigurationError` if the file cannot be read or written, if other
-/// users may read it, or if it contains no valid keys.
+/// users may read it, or if it contains no valid keys. A refused change throws `CommandFailure`.
 package struct KeyFile<Keys: FiledKeys> {
     let path: String
 
@@ -68,8 +68,8 @@ package struct KeyFile<Keys: FiledKeys> {
         do throws(KeyTextError) {
             return try body()
         } catch {
-            let fault = error.concernsText ? " is not valid" : ""
-            throw ConfigurationError("\(Keys.fileName) \(self.path)\(fault): \(error)")
+            guard error.concernsText else { throw CommandFailure("\(Keys.fileName) \(self.path): \(error)") }
+            throw ConfigurationError("\(Keys.fileName) \(self.path) is not valid: \(error)")
         }
     }
 }

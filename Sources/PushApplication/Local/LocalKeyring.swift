@@ -58,10 +58,11 @@ package struct LocalKeyring {
             let count = try place.countSealed(with: number)
             let servers = try place.serverKeys().filter { $0.sealing == number }.map(\.name).joined(separator: ", ")
             let sealing = servers.isEmpty ? "" : "; it encrypts at \(servers)"
+            let isFirst = try self.file.load().sealing == number
             throw CommandFailure(
                 """
-                key \(number) is in use since \(since) and \(count) values need it: have them re-encrypted with another key, by sealpost \
-                keys rotate and sealpost keys reload\(sealing)
+                key \(number) is in use since \(since), and \(count) stored values are encrypted with it: run \
+                \(isFirst ? "sealpost keys rotate, and then " : "")sealpost keys reload, which re-encrypts them\(sealing)
                 """
             )
         }
@@ -80,14 +81,15 @@ package struct LocalKeyring {
     private func checkUnneeded(_ number: UInt32, in place: any StorePlace) throws {
         let count = try place.countSealed(with: number)
         if count == 0 { return }
+        let encrypted = "\(count) values are encrypted with key \(number)"
         let keyring = try self.file.load()
         let lacking = try place.serverKeys().filter { $0.lacks(number, of: keyring) }.map(\.name)
         guard lacking.isEmpty else {
             let names = lacking.joined(separator: ", ")
-            throw CommandFailure("\(count) values need key \(number), which \(names) lack: copy the keyring there")
+            throw CommandFailure("\(encrypted), which is missing on \(names): copy the keyring there")
         }
         try place.takeIntoUse(number, of: keyring)
-        throw CommandFailure("\(count) values need key \(number): run sealpost keys reload, which re-encrypts them")
+        throw CommandFailure("\(encrypted): run sealpost keys reload, which re-encrypts them")
     }
 
     private func json(of number: UInt32) -> JSONValue {

@@ -10,8 +10,8 @@ public import Foundation
 /// The keys of this device for end-to-end encryption.
 ///
 /// Create the keys once for each account, and store ``stored`` in the keychain, where the app's
-/// extension also finds it (`kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly`). Then give the
-/// public keys to the server with ``PushClient/setDeviceKey(_:)``.
+/// extension also finds it (`kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly`). Then set
+/// ``PushClient/Options/deviceKey`` of the account's clients to ``key``.
 public struct DeviceKeys: Sendable {
     /// The public keys.
     public let key: DeviceKey

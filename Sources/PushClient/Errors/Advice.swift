@@ -41,6 +41,8 @@ extension PushClient {
         case refused
         /// The device cannot store anything.
         case storage
+        /// Somebody has changed this device's end-to-end keys at the server.
+        case keyReplaced
         /// The app is set up in a way that cannot work on this device.
         case unavailable
 
@@ -73,6 +75,7 @@ extension PushClient {
             case .wait: "The server is busy. Try again later."
             case .refused: "The server does not allow this."
             case .storage: "This device cannot store messages. Make some room, then try again."
+            case .keyReplaced: "Somebody has changed the keys of this device at our server. Tell our support."
             case .unavailable: "This app cannot do this here. It needs an update."
             }
         }
@@ -86,6 +89,7 @@ extension PushClient {
             // The outbox is full because the device was offline for long.
             case .outboxFull: self = .offline
             case .storage: self = .storage
+            case .keyReplaced: self = .keyReplaced
             case .notRegistered, .pinningUnavailable, .invalidServer, .insecureServer, .noSignatureKeys:
                 self = .unavailable
             }

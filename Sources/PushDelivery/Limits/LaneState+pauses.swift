@@ -62,3 +62,24 @@ extension LaneState {
         return self.health.answeredAt.map { $0 > leftAt } ?? false
     }
 }
+
+extension LanePause.Ongoing {
+    fileprivate init(_ pause: Pause, delayCount: Int, now: Date) {
+        self.init(
+            cause: pause.cause,
+            reason: pause.reason,
+            age: .seconds(now.timeIntervalSince(pause.since)),
+            length: .seconds(pause.until.timeIntervalSince(now)),
+            delayCount: delayCount
+        )
+    }
+
+    fileprivate func pause(now: Date) -> Pause {
+        Pause(
+            self.cause,
+            reason: self.reason,
+            since: now - self.age.timeInterval,
+            until: now + self.length.timeInterval
+        )
+    }
+}

@@ -43,10 +43,10 @@ package actor LimitExchange {
         do {
             let news = self.unsent ?? self.status.takeNews(now: self.now())
             self.unsent = news
-            let answer = try await self.store.exchange(news, of: self.process)
+            let (others, servers) = try await self.store.exchange(news, of: self.process)
             self.unsent = nil
-            self.servers.record(answer.servers)
-            self.status.apply(answer, now: self.now())
+            self.servers.record(servers)
+            self.status.apply(others, of: servers, now: self.now())
             if self.isFailing { self.logger.notice("lanes shared with the other servers again") }
             self.isFailing = false
         } catch {

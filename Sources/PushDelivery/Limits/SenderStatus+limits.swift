@@ -20,14 +20,15 @@ extension SenderStatus {
         return news
     }
 
-    /// Applies the delays and pauses that the other servers have reported.
-    func apply(_ answer: LimitAnswer, now: Date) {
-        let delays = Dictionary(answer.delays.map { ($0.lane, $0) }) { first, _ in first }
-        let pauses = Dictionary(answer.pauses.map { ($0.lane, $0) }) { first, _ in first }
+    /// Applies the delays and pauses that the other servers have reported. `servers` is the number
+    /// of live servers, including this one.
+    func apply(_ others: LimitNews, of servers: Int, now: Date) {
+        let delays = Dictionary(others.delays.map { ($0.lane, $0) }) { first, _ in first }
+        let pauses = Dictionary(others.pauses.map { ($0.lane, $0) }) { first, _ in first }
         for shared in self.all {
             let lane = shared.lane.description
             shared.withLock { state in
-                state.share(among: answer.servers)
+                state.share(among: servers)
                 if let delay = delays[lane] { state.observe(delay, now: now) }
                 if let pause = pauses[lane] { state.observe(pause, now: now) }
             }

@@ -51,13 +51,9 @@ extension PostgreSQLStore {
             select hash from token where expires_at <= $1 order by expires_at limit $2 for update skip locked)
         """
 
-    package func recordUse(of token: TokenPrefix, now: Date) { self.tokenUses.record(token, now: now) }
-
-    package func writeTokenUses(limit: Int) async throws -> Int {
-        try await self.tokenUses.write(limit) { uses in
-            try await self.write { tx in
-                _ = try await tx.query(Self.tokensUsed, uses.map(\.token.description), uses.map(\.at.milliseconds))
-            }
+    package func store(_ uses: [TokenUses.Use]) async throws {
+        try await self.write { tx in
+            _ = try await tx.query(Self.tokensUsed, uses.map(\.token.description), uses.map(\.at.milliseconds))
         }
     }
 

@@ -46,12 +46,9 @@ extension PostgreSQLStore {
     ) async throws -> UserChange {
         try await self.write { tx in
             let (account, isLast) = try await tx.lockAccount(name, isLosing: change.isLosing)
-            switch change.decide(account, isLastAdministrator: isLast) {
-            case .end(let outcome): return outcome
-            case .write(let plan):
-                try await tx.write(plan, by: record, now: now)
-                return .done
-            }
+            let (outcome, plan) = change.decide(account, isLastAdministrator: isLast)
+            if let plan { try await tx.write(plan, by: record, now: now) }
+            return outcome
         }
     }
 
@@ -74,7 +71,7 @@ extension PostgreSQLStore {
             guard let plan = try UserTagPlan(tags, of: account, ifStill: rights, by: record, sealing) else {
                 return false
             }
-            _ = try await tx.query(Self.saveTags, plan.user, plan.sealed)
+            _ = try await tx.query("update account set tags = $2 where id = $1", plan.user, plan.sealed)
             _ = try await tx.query(Self.otherTags, plan.user, plan.keys)
             if !plan.keys.isEmpty { _ = try await tx.query(Self.addTags, plan.user, plan.keys) }
             if let record = plan.record { tx.append(record) }
@@ -82,7 +79,6 @@ extension PostgreSQLStore {
         }
     }
 
-    private static let saveTags = "update account set tags = $2 where id = $1"
     private static let otherTags = "delete from user_tag where user_id = $1 and tag <> all($2::bytea[])"
     private static let addTags = """
         insert into user_tag (user_id, tag) select $1, tag from pg_catalog.unnest($2::bytea[]) as t (tag) on conflict do nothing
@@ -105,7 +101,7 @@ extension PostgreSQLStore {
             // A post that makes the user a recipient locks the user's counter of changes. This
             // statement waits for the end of such a post, so that the deletion sees the post's
             // rows.
-            _ = try await tx.query(Self.lockCounter, id)
+            _ = try await tx.query("select change from user_change where user_id = $1 for update", id)
             let devices = try await tx.query(Self.devicesOfUser, id).map { try $0.integer(0) }
             let ended = try await tx.endPushes(ofDevices: devices, atMost: page, now: now)
             let untaken = try await tx.query(Self.untakenByUser, id, page).map { try $0.integer(0) }
@@ -120,7 +116,6 @@ extension PostgreSQLStore {
         }
     }
 
-    private static let lockCounter = "select change from user_change where user_id = $1 for update"
     private static let devicesOfUser = "select number from device where user_id = $1 order by number for update"
 
     /// The oldest of the user's received notifications.

@@ -92,12 +92,12 @@ extension PostgreSQLStore {
         """
 
     /// Checks all hash chains of the audit; returns the first fault.
-    package func auditFault() async throws(StoreError) -> AuditFault? {
+    package func auditFault() async throws(StoreError) -> Int64? {
         var next: Int64 = 0
         while true {
             guard let chain = try await self.chain(from: next) else { return nil }
             // Hash chains are never deleted, so a gap in their numbers is a fault.
-            guard chain.chain == next else { return AuditFault(number: AuditNumber.start(ofChain: next)) }
+            guard chain.chain == next else { return AuditNumber.start(ofChain: next) }
             if let fault = try await self.fault(in: chain) {
                 // `trimAudit` may have deleted the entry meanwhile, which is no fault. In this
                 // case the start of the chain has moved, and the chain is checked again.
@@ -112,7 +112,7 @@ extension PostgreSQLStore {
         try await self.read(Self.nextChain, number) { try $0.first.map { try StoredAuditChain($0) } }
     }
 
-    private func fault(in chain: StoredAuditChain) async throws(StoreError) -> AuditFault? {
+    private func fault(in chain: StoredAuditChain) async throws(StoreError) -> Int64? {
         let audit = self.audit
         if let fault = chain.fault(audit) { return fault }
         var link = chain.start
@@ -122,10 +122,10 @@ extension PostgreSQLStore {
                 // fault.
                 rows.map { try? SealedAuditEntry($0) }
             }
-            if page.isEmpty { return AuditFault(number: link.number + 1) }
+            if page.isEmpty { return link.number + 1 }
             if let fault = audit.fault(in: page, after: &link) { return fault }
         }
-        return link == chain.end ? nil : AuditFault(number: chain.end.number)
+        return link == chain.end ? nil : chain.end.number
     }
 
     static let nextChain = """
@@ -161,12 +161,12 @@ struct StoredAuditChain {
 
     /// The fault of a chain whose stored start or end somebody has changed; `nil` if neither was
     /// changed.
-    func fault(_ audit: AuditChain) -> AuditFault? {
+    func fault(_ audit: AuditChain) -> Int64? {
         let first = AuditNumber.start(ofChain: self.chain)
         guard self.start.number >= first, self.startMAC == audit.mac(ofStart: self.start) else {
-            return AuditFault(number: first)
+            return first
         }
         let isWhole = self.endMAC == audit.mac(ofEnd: self.end) && (self.last ?? self.start.number) == self.end.number
-        return isWhole ? nil : AuditFault(number: self.end.number)
+        return isWhole ? nil : self.end.number
     }
 }

@@ -14,7 +14,12 @@ extension PostgreSQLStore {
             guard try await tx.query(Self.lockUserID, user).count == 1 else {
                 throw StoreError.failed(reason: "the user was deleted in the meantime")
             }
-            if let handle, let id = try await Self.reuse(tx, user, handleKey: sealing.index.hash(handle)) { return id }
+            if let handle {
+                // If the user has several ids for the handle, one of them stays.
+                let rows = try await tx.query(Self.devicesByHandle, user, sealing.index.hash(handle))
+                try await tx.delete(devices: rows.dropFirst().map { try $0.integer(0) })
+                if let id = try rows.first.flatMap({ RegistrationID(try $0.text(1)) }) { return id }
+            }
             let inserted = try await tx.query(Self.insertDevice, id.description, user, now.milliseconds)
             guard inserted.changed == 1 else { throw StoreError.failed(reason: "the registration id is in use") }
             let unused = try await tx.query(Self.unusedDevices, user, StoredDevice.unusedLimit)
@@ -28,6 +33,9 @@ extension PostgreSQLStore {
     static let lockUserID = "select id from account where id = $1 for no key update"
     private static let insertDevice = """
         insert into device (id, user_id, created_at, registered_at) values ($1, $2, $3, $3) on conflict (id) do nothing
+        """
+    static let devicesByHandle = """
+        select number, id from device where user_id = $1 and handle_key = $2 order by registered_at desc, id
         """
     static let unusedDevices = """
         select number from device where user_id = $1 and handle is null and retired_at is null
@@ -155,22 +163,6 @@ extension PostgreSQLStore {
         order by d.number
         """
     }
-
-    // MARK: - Private
-
-    /// The user's registration id for a handle; `nil` if the user has not registered the handle.
-    /// If there are several ids, deletes all except one.
-    private static func reuse(_ tx: WriteTransaction, _ user: Int64, handleKey: Data) async throws -> RegistrationID? {
-        let devices = try await tx.query(Self.devicesByHandle, user, handleKey).map { row in
-            (number: try row.integer(0), id: try row.text(1))
-        }
-        try await tx.delete(devices: devices.dropFirst().map(\.number))
-        return devices.first.flatMap { RegistrationID($0.id) }
-    }
-
-    static let devicesByHandle = """
-        select number, id from device where user_id = $1 and handle_key = $2 order by registered_at desc, id
-        """
 
     // MARK: Reading
 

@@ -20,7 +20,7 @@ extension Registrar {
         try await self.save(plan.values, as: plan.device)
         try await self.replaceTags(of: plan.device, by: plan.values.tags)
         for record in plan.records { self.tx.append(record) }
-        if plan.forgetsPushes { _ = try await self.tx.query(Self.forgetPushes, plan.device) }
+        if plan.forgetsPushes { _ = try await self.tx.query("delete from device_push where device = $1", plan.device) }
         if let key = plan.usedCode { _ = try await self.tx.query(Self.useCode, key) }
         guard plan.movesPushes else { return 0 }
         _ = try await self.tx.wakePushes(ofDevices: [plan.device], now: self.now)
@@ -38,7 +38,6 @@ extension Registrar {
             returning k.notification_id, k.look_at)
         update device v set look_id = m.notification_id, look_at = m.look_at from moved m where v.number = $2
         """
-    private static let forgetPushes = "delete from device_push where device = $1"
     private static let useCode = "update confirmation set is_used = true where handle_key = $1"
 
     /// Writes the plan of a claim to a handle. Returns `false`, and writes nothing, if the id
@@ -92,7 +91,7 @@ extension Registrar {
     /// of the user, moves its row to this device; otherwise inserts a row.
     private func claimRow(_ plan: ClaimPlan) async throws -> Int64 {
         if let earlier = plan.earlier {
-            _ = try await self.tx.query(Self.moveClaim, earlier, plan.device)
+            _ = try await self.tx.query("update device set claims_for = $2 where number = $1", earlier, plan.device)
             return earlier
         }
         let id = RegistrationID.random().description
@@ -103,7 +102,6 @@ extension Registrar {
         return number
     }
 
-    private static let moveClaim = "update device set claims_for = $2 where number = $1"
     private static let insertClaim = """
         insert into device (id, user_id, created_at, registered_at, claims_for) values ($1, $2, $3, $3, $4)
         returning number

@@ -47,13 +47,11 @@ struct Registrar {
         let (outcome, plan) = try self.decision.change(change, of: try await self.device(id))
         guard let plan else { return outcome }
         let tags = try self.sealing.seal(plan.tags, in: .tags(plan.device))
-        _ = try await self.tx.query(Self.saveTags, plan.device, tags)
+        _ = try await self.tx.query("update device set tags = $2 where number = $1", plan.device, tags)
         try await self.replaceTags(of: plan.device, by: plan.tags)
         if let record = plan.record { self.tx.append(record) }
         return outcome
     }
-
-    private static let saveTags = "update device set tags = $2 where number = $1"
 
     /// Writes only the difference to the stored tags: a device registers often, and mostly with
     /// the same tags.

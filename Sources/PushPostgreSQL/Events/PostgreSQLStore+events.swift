@@ -10,30 +10,23 @@ extension PostgreSQLStore {
         }
     }
 
-    package func trimEvents(before date: Date, limit: Int) async throws -> TrimmedEvents {
+    package func trimEvents(before date: Date, limit: Int) async throws -> (count: Int, undelivered: Int) {
         try await self.write { tx in
             let row = try await tx.query("select delivered, trimmed from event_state where id = 1 for update").first
             guard let delivered = try row?.integer(0), let trimmed = try row?.integer(1) else {
-                return TrimmedEvents(count: 0, undelivered: 0)
+                return (0, 0)
             }
             // The newest event is kept, so that no other event gets its number.
-            let rows = try await tx.query(Self.oldestEvents, trimmed, limit).map { row in
-                (
-                    number: try row.integer(0),
-                    isOld: try row.integer(1) < date.milliseconds,
-                    isEvent: try row.integer(2) != 0
-                )
-            }
+            let rows = try await tx.query(Self.oldestEvents, trimmed, limit)
             // The rows are in the order of their numbers, which is not exactly that of their
             // times. So rows before the last old row may be a little newer than `date`.
-            guard let last = rows.lastIndex(where: \.isOld) else { return TrimmedEvents(count: 0, undelivered: 0) }
-            let deleted = rows[...last]
-            _ = try await tx.query("delete from event where number > $1 and number <= $2", trimmed, rows[last].number)
-            _ = try await tx.query("update event_state set trimmed = $1 where id = 1", rows[last].number)
-            return TrimmedEvents(
-                count: deleted.count,
-                undelivered: deleted.count { $0.isEvent && $0.number > delivered }
-            )
+            let last = try rows.lastIndex { try $0.integer(1) < date.milliseconds }
+            guard let last else { return (0, 0) }
+            let (deleted, number) = (rows[...last], try rows[last].integer(0))
+            _ = try await tx.query("delete from event where number > $1 and number <= $2", trimmed, number)
+            _ = try await tx.query("update event_state set trimmed = $1 where id = 1", number)
+            let undelivered = try deleted.count { try $0.integer(2) != 0 && $0.integer(0) > delivered }
+            return (deleted.count, undelivered)
         }
     }
 
@@ -51,7 +44,7 @@ extension PostgreSQLStore {
     ) async throws(StoreError) -> EventPage {
         let (start, sealing) = (number ?? 0, self.sealing)
         let body = { (rows: Rows) throws -> EventPage in
-            let (state, columns) = (rows.first, StoredEvent.Column.allCases.count)
+            let (state, columns) = (rows.first, Int32(StoredEvent.Column.allCases.count))
             return EventPage(
                 // If there are no events, the query returns one row that has only the numbers of
                 // `event_state`.
@@ -70,14 +63,11 @@ extension PostgreSQLStore {
 
     package static let delivered = "select delivered from event_state"
 
-    package func eventBacklog() async throws(StoreError) -> EventBacklog {
+    package func eventBacklog() async throws(StoreError) -> (count: Int, oldest: Date?) {
         try await self.read(Self.backlog) { rows in
-            guard let row = rows.first else { return EventBacklog(count: 0, oldest: nil) }
+            guard let row = rows.first else { return (0, nil) }
             let count = try row.integer(0) &- row.integer(1) &- row.integer(2)
-            return EventBacklog(
-                count: max(0, Int(clamping: count)),
-                oldest: try row.optionalInteger(3).map(Date.init(milliseconds:))
-            )
+            return (max(0, Int(clamping: count)), try row.optionalInteger(3).map(Date.init(milliseconds:)))
         }
     }
 

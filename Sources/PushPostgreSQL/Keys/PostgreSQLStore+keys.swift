@@ -233,6 +233,6 @@ extension SealedColumn {
                 renewed.map(\.value)
             )
         }
-        return Page(last: last, renewed: renewed.count, unreadable: unreadable)
+        return (last, renewed.count, unreadable)
     }
 }

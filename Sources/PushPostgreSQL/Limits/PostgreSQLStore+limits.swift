@@ -11,14 +11,14 @@ extension PostgreSQLStore: LimitStore {
 
     package var limits: (any LimitStore)? { self }
 
-    package func exchange(_ news: LimitNews, of process: Int64) async throws -> LimitAnswer {
+    package func exchange(_ news: LimitNews, of process: Int64) async throws -> (others: LimitNews, servers: Int) {
         if !news.delays.isEmpty { try await self.store(news.delays, of: process) }
         if !news.pauses.isEmpty { try await self.store(news.pauses, of: process) }
-        var answer = LimitAnswer()
-        answer.servers = try await self.countServers()
-        answer.delays = try await self.read(Self.delaysOfOthers, values: [process]) { try $0.map(Self.delay) }
-        answer.pauses = try await self.read(Self.pausesOfOthers, values: [process]) { try Self.pauses($0) }
-        return answer
+        let servers = try await self.countServers()
+        var others = LimitNews()
+        others.delays = try await self.read(Self.delaysOfOthers, values: [process]) { try $0.map(Self.delay) }
+        others.pauses = try await self.read(Self.pausesOfOthers, values: [process]) { try Self.pauses($0) }
+        return (others, servers)
     }
 
     package func deleteOldNews() async throws {

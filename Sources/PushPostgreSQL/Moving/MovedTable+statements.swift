@@ -66,9 +66,7 @@ extension MovedTable {
     }
 
     func values(_ row: Row) throws -> MovedRow {
-        var values: MovedRow = []
-        values.reserveCapacity(self.columns.count)
-        for (index, column) in self.columns.enumerated() {
+        try zip(Int32(0)..., self.columns).map { index, column in
             let value: MovedValue? =
                 switch column.kind {
                 case .integer: try row.optionalInteger(index).map { .integer($0) }
@@ -76,9 +74,8 @@ extension MovedTable {
                 case .text: try row.optionalText(index).map { .text($0) }
                 case .bytes: try row.optionalData(index).map { .bytes($0) }
                 }
-            values.append(value ?? .null)
+            return value ?? .null
         }
-        return values
     }
 
     private var quotedName: String { "\"\(self.name)\"" }

@@ -17,17 +17,24 @@ extension PostgreSQLPlace {
 }
 
 /// A database into which a store is moved. All functions block until the database answers.
-package struct PostgreSQLMoveTarget: MoveTarget {
+package struct PostgreSQLMoveTarget {
+    /// The address of the database, without a password.
     package let place: String
     private let connection: BlockingConnection
 
     init(_ connection: BlockingConnection, place: String) { (self.connection, self.place) = (connection, place) }
 
+    /// Whether a move from the database with this identity has begun here, but has not finished.
     package func isUnfinished(_ identity: Data) throws -> Bool {
         guard let mark = try MoveMark(self.connection) else { return false }
         return !mark.isFinished && mark.source == identity
     }
 
+    /// Creates the tables if they are missing, and reserves this database for the move: no server
+    /// opens it before `finish`.
+    ///
+    /// Returns whether a move from the same source had begun here before, but had not finished.
+    /// Throws `MoveFailure` if the database contains other data, or if a server uses it.
     package func begin(_ identity: Data, now: Date) throws -> Bool {
         try Schema.prepare(self.connection, Migration.allPostgreSQL)
         return try self.connection.transaction {
@@ -56,6 +63,7 @@ package struct PostgreSQLMoveTarget: MoveTarget {
         }
     }
 
+    /// The tables that a move fills, in the order of the move. Call it after `begin`.
     package func tables() throws -> [MovedTable] {
         let rows = try self.connection.query(Self.columns)
         return try MovedTable.names.map { name in
@@ -68,6 +76,8 @@ package struct PostgreSQLMoveTarget: MoveTarget {
         }
     }
 
+    /// Deletes all rows of a table, page by page. Calls `body` with the number of rows in each
+    /// page.
     package func clear(_ table: MovedTable, _ body: (Int) throws -> Void) throws {
         while true {
             let count = try self.connection.query(table.deletion, Self.clearedRows).changed
@@ -80,6 +90,7 @@ package struct PostgreSQLMoveTarget: MoveTarget {
         _ = try self.connection.query(table.insertion, values: table.parameters(rows))
     }
 
+    /// Calls `body` with all rows of a table, page by page, in the order of the table's key.
     package func read(_ table: MovedTable, _ body: ([MovedRow]) throws -> Void) throws {
         var last: MovedRow?
         while true {
@@ -94,32 +105,33 @@ package struct PostgreSQLMoveTarget: MoveTarget {
         }
     }
 
+    /// Makes each numbered column continue above the number in `last`.
     package func continueNumbers(after last: [NumberedColumn: Int64]) throws {
         for (column, number) in last where number > 0 {
-            _ = try self.connection.query(
-                "select setval(pg_get_serial_sequence($1, $2)::regclass, $3)",
-                column.table,
-                column.column,
-                number
-            )
+            _ = try self.connection.query(Self.setNumber, column.table, column.column, number)
         }
     }
 
-    package func auditFault(_ audit: AuditChain) throws -> AuditFault? {
+    private static let setNumber = "select setval(pg_get_serial_sequence($1, $2)::regclass, $3)"
+
+    /// The number of the first entry of the moved audit that somebody has changed; `nil` if nobody
+    /// has changed any.
+    package func auditFault(_ audit: AuditChain) throws -> Int64? {
         guard let row = try self.connection.query(PostgreSQLStore.nextChain, Int64(0)).first else {
-            return AuditFault(number: 0)
+            return 0
         }
         let chain = try StoredAuditChain(row)
         if let fault = chain.fault(audit) { return fault }
         var link = chain.start
         while link.number < chain.end.number {
             let page = try self.connection.query(PostgreSQLStore.entriesAfter, link.number, chain.end.number)
-            if page.count == 0 { return AuditFault(number: link.number + 1) }
+            if page.count == 0 { return link.number + 1 }
             if let fault = audit.fault(in: try page.map { try SealedAuditEntry($0) }, after: &link) { return fault }
         }
-        return link == chain.end ? nil : AuditFault(number: chain.end.number)
+        return link == chain.end ? nil : chain.end.number
     }
 
+    /// Ends the reservation, so that servers can open the database.
     package func finish(now: Date) throws {
         // Updates the planner's statistics. Otherwise queries would be slow until autovacuum
         // analyzes the tables.
@@ -150,6 +162,15 @@ package struct PostgreSQLMoveTarget: MoveTarget {
 
     private func refusal(_ reason: String) -> MoveFailure {
         MoveFailure("nothing was moved to \(self.place): \(reason)")
+    }
+}
+
+/// The reason why a database was not moved, worded for the operator. The source is unchanged.
+package struct MoveFailure: Error, CustomStringConvertible {
+    package let description: String
+
+    package init(_ description: String) {
+        self.description = description
     }
 }
 

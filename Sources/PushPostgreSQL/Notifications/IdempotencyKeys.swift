@@ -22,7 +22,7 @@ struct IdempotencyKeys {
 
     /// Decodes the rows that `lookup` has found; `rows` is `nil` if no request has a key.
     init(_ requests: [Reserved], found rows: Rows?) throws {
-        let key = StoredRequest.Column.allCases.count
+        let key = Int32(StoredRequest.Column.allCases.count)
         let found = Dictionary(try rows?.map { (try $0.data(key), try StoredRequest($0)) } ?? []) { first, _ in first }
         let ends = Dictionary(
             requests.map { ($0.request.key, ($0.for.createdAt - IdempotentRequest.lifetime).milliseconds) }

@@ -1,16 +1,11 @@
-package import Foundation
+internal import Foundation
 internal import PostgreSQL
-package import PushCore
+internal import PushCore
 package import PushStore
 
 extension PostgreSQLStore {
-    package func notification(
-        _ id: NotificationID,
-        for user: Int64,
-        alsoAsSender: Bool,
-        now: Date
-    ) async throws(StoreError) -> StoredNotification? {
-        let pending = PendingFetch(NotificationFetch(id, for: user, alsoAsSender: alsoAsSender, now: now), of: self)
+    package func notification(_ fetch: NotificationFetch) async throws(StoreError) -> StoredNotification? {
+        let pending = PendingFetch(fetch, of: self)
         await withUnsafeContinuation { pending.begin(resume: $0) }
         if !pending.isFinished { await pending.finish() }
         return try pending.result()
@@ -49,7 +44,7 @@ extension PostgreSQLStore {
                 fetches.map(\.now.milliseconds)
             ) { rows in
                 var found: [Row?] = fetches.map { _ in nil }
-                for row in rows { found[Int(try row.integer(FetchColumn.allCases.count))] = row }
+                for row in rows { found[Int(try row.integer(Int32(FetchColumn.allCases.count)))] = row }
                 return found.map { .success($0) }
             }
         } catch {

@@ -97,7 +97,7 @@ extension PostgreSQLStore {
     }
 
     /// The index of the column that contains the time of the last removal.
-    private static let removedAt = ChangeColumn.allCases.count
+    private static let removedAt = Int32(ChangeColumn.allCases.count)
 
     /// Selects a user's next changes. It always returns a row, whose last column is the time of
     /// the last removal. If there are no changes, the other columns are null.

@@ -50,8 +50,7 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Marks the next recipients of a recalled notification. Returns `false` if it finds no recall
-    /// to continue.
+    /// Continues a recall in a transaction of its own.
     @discardableResult
     func continueRecalls() async throws -> Bool {
         try await self.write { tx in try await Self.continueRecalls(tx, page: Self.recallStep) }
@@ -63,27 +62,11 @@ extension PostgreSQLStore {
     /// The transaction locks these users' counters of changes. If it has locked other counters
     /// before, it may deadlock with another transaction, and then run again.
     static func continueRecalls(_ tx: WriteTransaction, page: Int) async throws -> Bool {
-        let row = try await tx.query(
-            """
-            select l.notification_id, l.user_id, n.recalled_at from recall l
-            left join notification n on n.id = l.notification_id
-            order by l.notification_id limit 1 for update of l skip locked
-            """
-        ).first
-        guard let row else { return false }
+        guard let row = try await tx.query(Self.oldestRecall).first else { return false }
         let (id, last) = (try row.integer(0), try row.integer(1))
         var users: [Int64] = []
         if let recalledAt = try row.optionalInteger(2) {
-            users = try await tx.query(
-                """
-                select user_id from recipient
-                where \(RecipientKey.byNotification.rows(of: "$1", after: "$2")) and dismissed_at is null
-                order by \(RecipientKey.byNotification.order) limit $3
-                """,
-                id,
-                last,
-                page
-            ).map { try $0.integer(0) }
+            users = try await tx.query(Self.nextRecipients, id, last, page).map { try $0.integer(0) }
             let numbers = try await tx.changes(ofUsers: users)
             try await tx.setRecallChanges(users, numbers, ofRecall: id, at: recalledAt)
         }
@@ -96,6 +79,18 @@ extension PostgreSQLStore {
     }
 
     // MARK: - Private
+
+    private static let oldestRecall = """
+        select l.notification_id, l.user_id, n.recalled_at from recall l
+        left join notification n on n.id = l.notification_id
+        order by l.notification_id limit 1 for update of l skip locked
+        """
+
+    private static let nextRecipients = """
+        select user_id from recipient
+        where \(RecipientKey.byNotification.rows(of: "$1", after: "$2")) and dismissed_at is null
+        order by \(RecipientKey.byNotification.order) limit $3
+        """
 
     /// Selects at most `$3` pushes of the notification `$1`, to devices after `$2`.
     private static let pushes = """
@@ -122,73 +117,61 @@ extension WriteTransaction {
     ) async throws -> RecallStep {
         // This statement waits for a running fan-out or release of the notification. So the recall
         // also covers the recipients whom the fan-out or the release has added.
-        let place = try await self.query(
-            """
-            with f as (select 1 from fanout where notification_id = $1 for update),
-            s as (select 1 from scheduled where notification_id = $1 for update)
-            select n.sender_id, (select count(*) from s) > 0, (select count(*) from f), n.app
-            from notification n where n.id = $1
-            """,
-            id
-        ).first.map {
-            (sender: try $0.integer(0), isScheduled: try $0.boolean(1), app: AppName(stored: try $0.optionalText(3)))
-        }
-        guard let place, recaller.mayRecall(ofSender: place.sender, isScheduled: place.isScheduled) else {
-            return .refused
-        }
+        guard let row = try await self.query(Self.lockWork, id).first else { return .refused }
+        let (sender, app) = (try row.integer(0), AppName(stored: try row.optionalText(3)))
+        guard recaller.mayRecall(ofSender: sender, isScheduled: try row.boolean(1)) else { return .refused }
         // A recipient who has dismissed the notification is not marked: for this recipient the
         // notification is already gone.
-        let found = try await self.query(
-            """
-            select r.user_id from notification n
-            left join lateral (
-                select user_id from recipient
-                where \(RecipientKey.byNotification.rows(of: "$1", after: "0")) and dismissed_at is null
-                order by \(RecipientKey.byNotification.order) limit $3) as r on true
-            where \(Self.recallable) order by r.user_id
-            """,
-            id,
-            now.milliseconds,
-            page + 1
-        ).map { try $0.optionalInteger(0) }
+        let rows = try await self.query(Self.firstRecipients, id, now.milliseconds, page + 1)
+        let found = try rows.map { try $0.optionalInteger(0) }
         if found.isEmpty { return .refused }
         let recipients = found.compactMap(\.self)
         let users = Array(recipients.prefix(page))
         let numbers = try await self.changes(ofUsers: users)
-        let erased = try await self.query(
-            """
-            with n as (
-                select n.id, length(n.payload)::int8 as bytes from notification n
-                where \(Self.recallable) for no key update)
-            update notification m set payload = null, alert = null, recalled_at = $2, look_user_id = $3
-            from n where m.id = n.id returning n.bytes
-            """,
-            id,
-            now.milliseconds,
-            apps.contains(place.app) ? 0 as Int64 : nil
-        ).first
+        let look: Int64? = apps.contains(app) ? 0 : nil
+        let erased = try await self.query(Self.eraseRecalled, id, now.milliseconds, look).first
         guard let erased else { return .refused }
         try await self.setRecallChanges(users, numbers, ofRecall: id, at: now.milliseconds)
         let isComplete = recipients.count <= page
-        _ = try await self.query(
-            """
-            with f as (delete from fanout where notification_id = $1),
-            s as (delete from scheduled where notification_id = $1)
-            insert into recall (notification_id, user_id) select $1, $2 where $3
-            """,
-            id,
-            users.last ?? 0,
-            !isComplete
-        )
+        _ = try await self.query(Self.replaceWork, id, users.last ?? 0, !isComplete)
         let usage = Usage(notifications: 0, bytes: try erased.optionalInteger(0) ?? 0)
-        try await self.subtract([place.sender: usage])
+        try await self.subtract([sender: usage])
         return isComplete ? .complete : .begun
     }
 
+    private static let lockWork = """
+        with f as (select 1 from fanout where notification_id = $1 for update),
+        s as (select 1 from scheduled where notification_id = $1 for update)
+        select n.sender_id, (select count(*) from s) > 0, (select count(*) from f), n.app
+        from notification n where n.id = $1
+        """
+
     /// The condition that must be true to recall the notification `n`. `$1` is its id, and `$2`
     /// the time.
-    private static let recallable = """
-        n.id = $1 and n.expires_at > $2 and n.recalled_at is null and n.payload is not null
+    private static let recallable =
+        "n.id = $1 and n.expires_at > $2 and n.recalled_at is null and n.payload is not null"
+
+    private static let firstRecipients = """
+        select r.user_id from notification n
+        left join lateral (
+            select user_id from recipient
+            where \(RecipientKey.byNotification.rows(of: "$1", after: "0")) and dismissed_at is null
+            order by \(RecipientKey.byNotification.order) limit $3) as r on true
+        where \(recallable) order by r.user_id
+        """
+
+    private static let eraseRecalled = """
+        with n as (
+            select n.id, length(n.payload)::int8 as bytes from notification n
+            where \(recallable) for no key update)
+        update notification m set payload = null, alert = null, recalled_at = $2, look_user_id = $3
+        from n where m.id = n.id returning n.bytes
+        """
+
+    private static let replaceWork = """
+        with f as (delete from fanout where notification_id = $1),
+        s as (delete from scheduled where notification_id = $1)
+        insert into recall (notification_id, user_id) select $1, $2 where $3
         """
 
     /// Gives each recipient the change number that was drawn for it.

@@ -75,7 +75,6 @@ extension WriteTransaction {
     /// push is cancelled only if its device is the user's only one in the lane (a provider's
     /// queue): the fetch then counts as this device's.
     private func cancelPaced(_ fetched: [(key: RecipientKey, at: Date)]) async throws {
-        if fetched.isEmpty { return }
         let pushes = try await self.query(
             Self.pacedPushes,
             keys: fetched.map(\.key),
@@ -87,9 +86,6 @@ extension WriteTransaction {
         }
     }
 
-    /// Selects the pushes that wait for the minimum interval between two pushes to a device. This
-    /// device must be the user's only one in its lane (a provider's queue).
-    ///
     /// The query begins with the devices: a user has few devices, but a broadcast has very many
     /// pushes.
     static let pacedPushes = """

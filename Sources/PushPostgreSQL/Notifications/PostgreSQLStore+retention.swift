@@ -7,7 +7,10 @@ extension PostgreSQLStore {
     package func deleteExpired(now: Date, page: Int) async throws -> Bool {
         let (progress, book) = (self.retentionProgress, self.options.lookBook)
         return try await self.write(.ordered) { tx in
-            let expired = try await self.expired(tx, now: now, limit: page)
+            let expired = try await self.search(for: .notifications, at: now) { start in
+                let rows = try await tx.query(Self.expired, start, now.milliseconds, page)
+                return (try rows.map(ExpiredNotification.init), first: try rows.first?.integer(4))
+            }
             if expired.isEmpty { return false }
             let notifications = Dictionary(expired.map { ($0.id, $0) }) { first, _ in first }
             let ids = notifications.keys.sorted()
@@ -40,21 +43,6 @@ extension PostgreSQLStore {
         """
 
     // MARK: - Private
-
-    private func expired(_ tx: WriteTransaction, now: Date, limit: Int) async throws -> [ExpiredNotification] {
-        try await self.search(for: .notifications, at: now) { start in
-            let expired = try await tx.query(Self.expired, start, now.milliseconds, limit).map { row in
-                ExpiredNotification(
-                    id: try row.integer(0),
-                    sender: try row.integer(1),
-                    app: AppName(stored: try row.optionalText(2)),
-                    collapseID: try row.optionalText(3),
-                    expiresAt: Date(milliseconds: try row.integer(4))
-                )
-            }
-            return (expired, first: expired.first?.expiresAt.milliseconds)
-        }
-    }
 
     /// Searches for expired rows: `body` runs a statement that finds rows from the time `start`
     /// on, in milliseconds. The time of the first row found is recorded for the next search.
@@ -103,6 +91,12 @@ private struct ExpiredNotification {
     let app: AppName
     let collapseID: String?
     let expiresAt: Date
+
+    init(_ row: Row) throws {
+        (self.id, self.sender) = (try row.integer(0), try row.integer(1))
+        (self.app, self.collapseID) = (AppName(stored: try row.optionalText(2)), try row.optionalText(3))
+        self.expiresAt = Date(milliseconds: try row.integer(4))
+    }
 }
 
 /// Deletes the rows of expired notifications in one transaction, a page at a time.

@@ -46,7 +46,6 @@ extension WriteTransaction {
         reason: String,
         now: Date
     ) async throws -> Int {
-        if recipients.isEmpty { return 0 }
         var next = numbers
         let changes = try recipients.map { recipient in
             let number = try PostgreSQLStore.number(of: recipient.user, in: next)
@@ -104,7 +103,6 @@ extension WriteTransaction {
     /// Records that these recipients no longer wait for their payloads. Erases the payloads that
     /// no recipient waits for any more.
     func recordTaken(_ recipients: [RecipientKey]) async throws {
-        if recipients.isEmpty { return }
         let ids = try await self.query(Self.deleteUntaken, keys: recipients).map { try $0.integer(0) }
         try await self.eraseIfTaken(Set(ids).sorted())
     }
@@ -151,7 +149,6 @@ extension WriteTransaction {
     }
 
     func cancelPushes(to recipients: [RecipientKey], reason: String, now: Date) async throws {
-        if recipients.isEmpty { return }
         let pushes = try await self.query(Self.pushesToRecipients, keys: recipients).map(DuePush.init)
         try await self.cancel(pushes, reason: reason, now: now)
     }
@@ -206,7 +203,7 @@ extension WriteTransaction {
 
     /// Decodes rows of two numbers, such as a user and the first change number that was drawn for
     /// the user.
-    static func numbers(_ rows: Rows) throws -> [Int64: Int64] {
+    static func numbers(_ rows: some Collection<Row>) throws -> [Int64: Int64] {
         Dictionary(try rows.map { (try $0.integer(0), try $0.integer(1)) }) { first, _ in first }
     }
 

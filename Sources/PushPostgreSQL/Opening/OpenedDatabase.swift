@@ -27,6 +27,8 @@ struct OpenedDatabase {
             let (connection, identity, kept) = try Self.connect(address, options.mark)
             self.identity = identity
             if kept != nil, let place = options.mark?.place, try !connection.has("migration") {
+                // A role that may not use its schema sees no tables there.
+                try SchemaOwnership.checkCreation(connection)
                 let marks = "\(place), and the file day-keys beside it"
                 throw StoreError.lost("\(address.description) is empty", mark: place, marks: marks)
             }
@@ -62,12 +64,17 @@ struct OpenedDatabase {
 
     /// Connects, and compares the cluster with the stored `DatabaseMark`, so that an older
     /// database is neither read nor changed. Also returns this mark.
-    private static func connect(
+    static func connect(
         _ address: DatabaseAddress,
         _ keeper: (any DatabaseMarkKeeper)?
-    ) throws -> (BlockingConnection, ClusterIdentity, kept: DatabaseMark?) {
+    ) throws -> (connection: BlockingConnection, identity: ClusterIdentity, kept: DatabaseMark?) {
+        let kept: DatabaseMark?
         do {
-            let kept = try keeper?.load()
+            kept = try keeper?.load()
+        } catch {
+            throw StoreError.unusable(place: address.description, reason: "\(error)")
+        }
+        do {
             let last = kept.map { ClusterIdentity(system: $0.cluster, timeline: $0.timeline) }
             let (connection, identity) = try BlockingConnection.open(address, after: last)
             return (connection, identity, kept)
@@ -100,21 +107,17 @@ struct OpenedDatabase {
     /// Inserts the row of `event_state`. If the store keeps any kind of event, also inserts a
     /// placeholder event; the next event gets the number after the placeholder's.
     private static func beginEvents(_ connection: BlockingConnection, _ kinds: Set<PushEvent.Kind>, now: Date) throws {
-        _ = try connection.query(
-            """
-            insert into event_state (id, newest, delivered, trimmed) values (1, 0, 0, 0) on conflict (id) do nothing
-            """
-        )
-        guard !kinds.isEmpty else { return }
-        _ = try connection.query(
-            """
-            with s as (update event_state set newest = $1 where id = 1 and newest < $1 returning newest)
-            insert into event (number, at, kind) select s.newest, $2, 0 from s
-            """,
-            EventNumbers.first(at: now),
-            now.milliseconds
-        )
+        _ = try connection.query(Self.eventState)
+        if !kinds.isEmpty { _ = try connection.query(Self.placeholder, EventNumbers.first(at: now), now.milliseconds) }
     }
+
+    private static let eventState =
+        "insert into event_state (id, newest, delivered, trimmed) values (1, 0, 0, 0) on conflict (id) do nothing"
+
+    private static let placeholder = """
+        with s as (update event_state set newest = $1 where id = 1 and newest < $1 returning newest)
+        insert into event (number, at, kind) select s.newest, $2, 0 from s
+        """
 
     private static func join(
         _ connection: BlockingConnection,

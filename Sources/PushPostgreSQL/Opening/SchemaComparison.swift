@@ -45,7 +45,8 @@ enum SchemaComparison {
         case .success(let objects): return objects
         case .failure(let error):
             guard (error as? DatabaseError)?.code == "42501" else { throw error }
-            throw StoreError.failed(
+            throw StoreError.unusable(
+                place: "the database",
                 reason: "\(error): the role needs the right to make temporary tables (grant temporary on database)"
             )
         }
@@ -102,10 +103,12 @@ enum SchemaComparison {
         union all
         select 'function ' || p.proname || '(' || pg_get_function_identity_arguments(p.oid) || ')'
         from pg_proc p join s on s.oid = p.pronamespace
-        where not exists (select 1 from pg_depend e where e.objid = p.oid and e.deptype = 'e')
+        where not exists (
+            select 1 from pg_depend e where e.classid = p.tableoid and e.objid = p.oid and e.deptype = 'e')
         union all
         select 'operator ' || p.oprname from pg_operator p join s on s.oid = p.oprnamespace
-        where not exists (select 1 from pg_depend e where e.objid = p.oid and e.deptype = 'e')
+        where not exists (
+            select 1 from pg_depend e where e.classid = p.tableoid and e.objid = p.oid and e.deptype = 'e')
         """
     }
 }

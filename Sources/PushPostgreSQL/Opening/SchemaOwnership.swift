@@ -16,7 +16,8 @@ enum SchemaOwnership {
         let ofPublic = all.filter { $0.hasPrefix("public ") }
         let rights = ofPublic.isEmpty ? all : ofPublic
         if rights.isEmpty { return }
-        throw StoreError.failed(
+        throw StoreError.unusable(
+            place: "the database",
             reason: """
                 other roles can change what the server runs: \(rights.prefix(5).joined(separator: ", ")); revoke that, or give \
                 the server a schema of its own (docs/scale.md)
@@ -34,7 +35,7 @@ enum SchemaOwnership {
         let (role, database, schema) = (try row.text(0), try row.text(1), try row.text(2))
         let fault =
             schema.isEmpty
-            ? "finds no schema of its search_path in the database \(database)"
+            ? "finds no schema of its search_path in the database \(database), or may not use it"
             : "may not create tables in the schema \(schema) of the database \(database)"
         var remedy = "give the role a schema of its own, as docs/scale.md does"
         if schema == "public" {

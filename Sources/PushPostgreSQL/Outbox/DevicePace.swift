@@ -33,7 +33,6 @@ struct DevicePace {
             devices = Set(try await tx.query(Self.lock, devices.sorted()).map { try $0.integer(0) })
         }
         let known = due.filter { devices.contains($0.key.device) }
-        if known.isEmpty { return }
         // The facts are read by a separate statement, which must see what other transactions
         // committed before the devices were locked.
         let rows = try await tx.query(Self.selectPaces, keys: known.map(\.key), known.map(\.sequence))

@@ -91,9 +91,9 @@ struct Leasing {
                 }
             }
         }
-        if !leased.isEmpty { _ = try await tx.query(Self.leasePushes, keys: leased.map(\.key), self.owner) }
-        try await Self.postpone(waits, reason: PushReason.paced, tx)
-        try await Self.postpone(keyless, reason: nil, tx)
+        try await tx.query(Self.leasePushes, keys: leased.map(\.key), self.owner)
+        try await tx.query(Self.postponePushes, keys: waits.map(\.0), waits.map(\.1.milliseconds), PushReason.paced)
+        try await tx.query(Self.postponePushes, keys: keyless.map(\.0), keyless.map(\.1.milliseconds), String?.none)
         try await tx.move(moves, now: self.now)
         try await tx.end(ends, now: self.now)
         return self.countsUnread ? try await self.countingUnread(leased, tx) : leased
@@ -104,10 +104,9 @@ struct Leasing {
     /// Returns the pushes, each with the number of unread notifications that its user has in the
     /// push's app.
     private func countingUnread(_ leased: [LeasedDelivery], _ tx: WriteTransaction) async throws -> [LeasedDelivery] {
-        if leased.isEmpty { return [] }
         // All devices of a user show the same number, so the counts are by user.
         let keys = leased.map { RecipientKey($0.key.notification, $0.user) }
-        let rows = try await tx.query(Self.unread, keys: keys, self.now.milliseconds, UnreadCount.maximumExamined)
+        let rows = try await tx.query(Self.unread, keys: keys, self.now.milliseconds, LeaseRequest.maximumExamined)
         var counts: [RecipientKey: Int] = [:]
         for row in rows { counts[try RecipientKey(row)] = Int(clamping: try row.integer(2)) }
         return zip(leased, keys).map { delivery, key in
@@ -115,16 +114,6 @@ struct Leasing {
             delivery.push.unread = counts[key]
             return delivery
         }
-    }
-
-    /// Makes pushes due at later times. If `reason` is `nil`, each push keeps its present reason.
-    private static func postpone(
-        _ waits: [(push: DuePush, date: Date)],
-        reason: String?,
-        _ tx: WriteTransaction
-    ) async throws {
-        if waits.isEmpty { return }
-        _ = try await tx.query(Self.postponePushes, keys: waits.map(\.push), waits.map(\.date.milliseconds), reason)
     }
 
     static let unread = """
@@ -145,6 +134,8 @@ struct Leasing {
         where \(DuePush.equal("p", "k"))
         """
 
+    /// Makes pushes due at later times. If the reason `$4` is null, each push keeps its present
+    /// reason.
     static let postponePushes = """
         update push p set owner = null, due_at = k.due_at, reason = coalesce($4, p.reason)
         from unnest($1::int8[], $2::int8[], $3::int8[]) as k (notification_id, device, due_at)
@@ -165,7 +156,9 @@ extension DueDelivery {
         var notifications: [Int64: DueNotification] = [:]
         for row in try await tx.query(Self.notifications, Array(ids)) {
             let id = try row.integer(0)
-            notifications[id] = try DueNotification(row, id: id, tx.sealing)
+            notifications[id] = try DueNotification(row, from: 1) { alert, sender in
+                Result { () throws(VaultError) in try tx.sealing.alert(alert, of: id, sender: sender) }
+            }
         }
         return try rows.map { try DueDelivery($0, of: notifications[$0.integer(Column.notificationID)], tx.sealing) }
     }
@@ -187,24 +180,7 @@ extension DueDelivery {
     }
 
     static let notifications = """
-        select n.id, n.sender_id, n.recalled_at is not null, n.seed, n.sequence, n.expires_at, n.priority, n.collapse_id, n.alert
+        select n.id, \(DueNotification.Column.list)
         from notification n where n.id = any($1::int8[])
         """
-}
-
-extension DueNotification {
-    fileprivate init(_ row: Row, id: Int64, _ sealing: Sealing) throws {
-        let sender = try row.integer(1)
-        self.init(
-            isRecalled: try row.boolean(2),
-            seed: try row.integer(3),
-            sequence: try row.integer(4),
-            expiresAt: try row.integer(5),
-            priority: try row.text(6),
-            collapseID: try row.optionalText(7),
-            alert: try row.optionalData(8).map { sealed in
-                Result { () throws(VaultError) in try sealing.alert(sealed, of: id, sender: sender) }
-            }
-        )
-    }
 }

@@ -32,12 +32,7 @@ extension PostgreSQLStore {
                 // ended.
                 if target.isReadOnce { try await tx.eraseIfTaken([id]) }
             } else {
-                _ = try await tx.query(
-                    "update fanout set branch = $2, cursor = $3 where notification_id = $1",
-                    id,
-                    broadcast.walk.branch,
-                    broadcast.walk.cursor
-                )
+                _ = try await tx.query(Self.moveFanout, id, broadcast.walk.branch, broadcast.walk.cursor)
             }
             return pushes.count
         }
@@ -49,6 +44,7 @@ extension PostgreSQLStore {
         select \(RunningBroadcast.columns) from fanout t join notification n on n.id = t.notification_id
         where not t.is_set_aside order by n.sequence, n.created_at limit 1 for update of t skip locked
         """
+    private static let moveFanout = "update fanout set branch = $2, cursor = $3 where notification_id = $1"
     private static let endFanout = "delete from fanout where notification_id = $1"
 
     static func number(of user: Int64, in numbers: [Int64: Int64]) throws -> Int64 {

@@ -61,8 +61,7 @@ extension PostgreSQLStore {
             syncs.map(\.session),
             syncs.map(\.change)
         ).compactMap { row -> DuePush? in
-            let push = DuePush(notification: try row.integer(0), device: try row.integer(1))
-            return syncs[Int(try row.integer(2)) - 1].subject.concerns(try row.text(3)) ? push : nil
+            syncs[Int(try row.integer(2)) - 1].subject.concerns(try row.text(3)) ? try DuePush(row) : nil
         }
         if found.isEmpty { return }
         try await self.write { tx in try await tx.cancel(found, reason: PushReason.fetched, now: now) }
@@ -70,9 +69,7 @@ extension PostgreSQLStore {
 
     package func deleteLooks(in lane: Lane, now: Date) async throws -> Bool {
         try await self.write { tx in
-            let pushes = try await tx.query(Self.looksInLane, lane.description).map {
-                DuePush(notification: try $0.integer(0), device: try $0.integer(1))
-            }
+            let pushes = try await tx.query(Self.looksInLane, lane.description).map(DuePush.init)
             try await Self.delete(pushes, tx, now: now)
             return !pushes.isEmpty
         }
@@ -88,23 +85,21 @@ extension PostgreSQLStore {
         _ tx: WriteTransaction,
         now: Date
     ) async throws -> Int {
-        let plans = self.options.looks.mapValues(LookPlan.init)
-        let devices = try await Self.devices(of: orders, in: plans.keys.sorted(), tx)
+        let intervals = self.options.looks
+        let (users, sessions) = (orders.map(\.user), orders.map(\.session) as [String?])
+        let rows = try await tx.query(Self.lookDevices, users, sessions, intervals.keys.sorted())
+        let devices = try rows.map { try LookDevice($0, of: orders) }.filter { $0.order.subject.concerns($0.lane) }
         if devices.isEmpty { return 0 }
-        let waiting = try await Self.waiting(devices, tx)
+        let waitingRows = try await tx.query(Self.waitingLooks, keys: devices.compactMap(\.lastPush))
+        let waiting = try WriteTransaction.numbers(waitingRows).mapValues(Date.init(milliseconds:))
         let streaming = devices.filter { tx.streamLanes.contains($0.lane) }.map(\.number)
         let holders = try await tx.holders(of: streaming)
         let away = Set(streaming).subtracting(holders.keys)
         let looks = devices.compactMap { device -> Look? in
-            guard let plan = plans[device.lane], !away.contains(device.number) else { return nil }
-            let step = plan.step(
-                last: device.dueAt,
-                waitsUntil: waiting[device.number],
-                isUrgent: device.order.isUrgent,
-                now: now
-            )
-            guard case .make(let due) = step else { return nil }
-            return Look(device: device, dueAt: due)
+            guard let interval = intervals[device.lane], !away.contains(device.number) else { return nil }
+            let (last, waitsUntil) = (device.dueAt, waiting[device.number])
+            let due = device.order.nextLook(every: interval, last: last, waitsUntil: waitsUntil, now: now)
+            return due.map { (device, $0) }
         }
         if looks.isEmpty { return 0 }
         try await Self.delete(looks.compactMap(\.device.lastPush), tx, now: now)
@@ -121,44 +116,16 @@ extension PostgreSQLStore {
         let last: Int64?
         let dueAt: Date?
 
-        init(_ row: Row, of order: LookOrder) throws {
-            self.number = try row.integer(0)
-            self.order = order
-            self.lane = try row.text(2)
-            self.last = try row.optionalInteger(3)
+        init(_ row: Row, of orders: [LookOrder]) throws {
+            (self.number, self.order) = (try row.integer(0), orders[Int(try row.integer(1)) - 1])
+            (self.lane, self.last) = (try row.text(2), try row.optionalInteger(3))
             self.dueAt = try row.optionalInteger(4).map(Date.init(milliseconds:))
         }
 
         var lastPush: DuePush? { self.last.map { DuePush(notification: $0, device: self.number) } }
     }
 
-    private struct Look: Sendable {
-        let device: LookDevice
-        let dueAt: Date
-    }
-
-    private static func devices(
-        of orders: [LookOrder],
-        in lanes: [String],
-        _ tx: WriteTransaction
-    ) async throws -> [LookDevice] {
-        let sessions = orders.map(\.session) as [String?]
-        return try await tx.query(Self.lookDevices, orders.map(\.user), sessions, lanes).compactMap { row in
-            let device = try LookDevice(row, of: orders[Int(try row.integer(1)) - 1])
-            return device.order.subject.concerns(device.lane) ? device : nil
-        }
-    }
-
-    /// The devices whose last look (push that tells them to sync) still waits, with the time when
-    /// it is due. Because of the lock, no other server leases that look before this transaction's
-    /// changes are visible.
-    private static func waiting(_ devices: [LookDevice], _ tx: WriteTransaction) async throws -> [Int64: Date] {
-        let pushes = devices.compactMap(\.lastPush)
-        if pushes.isEmpty { return [:] }
-        let rows = try await tx.query(Self.waitingLooks, pushes.map(\.notification), pushes.map(\.device))
-        let dates = try rows.map { (try $0.integer(0), Date(milliseconds: try $0.integer(1))) }
-        return Dictionary(dates) { first, _ in first }
-    }
+    private typealias Look = (device: LookDevice, dueAt: Date)
 
     /// Deletes looks (pushes that tell a device to sync) that wait or have ended. A look that is
     /// being sent expires now, so that the next cleanup deletes it. Otherwise the looks of a
@@ -166,7 +133,7 @@ extension PostgreSQLStore {
     private static func delete(_ pushes: [DuePush], _ tx: WriteTransaction, now: Date) async throws {
         if pushes.isEmpty { return }
         try await tx.cancel(pushes, reason: PushReason.replacedLook, now: now)
-        _ = try await tx.query(Self.deleteEndedLooks, pushes.map(\.notification), pushes.map(\.device))
+        try await tx.query(Self.deleteEndedLooks, keys: pushes)
         let looks = Set(pushes.map(\.notification)).sorted()
         _ = try await tx.query(Self.deleteEmptyLooks, looks)
         _ = try await tx.query(Self.expireLooks, looks, now.milliseconds)
@@ -244,6 +211,9 @@ extension PostgreSQLStore {
         order by v.number for no key update of v
         """
 
+    /// Selects the devices whose last look (push that tells them to sync) still waits, with the
+    /// time when it is due. Because of the lock, no other server leases that look before this
+    /// transaction's changes are visible.
     static let waitingLooks = """
         select p.device, p.due_at from unnest($1::int8[], $2::int8[]) as k (notification_id, device)
         join push p on \(DuePush.equal("p", "k"))

@@ -115,8 +115,7 @@ extension PostgreSQLStore {
             try await self.write { tx in
                 let found = try await tx.query(Self.own, owner).map(DuePush.init)
                 let lost = zip(found, book.owners(of: found)).filter { $0.1 == nil }.map(\.0)
-                if lost.isEmpty { return }
-                _ = try await tx.query(Self.giveBack, keys: lost, owner)
+                try await tx.query(Self.giveBack, keys: lost, owner)
             }
         } catch {
             book.recordUnknownOutcome(now: .now)
@@ -145,28 +144,28 @@ extension PostgreSQLStore {
         by record: AuditRecord?,
         now: Date
     ) async throws -> PushChangeOutcome {
-        let (outcome, lane) = try await self.write { tx -> (PushChangeOutcome, String) in
+        try await self.write { [membership] tx in
             let (id, name) = (push.notification.rawValue, push.device.description)
             guard let number = try await tx.query(Self.findDevice, id, name, now.milliseconds, push.sender).first else {
-                return (.missing, "")
+                return .missing
             }
             let device = try number.integer(0)
-            guard let (standing, lane) = try await tx.standing(id, device: device) else { return (.missing, "") }
+            guard let (standing, lane) = try await tx.standing(id, device: device) else { return .missing }
             let outcome = change.outcome(for: standing, now: now)
-            guard outcome == .done else { return (outcome, lane) }
+            guard outcome == .done else { return outcome }
             switch change {
             case .cancel:
                 let pushes = [DuePush(notification: id, device: device)]
                 try await tx.cancel(pushes, reason: PushReason.cancelled, now: now)
-            case .hasten: _ = try await tx.query(Self.hasten, id, device, now.milliseconds)
+            case .hasten:
+                _ = try await tx.query(Self.hasten, id, device, now.milliseconds)
+                // The device's event stream may be at another server. In this case, that server
+                // must send the push.
+                tx.afterCommit { membership.announce(workIn: [lane]) }
             }
             if let record { tx.append(record) }
-            return (.done, lane)
+            return .done
         }
-        // The device's event stream may be at another server. In this case, that server must send
-        // the push.
-        if outcome == .done, change == .hasten { self.membership.announce(workIn: [lane]) }
-        return outcome
     }
 
     static let findDevice = """

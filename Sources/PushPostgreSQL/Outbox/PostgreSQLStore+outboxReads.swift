@@ -45,7 +45,7 @@ extension PostgreSQLStore {
             lane.description,
             queue == .bulk,
             start,
-            Int64(OldestPush.maximumExamined)
+            Int64(Queue.maximumExamined)
         ) { try $0.first?.optionalInteger(0) }.map(Date.init(milliseconds:))
     }
 

@@ -92,7 +92,7 @@ struct PushSettlement: Sendable {
     /// The values of a push that goes back to its queue.
     struct Return: Sendable {
         /// The time of the next attempt; `nil`: the push waits until its device connects.
-        let dueAt: Date?
+        var dueAt: Date?
         let reason: String?
         let attempts: Int
     }
@@ -139,10 +139,7 @@ struct PushSettlement: Sendable {
     }
 
     /// Makes the push due at once, because its device has an event stream again.
-    mutating func makeDueNow(now: Date) {
-        guard let wait = self.return else { return }
-        self.return = Return(dueAt: now, reason: wait.reason, attempts: wait.attempts)
-    }
+    mutating func makeDueNow(now: Date) { self.return?.dueAt = now }
 
     private func ended(_ state: TallyState, reason: String?) -> PushEnd {
         PushEnd(push: self.push, state: state, reason: reason, owner: self.owner)

@@ -149,15 +149,14 @@ extension PushInsertion {
 
     private func replace(_ older: [DuePush], _ collapseID: String) async throws {
         if older.isEmpty { return }
-        _ = try await self.tx.query(
-            "update collapse set notification_id = $3, sequence = $4 where device = any($1::int8[]) and collapse_id = $2",
-            older.map(\.device),
-            collapseID,
-            self.target.id,
-            self.target.sequence
-        )
+        let (devices, target) = (older.map(\.device), self.target)
+        _ = try await self.tx.query(Self.replaceNewest, devices, collapseID, target.id, target.sequence)
         try await self.tx.cancel(older, reason: PushReason.replaced, now: self.now)
     }
+
+    private static let replaceNewest = """
+        update collapse set notification_id = $3, sequence = $4 where device = any($1::int8[]) and collapse_id = $2
+        """
 
     static let insertCollapse = """
         insert into collapse (device, collapse_id, notification_id, sequence)

@@ -10,27 +10,30 @@ extension WriteTransaction {
     /// A push that is being sent cannot be cancelled; it is withdrawn instead. A withdrawn push is
     /// not retried, and the provider's answer decides whether it counts as accepted.
     func cancel(_ pushes: [DuePush], reason: String, now: Date) async throws {
-        if pushes.isEmpty { return }
         try await self.cancel(Self.locked(self.query(Self.lockKeys, keys: pushes)), reason: reason, now: now)
     }
 
     /// Cancels all pushes to these devices, including pushes that wait for a device to connect.
     /// Withdraws pushes that are being sent.
     ///
-    /// This function is for retired devices, which get no more pushes, but whose rows remain.
+    /// This function is for retired devices, which get no more pushes, but whose rows remain. It
+    /// works in pages, since a statement has a time limit.
     func cancelPushes(ofDevices devices: [Int64], reason: String, now: Date) async throws {
-        try await self.cancel(Self.locked(self.query(Self.lockDevices, devices)), reason: reason, now: now)
+        let page = PostgreSQLStore.deletionPage
+        while true {
+            let locked = try Self.locked(await self.query(Self.lockDevices, devices, page))
+            try await self.cancel(locked, reason: reason, now: now)
+            if locked.count < page { return }
+        }
     }
 
-    private static func locked(_ rows: Rows) throws -> [(push: DuePush, isLeased: Bool)] {
+    private static func locked(_ rows: some Collection<Row>) throws -> [(push: DuePush, isLeased: Bool)] {
         try rows.map { (try DuePush($0), try $0.boolean(2)) }
     }
 
     private func cancel(_ locked: [(push: DuePush, isLeased: Bool)], reason: String, now: Date) async throws {
         try await self.end(locked.filter { !$0.isLeased }.map { $0.push.cancelled(reason) }, now: now)
-        let leased = locked.filter(\.isLeased).map(\.push)
-        if leased.isEmpty { return }
-        _ = try await self.query(Self.markCancelled, keys: leased, reason)
+        try await self.query(Self.markCancelled, keys: locked.filter(\.isLeased).map(\.push), reason)
     }
 
     static let lockKeys = """
@@ -39,9 +42,15 @@ extension WriteTransaction {
         join push p on \(DuePush.equal("p", "k"))
         order by p.notification_id, p.device for update of p
         """
+    /// Locks the next pushes to these devices. Pushes of earlier pages are left out: they have
+    /// ended, or are withdrawn.
     static let lockDevices = """
-        select notification_id, device, owner is not null from push
-        where device = any($1::int8[]) order by notification_id, device for update
+        select p.notification_id, p.device, p.owner is not null
+        from pg_catalog.unnest($1::int8[]) as d (device) cross join lateral (
+            select notification_id, device, owner from push
+            where \(DuePush.byDevice.rows(of: "d.device", after: "0")) and (owner is null or not is_withdrawn)
+            order by \(DuePush.byDevice.order) limit $2 for update) as p
+        limit $2
         """
     static let markCancelled = """
         update push p set is_withdrawn = true, reason = $3
@@ -72,7 +81,6 @@ extension WriteTransaction {
     /// Makes pushes due again for the same attempt, if they are still leased. Moves a push whose
     /// device now has another lane (a provider's queue), and cancels a push that was withdrawn.
     func requeue(_ settlements: [PushSettlement], now: Date) async throws {
-        if settlements.isEmpty { return }
         let rows = try await self.query(
             Self.lockLeased,
             keys: settlements.map(\.push),
@@ -95,8 +103,7 @@ extension WriteTransaction {
         }
         try await self.end(ends, now: now)
         try await self.move(moves, now: now)
-        if waits.isEmpty { return }
-        _ = try await self.query(
+        try await self.query(
             Self.requeue,
             keys: waits.map(\.push),
             waits.map { $0.wait.dueAt?.milliseconds } as [Int64?],
@@ -135,11 +142,10 @@ extension WriteTransaction {
     /// Moves pushes to the present lanes (providers' queues) of their devices. This transaction
     /// has already locked these pushes.
     func move(_ pushes: [DuePush], now: Date) async throws {
-        if pushes.isEmpty { return }
         _ = try self.countMoves(try await self.query(Self.movePushes, keys: pushes, now.milliseconds))
     }
 
-    private func countMoves(_ rows: Rows) throws -> Int {
+    private func countMoves(_ rows: some Collection<Row>) throws -> Int {
         for row in rows {
             self.count(.cancelled, lane: try row.text(0))
             self.count(.enqueued, lane: try row.text(1))

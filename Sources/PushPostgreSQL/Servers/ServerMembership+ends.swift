@@ -49,7 +49,8 @@ extension ServerMembership {
         var pause = Self.firstPause
         var mayFence = self.options.fencesServers
         while true {
-            if await self.isKnownToAll(epoch) { return }
+            // If the database does not answer, the next round asks again.
+            if let rows = try? await self.database.query(Self.unconfirmed, epoch), rows.isEmpty { return }
             let waited = ContinuousClock.now - start
             // Servers are fenced before the limit is checked. Otherwise, if this caller was
             // delayed, a server that does not confirm could keep renewing its lease.
@@ -67,13 +68,6 @@ extension ServerMembership {
     }
 
     // MARK: - Private
-
-    /// Whether all servers have evicted the credentials that ended under a number up to `epoch`.
-    /// Also `false` if the database does not answer.
-    private func isKnownToAll(_ epoch: Int64) async -> Bool {
-        guard let rows = try? await self.database.query(Self.unconfirmed, epoch) else { return false }
-        return rows.count == 0
-    }
 
     private func readEnds() {
         let (assigned, waiters) = self.state.withLock { state in

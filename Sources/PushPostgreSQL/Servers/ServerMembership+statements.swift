@@ -28,10 +28,12 @@ extension ServerMembership {
         update node set until = \(DatabaseClock.now) + \(leaseDuration) where number = $1 and not is_fenced
         """
 
-    /// Ends a server's lease at once. From then on, no other server waits for this server, which
-    /// no longer trusts its cache.
+    /// Fences a server that ends, and stores the time of its end as that of a last renewal. The
+    /// server trusts no cached credentials any more. So it confirms all ends of credentials, and
+    /// no other server waits for it.
     static let expireServer = """
-        update node set is_fenced = true, until = least(until, \(DatabaseClock.now)) where number = $1
+        update node set is_fenced = true, until = \(DatabaseClock.now) + \(leaseDuration), seen_epoch = \(Int64.max)
+        where number = $1
         """
 
     /// Deletes the row of a server, or of a command, that operators need not see any more.

@@ -24,7 +24,7 @@ extension PostgreSQLStore {
         now: Date
     ) async throws -> Int {
         try await self.makeDue(ofUser: user, after: last, now: now) { tx in
-            try await tx.query(Self.numbers, devices.map(\.description))
+            try await tx.query("select number from device where id = any($1::text[])", devices.map(\.description))
         }
     }
 
@@ -50,8 +50,6 @@ extension PostgreSQLStore {
             return try await tx.wakePushes(ofDevices: numbers, now: now)
         }
     }
-
-    private static let numbers = "select number from device where id = any($1::text[])"
 
     /// Inserts the rows of streams. Each stream's time is later than that of all earlier streams
     /// of its device, even if the database's clock was set back.

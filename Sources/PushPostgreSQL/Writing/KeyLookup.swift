@@ -95,9 +95,12 @@ extension PairKey {
 }
 
 extension WriteTransaction {
-    /// Runs a statement. Its first two parameters are the two numbers of each key.
-    func query(_ sql: String, keys: [some PairKey], _ values: any Bindable...) async throws -> Rows {
-        try await self.query(sql, values: [keys.map(\.numbers.0), keys.map(\.numbers.1)] + values)
+    /// Runs a statement. Its first two parameters are the two numbers of each key. Without keys,
+    /// runs nothing, and returns no rows.
+    @discardableResult
+    func query(_ sql: String, keys: [some PairKey], _ values: any Bindable...) async throws -> [Row] {
+        if keys.isEmpty { return [] }
+        return Array(try await self.query(sql, values: [keys.map(\.numbers.0), keys.map(\.numbers.1)] + values))
     }
 }
 

@@ -99,12 +99,11 @@ final class WriteTransaction: Sendable {
         var statements = pending.last
         if let counts = try pending.tally.addition(to: slot.tallyWriter(server: server)) { statements.append(counts) }
         if let events = try NewEvent.insertion(of: pending.events) { statements.append(events) }
-        var head: AuditHead?
         if !pending.drafts.isEmpty {
             let old = try await self.head(of: slot, server: server)
             let (end, statement) = try self.extending(old, by: pending.drafts)
             statements.append(statement)
-            head = end
+            finished.head = end
         }
         do {
             if pending.commitFailure == nil { _ = try await self.query(all: statements) }
@@ -115,7 +114,6 @@ final class WriteTransaction: Sendable {
             if error.code == Self.refusal { throw AuditChainLost() }
             throw pending.commitFailure?(error) ?? error
         }
-        finished.head = head
         return finished
     }
 }

@@ -57,16 +57,10 @@ extension SQLiteStore {
         }
     }
 
-    package func recordUse(of token: TokenPrefix, now: Date) {
-        self.tokenUses.record(token, now: now)
-    }
-
-    package func writeTokenUses(limit: Int) async throws -> Int {
-        try await self.tokenUses.write(limit) { uses in
-            try await self.writer.write(.housekeeping) { db in
-                for (token, at) in uses {
-                    try db.run("update token set used_at = \(at.milliseconds) where prefix = \(token.description)")
-                }
+    package func store(_ uses: [TokenUses.Use]) async throws {
+        try await self.writer.write(.housekeeping) { db in
+            for (token, at) in uses {
+                try db.run("update token set used_at = \(at.milliseconds) where prefix = \(token.description)")
             }
         }
     }

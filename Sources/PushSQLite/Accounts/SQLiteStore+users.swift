@@ -31,12 +31,9 @@ extension SQLiteStore {
         try await self.writer.write { db in
             let account = try self.account(name, db)
             let isLast = try change.isLosing && Self.isLastAdministrator(account, db)
-            switch change.decide(account, isLastAdministrator: isLast) {
-            case .end(let outcome): return outcome
-            case .write(let plan):
-                try self.write(plan, by: record, db, now: now)
-                return .done
-            }
+            let (outcome, plan) = change.decide(account, isLastAdministrator: isLast)
+            if let plan { try self.write(plan, by: record, db, now: now) }
+            return outcome
         }
     }
 

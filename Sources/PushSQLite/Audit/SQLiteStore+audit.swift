@@ -52,8 +52,8 @@ extension SQLiteReader {
 
     package static let lastAudit = "select max(number) from audit"
 
-    package func auditFault() throws(StoreError) -> AuditFault? {
-        guard var link = try self.read({ try self.audit.start($0) }) else { return AuditFault(number: 0) }
+    package func auditFault() throws(StoreError) -> Int64? {
+        guard var link = try self.read({ try self.audit.start($0) }) else { return 0 }
         while true {
             let entries = try self.read { db in
                 try db.all(

@@ -12,6 +12,7 @@ internal import SQLite
 package final class SQLiteReader: StoreReader, ImmediateReader {
     private let connection: Connection
     private let log: LogLength
+    private let condition: StoreCondition
     package let sealing: Sealing
     let changes: ChangeNumbers
     let removals: RemovalClock
@@ -27,7 +28,7 @@ package final class SQLiteReader: StoreReader, ImmediateReader {
 
     init(_ connection: Connection, of store: SQLiteStore) throws {
         self.connection = connection
-        self.log = store.writer.log
+        (self.log, self.condition) = (store.writer.log, store.writer.condition)
         self.sealing = store.sealing
         self.changes = store.changes
         self.removals = store.removals
@@ -117,7 +118,9 @@ package final class SQLiteReader: StoreReader, ImmediateReader {
             defer { self.lock.unlock() }
             return try body()
         } catch {
-            throw StoreError(reading: error) ?? .broken(reason: "\(type(of: error))")
+            let failure = StoreError(reading: error) ?? .broken(reason: "\(type(of: error))")
+            self.condition.record(failure)
+            throw failure
         }
     }
 

@@ -43,7 +43,7 @@ extension Writer {
                         return {}
                     },
                     fail: { error in
-                        if error is StoreError || (error as? DatabaseError)?.concernsAll == true {
+                        if error is StoreError || (error as? DatabaseError)?.isFatal == true {
                             failed.kept.withLock { $0.append(receipt) }
                         } else {
                             self.condition.record(.receipt(notification: receipt.key.notification))

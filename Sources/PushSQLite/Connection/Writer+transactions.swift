@@ -18,7 +18,7 @@ extension Writer {
         for job in jobs { _ = self.end([job], apart: false) }
     }
 
-    /// Stops the writer if the disk has failed; records a full disk.
+    /// Stops the writer if the disk has failed; records a full disk and a damaged file.
     ///
     /// After a failed fsync, the kernel may have dropped the changed pages, and the next fsync
     /// then reports success. So this connection must not acknowledge a commit or checkpoint any
@@ -29,6 +29,7 @@ extension Writer {
         case let error as DatabaseError where error.isFull: return self.recordFull()
         case let error as DatabaseError where error.resultCode == .ioError: reason = error.message ?? "I/O error"
         case StoreError.broken(let text): reason = text
+        case let error as DatabaseError: return self.condition.record(StoreError(error))
         default: return
         }
         self.state.withLock { $0.failure = reason }
@@ -43,7 +44,7 @@ extension Writer {
         } catch {
             self.stopIfBroken(error)
             // Only another program can hold the lock for so long.
-            if (error as? DatabaseError)?.resultCode == .busy { self.recordLocked() }
+            if (error as? DatabaseError)?.isLock == true { self.recordLocked() }
             let failure = self.failure.map { StoreError.broken(reason: $0) }
             if failure == nil, jobs.count > 1, (error as? DatabaseError)?.concernsAll != true { return false }
             for job in jobs { job.fail(failure ?? error) }
@@ -102,12 +103,12 @@ extension Writer {
 
 extension DatabaseError {
     /// Whether this error has ended the whole transaction, and not only one statement of it.
-    fileprivate var isFatal: Bool { self.concernsAll || self.resultCode == .corrupt }
+    var isFatal: Bool { self.concernsAll || self.isDamage }
 
     /// Whether the disk or the process is the cause, so that any other job would fail, too.
     var concernsAll: Bool {
         switch self.resultCode {
-        case .ioError, .full, .outOfMemory, .busy, .interrupt: true
+        case .ioError, .full, .outOfMemory, .busy, .lockingProtocol, .interrupt: true
         default: false
         }
     }

@@ -31,7 +31,7 @@ extension SQLiteReader {
 
     package static let delivered = "select delivered from event_state"
 
-    package func eventBacklog() throws(StoreError) -> EventBacklog {
+    package func eventBacklog() throws(StoreError) -> (count: Int, oldest: Date?) {
         try self.read { db in
             let start = try Self.value(db, "select max(delivered, trimmed) from event_state")
             let newest = try Self.value(db, "select coalesce(max(number), 0) from event")
@@ -41,7 +41,7 @@ extension SQLiteReader {
             }
             let count = gaps.reduce(newest &- start) { $0 &- $1 }
             let oldest = try db.first(prepared: Self.oldestEvent, start) { Date(milliseconds: $0.integer(0)) }
-            return EventBacklog(count: max(0, Int(clamping: count)), oldest: oldest)
+            return (max(0, Int(clamping: count)), oldest)
         }
     }
 
@@ -79,22 +79,19 @@ extension SQLiteStore {
         }
     }
 
-    package func trimEvents(before date: Date, limit: Int) async throws -> TrimmedEvents {
+    package func trimEvents(before date: Date, limit: Int) async throws -> (count: Int, undelivered: Int) {
         try await self.writer.write(.housekeeping) { db in
             // The newest row is kept, so that no other event gets its number.
             let rows = try db.all(prepared: Self.oldestEvents, limit) { row in
                 (number: row.integer(0), isOld: row.integer(1) < date.milliseconds, isEvent: row.integer(2) != 0)
             }
             // The order of the rows' times differs slightly from the order of their numbers.
-            guard let last = rows.lastIndex(where: \.isOld) else { return TrimmedEvents(count: 0, undelivered: 0) }
+            guard let last = rows.lastIndex(where: \.isOld) else { return (0, 0) }
             let delivered = try db.first("select delivered from event_state") { $0.integer(0) } ?? 0
             let deleted = rows[...last]
             try db.run("delete from event where number <= \(rows[last].number)")
             try db.run("update event_state set trimmed = \(rows[last].number)")
-            return TrimmedEvents(
-                count: deleted.count,
-                undelivered: deleted.count { $0.isEvent && $0.number > delivered }
-            )
+            return (deleted.count, deleted.count { $0.isEvent && $0.number > delivered })
         }
     }
 

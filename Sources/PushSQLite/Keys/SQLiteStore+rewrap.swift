@@ -56,7 +56,7 @@ extension SealedColumn {
                 unreadable += 1
             }
         }
-        return Page(last: last, renewed: renewed, unreadable: unreadable)
+        return (last, renewed, unreadable)
     }
 }
 

@@ -9,10 +9,14 @@ internal import SQLite
 ///
 /// The store stays open during the move, so that no other process can open it. A separate
 /// connection reads the rows.
-package struct SQLiteMoveSource: MoveSource {
+package struct SQLiteMoveSource {
+    /// Identifies the database: a keyed hash of 16 bytes.
     package let identity: Data
+    /// The key for the digests that compare rows.
     package let digestKey: SymmetricKey
     package let audit: AuditChain
+    /// The place of the database that this store was moved into, and the time of that move; `nil`
+    /// if it was not moved.
     package let moved: (to: String, at: Date)?
 
     private let store: SQLiteStore
@@ -40,7 +44,7 @@ package struct SQLiteMoveSource: MoveSource {
         }
     }
 
-    package func auditFault() throws -> AuditFault? {
+    package func auditFault() throws -> Int64? {
         try self.store.makeSQLiteReader().auditFault()
     }
 
@@ -52,6 +56,9 @@ package struct SQLiteMoveSource: MoveSource {
         }
     }
 
+    /// Calls `body` with all rows of a table, page by page, in the order of the table's key.
+    ///
+    /// Throws `StoreError.damaged` if the type of a value differs from that of its column.
     package func read(_ table: MovedTable, _ body: ([MovedRow]) throws -> Void) throws {
         do {
             switch table.name {
@@ -63,6 +70,7 @@ package struct SQLiteMoveSource: MoveSource {
         }
     }
 
+    /// For each numbered column, the highest number that it has ever assigned.
     package func lastNumbers() throws -> [NumberedColumn: Int64] {
         try self.connection.read { db in
             var numbers: [NumberedColumn: Int64] = [:]
@@ -76,6 +84,7 @@ package struct SQLiteMoveSource: MoveSource {
         }
     }
 
+    /// Marks this database as moved. From then on, no server opens it.
     package func mark(asMovedTo place: String, at date: Date) async throws {
         try await self.store.writer.write(.housekeeping) { db in
             try MovedTo(place: place, at: date).write(db)

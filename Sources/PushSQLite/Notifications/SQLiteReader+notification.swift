@@ -1,18 +1,18 @@
-package import Foundation
-package import PushCore
+internal import Foundation
+internal import PushCore
 package import PushStore
 internal import SQLite
 
 extension SQLiteReader {
-    package func notification(
-        _ id: NotificationID,
-        for user: Int64,
-        alsoAsSender: Bool,
-        now: Date
-    ) throws(StoreError) -> StoredNotification? {
-        try self.readRow(.notification, id.rawValue, user, now.milliseconds, alsoAsSender ? 1 : 0) {
-            try StoredNotification($0, id, for: user, self.sealing.rows)
-        }
+    package func notification(_ fetch: NotificationFetch) throws(StoreError) -> StoredNotification? {
+        let (id, user) = (fetch.id, fetch.user)
+        return try self.readRow(
+            .notification,
+            id.rawValue,
+            user,
+            fetch.now.milliseconds,
+            fetch.alsoAsSender ? 1 : 0
+        ) { try StoredNotification($0, id, for: user, self.sealing.rows) }
     }
 
     static let fetch = """

@@ -18,20 +18,11 @@ extension DuePushRow {
     /// `needsAcceptance`, also reads the facts that `pace` needs.
     init?(_ db: Database, _ key: DuePush, needsAcceptance: Bool, _ sealing: Sealing, _ alerts: OpenedAlerts) throws {
         let row = try db.first(prepared: DueDelivery.row, key.notification, key.device, needsAcceptance) { row in
-            let (sender, sealed) = (try row.integer(DueColumn.senderID), try row.optionalData(DueColumn.alert))
-            let notification = DueNotification(
-                isRecalled: try row.flag(DueColumn.isRecalled),
-                seed: try row.integer(DueColumn.seed),
-                sequence: try row.integer(DueColumn.sequence),
-                expiresAt: try row.integer(DueColumn.expiresAt),
-                priority: try row.text(DueColumn.priority),
-                collapseID: try row.optionalText(DueColumn.collapseID),
-                alert: sealed.map { sealed in
-                    alerts.alert(of: key.notification) { () throws(VaultError) in
-                        try sealing.alert(sealed, of: key.notification, sender: sender)
-                    }
+            let notification = try DueNotification(row, from: DueColumn.start) { alert, sender in
+                alerts.alert(of: key.notification) { () throws(VaultError) in
+                    try sealing.alert(alert, of: key.notification, sender: sender)
                 }
-            )
+            }
             return DuePushRow(
                 delivery: try DueDelivery(row, of: notification, sealing),
                 acceptedAt: try row.optionalDate(DueColumn.acceptedAt),
@@ -87,7 +78,7 @@ extension DueDelivery {
 
     /// Selects a push with the facts that decide whether it is sent. `?3` is `needsAcceptance`.
     static let row = """
-        select \(Column.list), \(DueColumn.list)
+        select \(Column.list), \(DueNotification.Column.list), \(DueColumn.list)
         from delivery c join device v on v.number = c.device join notification n on n.id = c.notification_id
         where c.notification_id = ?1 and c.device = ?2
         """
@@ -110,14 +101,16 @@ extension DueDelivery {
         """
 }
 
-/// The columns that `DueDelivery.row` selects after those of `DueDelivery`.
+/// The columns that `DueDelivery.row` selects after those of `DueDelivery` and `DueNotification`.
 private enum DueColumn: Int32, SelectedColumn {
-    case senderID = 12
-    case isRecalled, seed, sequence, expiresAt, priority, collapseID, alert, acceptedAt, unsettled
+    case acceptedAt = 20
+    case unsettled
+
+    /// The first column of `DueNotification`.
+    static let start = Int32(DueDelivery.Column.allCases.count)
 
     var sql: String {
         switch self {
-        case .isRecalled: "n.recalled_at is not null"
         case .acceptedAt: "(select accepted_at from device_push where device = c.device and ?3)"
         case .unsettled:
             """
@@ -125,7 +118,6 @@ private enum DueColumn: Int32, SelectedColumn {
                 select 1 from delivery x where x.device = c.device and x.settled_at is null and x.due_at is not null
                     and x.lane not like '%\(Lane.lookSuffix)' and ?3 limit 2))
             """
-        default: "n.\(self.columnName)"
         }
     }
 }

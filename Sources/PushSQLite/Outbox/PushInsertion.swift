@@ -13,10 +13,8 @@ struct Pusher: Sendable {
     /// Whether a device cannot be reached before it connects. The device is identified by its lane
     /// and its registration id.
     let isAway: @Sendable (_ lane: String, _ device: String) -> Bool
-    /// By lane, the plan that decides when the lane's devices get looks (pushes that tell a device
-    /// to sync).
-    let looks: [String: LookPlan]
-    /// See `StoreOptions.lookLifetime`.
+    /// `looks` and `lookLifetime` of `StoreOptions`.
+    let looks: [String: Duration]
     let lookLifetime: TimeInterval
 }
 

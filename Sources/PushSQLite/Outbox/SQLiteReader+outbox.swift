@@ -20,7 +20,7 @@ extension SQLiteReader {
     package func oldestWaiting(in lane: Lane, _ queue: Queue) throws(StoreError) -> Date? {
         try self.read { db in
             // If there are no pushes, the minimum is null.
-            let most = OldestPush.maximumExamined
+            let most = Queue.maximumExamined
             return try db.first(prepared: Self.oldestWaiting, lane.description, queue.rawValue, most) { $0.date(0) }
                 ?? nil
         }

@@ -127,16 +127,12 @@ extension Pusher {
         var id: Int64?
         var count = 0
         for device in devices {
-            guard order.subject.concerns(device.lane), let plan = self.looks[device.lane],
+            guard order.subject.concerns(device.lane), let interval = self.looks[device.lane],
                 !self.isAway(device.lane, device.id)
             else { continue }
-            let step = plan.step(
-                last: device.last == nil ? nil : device.dueAt,
-                waitsUntil: device.waitsUntil,
-                isUrgent: order.isUrgent,
-                now: now
-            )
-            guard case .make(let due) = step else { continue }
+            let last = device.last == nil ? nil : device.dueAt
+            guard let due = order.nextLook(every: interval, last: last, waitsUntil: device.waitsUntil, now: now)
+            else { continue }
             let number = try id ?? self.insert(order, makeID: makeID, db, now: now)
             id = number
             if let last = device.last {

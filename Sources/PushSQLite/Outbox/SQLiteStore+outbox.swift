@@ -62,7 +62,7 @@ extension SQLiteStore {
             delivery.user,
             delivery.push.notification.rawValue,
             now.milliseconds,
-            UnreadCount.maximumExamined
+            LeaseRequest.maximumExamined
         ) { Int(clamping: $0.integer(0)) }
     }
 
@@ -102,6 +102,7 @@ private struct Leasing {
         } catch let error as DatabaseError where !error.concernsAll {
             // A damaged row must neither block the other rows nor make the next lease fail again.
             try self.settle(key, as: .failed, reason: PushReason.damaged, db)
+            self.writer.condition.record(StoreError(error))
             self.writer.condition.record(.push(notification: key.notification, device: key.device))
             return nil
         }

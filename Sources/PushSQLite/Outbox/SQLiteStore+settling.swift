@@ -14,6 +14,7 @@ extension SQLiteStore {
                     // The row is damaged. The push counts as being sent until the next start, and
                     // the outcomes of the other pushes are stored.
                     let id = delivery.push.notification.rawValue
+                    writer.condition.record(StoreError(error))
                     writer.condition.record(.settlement(notification: id, device: delivery.device))
                 }
             }

@@ -10,7 +10,8 @@ extension RequestContext {
     /// must not manage.
     func managedUser() async throws -> User {
         let caller = try self.user
-        guard let name = Username(self.parameter), let user = try await self.reader.user(named: name, visibleTo: caller)
+        guard let name = Username(self.parameter), let user = try await self.reader.user(named: name),
+            caller.maySee(user)
         else { throw Problem(.notFound) }
         guard caller.mayManage(user) else {
             throw Problem(

@@ -20,7 +20,7 @@ struct LocalAuditHandler: Handler {
         return Response(lines: { writer in
             let line = try await reports.run { reader -> JSONValue in
                 if let fault = try await reader.auditFault() {
-                    return .object([.init("Fault", .number(fault.number))])
+                    return .object([.init("Fault", .number(fault))])
                 }
                 return .object([.init("Verified", .number(try await reader.lastAuditNumber()))])
             }
@@ -32,11 +32,19 @@ struct LocalAuditHandler: Handler {
 extension Response {
     /// A response of JSON lines, which `body` writes one after the other, without a deadline. No
     /// cache may keep the response.
+    ///
+    /// If the store fails, the last line has only the member `Failed`, with the reason.
     init(lines body: @escaping StreamingBody) {
         self.init(
             status: .ok,
             fields: [.contentType: "application/jsonl", .cacheControl: "no-store"],
-            streamingBody: body
+            streamingBody: { writer in
+                do {
+                    try await body(writer)
+                } catch let error as StoreError {
+                    try await writer.write(line: [.init("Failed", .string(error.description))])
+                }
+            }
         )
     }
 }

@@ -23,4 +23,7 @@ package enum LocalPaths {
     package static let recipients = "/local/recipients"
     /// Sends a notification.
     package static let notifications = "/local/notifications"
+
+    /// The type of a problem with the database that no restart cures. Commands exit with 78.
+    package static let unusableDatabase = "urn:sealpost:command:bad-configuration"
 }

@@ -3,6 +3,8 @@ internal import PushAPI
 /// The outcome of each element of a batch.
 struct BatchOutcomes {
     private var results: [Result<SentNotification, Problem>]
+    /// Whether the request has stored at least one element that no earlier request had stored.
+    var hasNew = false
 
     /// Creates the outcomes of `count` elements. Until an element is stored or refused, its
     /// outcome is `problem`.

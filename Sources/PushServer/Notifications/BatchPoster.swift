@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Logging
 internal import PushAPI
 internal import PushCore
 internal import PushStore
@@ -57,7 +58,9 @@ struct BatchPoster: Sendable {
     /// the batch is refused as a whole; in that case nothing of the batch is stored.
     ///
     /// While the store commits one portion, the next portion is read and encrypted, and the
-    /// outcomes of the previous portion are written.
+    /// outcomes of the previous portion are written. The timeout ends the batch only after it has
+    /// stored an element: otherwise a slow server might spend each repetition of the batch on the
+    /// elements that are stored already.
     func post(_ body: [UInt8], of origin: Origin) async throws -> [UInt8] {
         let batch = origin.key.map { self.idempotency.request($0, body: body) }
         if let batch { try self.idempotency.begin(batch) }
@@ -67,7 +70,7 @@ struct BatchPoster: Sendable {
         var outcomes = BatchOutcomes(elements.count, before: Self.tooLate)
         var answer = BatchAnswer()
         var (next, start): (Portion?, Int) = (self.read(elements, from: 0, of: origin, in: batch), 0)
-        while let portion = next, .now < late {
+        while let portion = next, !outcomes.hasNew || .now < late {
             for (number, problem) in portion.refused { outcomes[number] = .failure(problem) }
             async let following =
                 portion.end < elements.count ? self.read(elements, from: portion.end, of: origin, in: batch) : nil
@@ -75,10 +78,17 @@ struct BatchPoster: Sendable {
             async let text = BatchAnswer.text(of: done, in: origin.request)
             if let stop = try await self.store(portion.drafts, in: batch, of: origin, to: &outcomes) {
                 for number in portion.end..<elements.count { outcomes[number] = .failure(stop) }
+                next = nil
                 break
             }
             answer.append(await text, of: done.count)
             (next, start) = (await following, portion.end)
+        }
+        if next != nil {
+            self.failures.logger.warning(
+                "batch timed out",
+                metadata: origin.request.fields.merging(["unfinished": "\(elements.count - start)"]) { $1 }
+            )
         }
         let rest = outcomes[answer.count..<elements.count]
         answer.append(BatchAnswer.text(of: rest, in: origin.request), of: rest.count)
@@ -218,6 +228,7 @@ struct BatchPoster: Sendable {
         var rest = drafts
         for _ in 0..<NotificationPoster.maximumAttempts where !rest.isEmpty {
             let stored = await self.store(rest[...], in: batch, of: origin)
+            if stored.isNew { outcomes.hasNew = true }
             var again: [Draft] = []
             for (draft, result) in zip(rest, stored.results) {
                 switch result {
@@ -253,12 +264,12 @@ struct BatchPoster: Sendable {
 
     /// Stores drafts in one transaction. If the transaction fails, each draft gets a transaction
     /// of its own, so that only a faulty draft fails. `stop` is the problem that would refuse all
-    /// further drafts.
+    /// further drafts; `isNew` says whether this call has stored at least one draft.
     private func store(
         _ drafts: ArraySlice<Draft>,
         in batch: IdempotentRequest?,
         of origin: Origin
-    ) async -> (results: [Result<SentNotification?, Problem>], stop: Problem?) {
+    ) async -> (results: [Result<SentNotification?, Problem>], stop: Problem?, isNew: Bool) {
         do {
             let outcomes = try await self.poster.store(
                 drafts.map(\.post),
@@ -270,14 +281,16 @@ struct BatchPoster: Sendable {
             for (draft, outcome) in zip(drafts, outcomes) {
                 results.append(await self.result(of: draft, outcome, from: origin))
             }
-            return (results, nil)
+            return (results, nil, outcomes.contains(where: \.isStored))
         } catch let error as StoreError where error.concernsAll || drafts.count == 1 {
             let problem = self.failures.problem(of: error, in: origin.request)
-            return (drafts.map { _ in .failure(problem) }, error.concernsAll ? problem : nil)
+            return (drafts.map { _ in .failure(problem) }, error.concernsAll ? problem : nil, false)
         } catch {
-            if drafts.count == 1 { return ([.failure(self.failures.problem(of: error, in: origin.request))], nil) }
+            if drafts.count == 1 {
+                return ([.failure(self.failures.problem(of: error, in: origin.request))], nil, false)
+            }
         }
-        var (results, stop): ([Result<SentNotification?, Problem>], Problem?) = ([], nil)
+        var (results, stop, isNew): ([Result<SentNotification?, Problem>], Problem?, Bool) = ([], nil, false)
         for index in drafts.indices {
             if let stop {
                 results.append(.failure(stop))
@@ -286,8 +299,15 @@ struct BatchPoster: Sendable {
             let own = await self.store(drafts[index...index], in: batch, of: origin)
             results += own.results
             stop = own.stop
+            if own.isNew { isNew = true }
         }
-        return (results, stop)
+        return (results, stop, isNew)
+    }
+}
+
+extension PostOutcome {
+    fileprivate var isStored: Bool {
+        if case .stored = self { true } else { false }
     }
 }
 

@@ -82,8 +82,8 @@ struct DeletionHandler: Handler {
         let preconditions = Preconditions(context.request.head)
         let reader = context.reader
         let maySeeOwn = user.role.includes(.publisher)
-        let found = try await reader.notification(id, for: user.id, alsoAsSender: maySeeOwn, now: context.now)
-        guard let found else {
+        let fetch = NotificationFetch(id, for: user.id, alsoAsSender: maySeeOwn, now: context.now)
+        guard let found = try await reader.notification(fetch) else {
             // A user who cannot fetch the notification may still recall it. For this user the
             // notification has no entity tag, so `If-Match` never holds.
             let sender = user.role == .admin ? nil : user.id

@@ -35,14 +35,14 @@ final class FetchHandler: Handler {
     private func fetch(_ context: RequestContext) throws -> Step {
         let id = try self.visible.id(in: context)
         let caller = try context.known
-        let (user, sends, now) = (caller.user.id, caller.user.role.includes(.publisher), context.now)
+        let sends = caller.user.role.includes(.publisher)
+        let fetch = NotificationFetch(id, for: caller.user.id, alsoAsSender: sends, now: context.now)
         if let reader = context.reader.immediate {
-            return try self.answer(id, reader.notification(id, for: user, alsoAsSender: sends, now: now), context)
+            return try self.answer(id, reader.notification(fetch), context)
         }
-        let fetch = NotificationFetch(id, for: user, alsoAsSender: sends, now: now)
         guard let pending = context.reader.pendingNotification(fetch) else {
             return .work {
-                let found = try await context.reader.notification(id, for: user, alsoAsSender: sends, now: now)
+                let found = try await context.reader.notification(fetch)
                 return try await self.answer(id, found, context).response(to: context)
             }
         }

@@ -16,13 +16,9 @@ struct VisibleNotifications: Sendable {
     /// see it.
     func find(_ context: RequestContext, for user: User) async throws -> (NotificationID, StoredNotification) {
         let id = try self.id(in: context)
-        let found = try await context.reader.notification(
-            id,
-            for: user.id,
-            alsoAsSender: user.role.includes(.publisher),
-            now: context.now
-        )
-        return (id, try self.visible(found, to: user))
+        let sends = user.role.includes(.publisher)
+        let fetch = NotificationFetch(id, for: user.id, alsoAsSender: sends, now: context.now)
+        return (id, try self.visible(try await context.reader.notification(fetch), to: user))
     }
 
     /// The id in the path. Throws a `not-found` problem if the segment is not an id.

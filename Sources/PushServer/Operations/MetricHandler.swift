@@ -41,7 +41,12 @@ struct MetricHandler: Handler {
         let lateness = schedule.firstDue.map { max(0, context.now.timeIntervalSince($0)) } ?? 0
         samples.append(MetricSample(.scheduled, [:], Double(schedule.count)))
         samples.append(MetricSample(.scheduledLateness, [:], lateness))
-        if self.hasEventReceiver { samples += try await context.reader.eventBacklog().samples(now: context.now) }
+        if self.hasEventReceiver {
+            let backlog = try await context.reader.eventBacklog()
+            let age = backlog.oldest.map { max(0, context.now.timeIntervalSince($0)) } ?? 0
+            samples.append(MetricSample(.eventsWaiting, [:], Double(backlog.count)))
+            samples.append(MetricSample(.eventsOldest, [:], age.rounded()))
+        }
         for (lane, tally) in try await context.reader.tallies() {
             let counts = [
                 ("enqueued", tally.enqueued), ("accepted", tally.accepted), ("expired", tally.expired),
@@ -64,16 +69,6 @@ struct MetricHandler: Handler {
         )
     }
 
-}
-
-extension EventBacklog {
-    fileprivate func samples(now: Date) -> [MetricSample] {
-        let age = self.oldest.map { max(0, now.timeIntervalSince($0)) } ?? 0
-        return [
-            MetricSample(.eventsWaiting, [:], Double(self.count)),
-            MetricSample(.eventsOldest, [:], age.rounded()),
-        ]
-    }
 }
 
 extension StoreReport {

@@ -282,7 +282,7 @@ package final class Authenticator: Sendable {
         let caller = self.caller(found.user, token: found.grant, now: now)
         self.remember(caller, for: key, since: start, now: now)
         if found.grant.usedAt.map({ now >= $0 + Self.useInterval }) ?? true {
-            self.store.recordUse(of: found.grant.prefix, now: now)
+            self.store.tokenUses.record(found.grant.prefix, now: now)
         }
         return caller
     }

@@ -2,29 +2,9 @@ package import Foundation
 package import PushCore
 
 /// Reads users, their passwords and their tokens.
-package protocol AccountReader: Sendable {
+package protocol AccountReader: SharedReader {
     /// The user with this name, compared without regard to case.
     func user(named name: Username) async throws(StoreError) -> User?
-
-    /// The hash of the user's password. `nil` if the password has been changed, or the user
-    /// deleted, since `user` was read.
-    func password(of user: User) async throws(StoreError) -> PasswordHash?
-
-    /// The owner of the account, who is a user of a token issuer, and the rights of the owner's
-    /// newest token. `nil` if nobody has signed in to the account with an issuer's token yet.
-    func issuedAccount(of user: User) async throws(StoreError) -> IssuedAccount?
-
-    /// The password hash of the user that `number` selects; `nil` if there are no users. The same
-    /// number selects the same user until that user is changed or deleted.
-    ///
-    /// For a sign-in with an unknown name, the server does as much work as for this hash. So
-    /// the duration does not reveal which names exist. Among the selected hashes, each work factor
-    /// is as frequent as among all users. If a user is added, some numbers select this user; all
-    /// others select the same user as before.
-    func password(chosenBy number: UInt64) async throws(StoreError) -> PasswordHash?
-
-    /// The sorted tags that were given to the user with this name; `nil` if there is no such user.
-    func tags(ofUser name: Username) async throws(StoreError) -> [Tag]?
 
     /// The user and the permissions of a token. `nil` if there is no such token, if it has
     /// expired, or if the user is disabled.
@@ -32,15 +12,6 @@ package protocol AccountReader: Sendable {
         withToken fingerprint: Fingerprint,
         now: Date
     ) async throws(StoreError) -> (user: User, grant: TokenGrant)?
-}
-
-extension AccountReader {
-    /// The user with this name, if the caller may know that this user exists. Whenever a caller
-    /// names a user, the server looks this user up here.
-    package func user(named name: Username, visibleTo caller: User) async throws(StoreError) -> User? {
-        guard let user = try await self.user(named: name), caller.maySee(user) else { return nil }
-        return user
-    }
 }
 
 /// Changes users and their passwords.

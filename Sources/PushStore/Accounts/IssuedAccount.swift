@@ -13,13 +13,6 @@ package struct IssuedRights: Sendable, Hashable {
         (self.role, self.apps, self.scopes) = (role, apps, scopes)
     }
 
-    /// Whether `others` include all of these rights, for this user.
-    package func isWithin(_ others: IssuedRights, of user: User) -> Bool {
-        let (role, most) = (self.role ?? user.role, others.role ?? user.role)
-        return most.includes(role) && (self.apps ?? user.apps).isSubset(of: others.apps ?? user.apps)
-            && self.scopes(as: role).isSubset(of: others.scopes(as: most))
-    }
-
     /// The scopes that the token gives, limited to those of a role.
     package func scopes(as role: Role) -> Scopes {
         self.scopes?.intersection(role.scopes) ?? role.usualScopes
@@ -84,15 +77,5 @@ package struct IssuedToken: Sendable, Hashable {
     /// Whether the account has accepted a token that was issued later than this token.
     package func isOlder(than stored: IssuedAccount?) -> Bool {
         stored.map { self.account.issuedAt < $0.issuedAt } ?? false
-    }
-
-    /// Whether this token may sign in to the account. If the account has accepted a newer token,
-    /// this token may have only rights that the newer token and the account also have.
-    package func isGood(for user: User, _ stored: IssuedAccount?) -> Bool {
-        guard self.isOfOwner(of: stored) else { return false }
-        guard let stored, self.isOlder(than: stored) else { return true }
-        let rights = self.account.rights
-        return rights.isWithin(stored.rights, of: user) && user.role.includes(rights.role ?? user.role)
-            && (rights.apps ?? user.apps).isSubset(of: user.apps)
     }
 }

@@ -45,11 +45,17 @@ package protocol TokenStore: Sendable {
     /// devices that were registered with them stay.
     func deleteExpiredTokens(now: Date, limit: Int) async throws -> Int
 
-    /// Records in memory that a token was used; `writeTokenUses` stores this use later.
-    func recordUse(of token: TokenPrefix, now: Date)
+    /// The uses of tokens that are not stored yet.
+    var tokenUses: TokenUses { get }
 
+    func store(_ uses: [TokenUses.Use]) async throws
+}
+
+extension TokenStore {
     /// Stores at most `limit` of the recorded uses; returns the number of stored uses.
     ///
     /// If the write fails, a later call stores these uses.
-    func writeTokenUses(limit: Int) async throws -> Int
+    package func writeTokenUses(limit: Int) async throws -> Int {
+        try await self.tokenUses.write(limit) { try await self.store($0) }
+    }
 }

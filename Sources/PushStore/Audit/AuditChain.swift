@@ -67,13 +67,13 @@ package struct AuditChain: Sendable {
         )
     }
 
-    /// The first of these entries that was changed since it was appended. The entries follow
-    /// `link`; an entry is `nil` if its row cannot be decoded. Moves `link` past the unchanged
-    /// entries before the changed one.
-    package func fault(in entries: [SealedAuditEntry?], after link: inout AuditLink) -> AuditFault? {
+    /// The number of the first of these entries that was changed since it was appended. The
+    /// entries follow `link`; an entry is `nil` if its row cannot be decoded. Moves `link` past
+    /// the unchanged entries before the changed one.
+    package func fault(in entries: [SealedAuditEntry?], after link: inout AuditLink) -> Int64? {
         for entry in entries {
             guard let entry, self.isGenuine(entry, after: link) else {
-                return AuditFault(number: entry?.link.number ?? link.number + 1)
+                return entry?.link.number ?? link.number + 1
             }
             link = entry.link
         }

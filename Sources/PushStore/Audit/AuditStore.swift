@@ -18,35 +18,21 @@ package struct AuditEntry: Sendable, Hashable {
     package let request: String
 }
 
-/// A place where the audit was changed.
-package struct AuditFault: Sendable, Hashable {
-    /// The number of the entry that was changed or moved, or that follows a missing entry. It is 0
-    /// if the start of the audit's hash chain was changed.
-    package let number: Int64
-
-    package init(number: Int64) {
-        self.number = number
-    }
-}
-
 /// Reads the audit.
-package protocol AuditReader: Sendable {
+package protocol AuditReader: SharedReader {
     /// The name that the audit uses for a token: a keyed hash of the token's prefix.
     func auditName(of token: TokenPrefix) -> String
 
     /// The entries before `number`, the newest first; at most `limit` entries.
     func auditEntries(before number: Int64?, limit: Int) async throws(StoreError) -> [AuditEntry]
 
-    /// The number of the newest entry. If each writer has its own numbers, this is the number of
-    /// entries that were ever written. It is 0 if there has never been an entry.
-    func lastAuditNumber() async throws(StoreError) -> Int64
-
-    /// The first place at which somebody has changed the audit; `nil` if there is no such place.
-    /// Reads the whole audit.
+    /// The number of the first entry that somebody has changed or moved, or that follows a missing
+    /// entry; `nil` if there is no such entry. It is 0 if the start of the audit's hash chain was
+    /// changed. Reads the whole audit.
     ///
     /// This check cannot detect that the newest entries are missing. To detect that, compare
     /// `lastAuditNumber` with a number that was seen before.
-    func auditFault() async throws(StoreError) -> AuditFault?
+    func auditFault() async throws(StoreError) -> Int64?
 }
 
 /// Writes the audit. A change and the entry that records it are written in the same transaction,

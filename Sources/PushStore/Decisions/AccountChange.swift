@@ -23,32 +23,36 @@ package struct AccountChange: Sendable, Hashable {
     /// must read whether the user is the last enabled administrator.
     package var isLosing: Bool { self.role.map { $0 != .admin } ?? false || self.isDisabled == true }
 
-    package func decide(_ account: StoredAccount?, isLastAdministrator: Bool) -> AccountStep {
-        guard let account else { return .end(.missing) }
-        if let presenter, account.id != presenter.id || !account.admits(presenter) { return .end(.missing) }
+    /// The outcome of the change, and the plan that the store must write. The plan is `nil` if the
+    /// outcome is not `done`.
+    package func decide(
+        _ account: StoredAccount?,
+        isLastAdministrator: Bool
+    ) -> (outcome: UserChange, plan: AccountPlan?) {
+        guard let account else { return (.missing, nil) }
+        if let presenter, account.id != presenter.id || !account.admits(presenter) { return (.missing, nil) }
         var isNews = true
         if let issued {
             guard issued.isOfOwner(of: account.issued), !issued.isOlder(than: account.issued) else {
-                return .end(.missing)
+                return (.missing, nil)
             }
             // A newer token ends no session if it has the same rights as the last token.
             isNews =
                 self.role != nil || self.apps != nil || self.password != nil || self.isDisabled != nil
                 || account.issued?.rights != issued.account.rights
         }
-        if isLastAdministrator { return .end(.lastAdministrator) }
+        if isLastAdministrator { return (.lastAdministrator, nil) }
         let isGaining = account.rights?.gains(self.role, self.apps) ?? true
-        return .write(
-            AccountPlan(
-                user: account.id,
-                change: self,
-                isNews: isNews,
-                endsSessions: self.password != nil || isNews && isGaining,
-                // Only a new password retires devices: a user who gains rights is still the same
-                // person with the same devices.
-                retiresDevices: self.password != nil
-            )
+        let plan = AccountPlan(
+            user: account.id,
+            change: self,
+            isNews: isNews,
+            endsSessions: self.password != nil || isNews && isGaining,
+            // Only a new password retires devices: a user who gains rights is still the same
+            // person with the same devices.
+            retiresDevices: self.password != nil
         )
+        return (.done, plan)
     }
 
     /// The outcome of a user's deletion. If it is `done`, the store must delete the user.
@@ -56,13 +60,6 @@ package struct AccountChange: Sendable, Hashable {
         if account == nil { return .missing }
         return isLastAdministrator ? .lastAdministrator : .done
     }
-}
-
-/// The next step for a store that changes a user.
-package enum AccountStep: Sendable, Hashable {
-    /// Writes nothing; the change has this outcome.
-    case end(UserChange)
-    case write(AccountPlan)
 }
 
 /// A change of a user that the store must write.

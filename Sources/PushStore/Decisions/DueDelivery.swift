@@ -163,18 +163,33 @@ package struct DueNotification: Sendable {
     /// provider.
     package let alert: Result<PushAlert, VaultError>?
 
-    package init(
-        isRecalled: Bool,
-        seed: Int64,
-        sequence: Int64,
-        expiresAt: Int64,
-        priority: String,
-        collapseID: String?,
-        alert: Result<PushAlert, VaultError>?
-    ) {
-        (self.isRecalled, self.seed, self.sequence) = (isRecalled, seed, sequence)
-        (self.expiresAt, self.priority) = (expiresAt, priority)
-        (self.collapseID, self.alert) = (collapseID, alert)
+    /// The columns, for queries that name the table of notifications `n`. The queries select them
+    /// after other columns.
+    package enum Column: Int32, SelectedColumn {
+        case senderID, isRecalled, seed, sequence, expiresAt, priority, collapseID, alert
+
+        package var sql: String { self == .isRecalled ? "n.recalled_at is not null" : "n.\(self.columnName)" }
+    }
+}
+
+extension DueNotification {
+    /// Reads the columns, which begin at the row's column `start`. `open` decrypts the alert of
+    /// the notification of a sender.
+    package init<Row: StoredRow & ~Copyable>(
+        _ row: borrowing Row,
+        from start: Int32,
+        open: (_ alert: Data, _ sender: Int64) -> Result<PushAlert, VaultError>
+    ) throws {
+        let sender = try row.integer(start + Column.senderID.rawValue)
+        self.init(
+            isRecalled: try row.flag(start + Column.isRecalled.rawValue),
+            seed: try row.integer(start + Column.seed.rawValue),
+            sequence: try row.integer(start + Column.sequence.rawValue),
+            expiresAt: try row.integer(start + Column.expiresAt.rawValue),
+            priority: try row.text(start + Column.priority.rawValue),
+            collapseID: try row.optionalText(start + Column.collapseID.rawValue),
+            alert: try row.optionalData(start + Column.alert.rawValue).map { open($0, sender) }
+        )
     }
 }
 

@@ -5,7 +5,7 @@ package import PushCore
 ///
 /// The events' numbers become visible in ascending order: once a reader has seen a number, no
 /// event with a lower number appears.
-package protocol EventReader: Sendable {
+package protocol EventReader: SharedReader {
     /// The events after a number, the oldest first; if the number is `nil`, from the oldest stored
     /// event on.
     ///
@@ -13,12 +13,8 @@ package protocol EventReader: Sendable {
     /// still has. Events of other apps are left out, so a page may have fewer than `limit` events.
     func events(after number: Int64?, ofSender sender: User?, limit: Int) async throws(StoreError) -> EventPage
 
-    /// The last number that the receiver of events has acknowledged; 0 if it has acknowledged
-    /// none.
-    func lastDeliveredEvent() async throws(StoreError) -> Int64
-
     /// The number of events that the receiver has not acknowledged, and the time of the oldest.
-    func eventBacklog() async throws(StoreError) -> EventBacklog
+    func eventBacklog() async throws(StoreError) -> (count: Int, oldest: Date?)
 }
 
 extension User {
@@ -40,8 +36,9 @@ package protocol EventStore: Sendable {
     func recordDelivered(eventsUpTo number: Int64) async throws
 
     /// Deletes events before a time, the oldest first, at most `limit` events, even if they were
-    /// not delivered.
-    func trimEvents(before date: Date, limit: Int) async throws -> TrimmedEvents
+    /// not delivered. Returns the number of deleted events, and the number of those that the
+    /// receiver had not acknowledged.
+    func trimEvents(before date: Date, limit: Int) async throws -> (count: Int, undelivered: Int)
 }
 
 /// A page of events, in the order of their numbers.
@@ -53,24 +50,4 @@ package struct EventPage: Sendable, Hashable {
     /// Whether events after the requested number were deleted because of their age, so that some
     /// may be missing from this page.
     package let isTruncated: Bool
-}
-
-/// The number of events that wait for the receiver, and the time of the oldest one.
-package struct EventBacklog: Sendable, Hashable {
-    package let count: Int
-    package let oldest: Date?
-
-    package init(count: Int, oldest: Date?) {
-        (self.count, self.oldest) = (count, oldest)
-    }
-}
-
-/// The number of deleted events, and the number of those that the receiver had not acknowledged.
-package struct TrimmedEvents: Sendable, Hashable {
-    package let count: Int
-    package let undelivered: Int
-
-    package init(count: Int, undelivered: Int) {
-        (self.count, self.undelivered) = (count, undelivered)
-    }
 }

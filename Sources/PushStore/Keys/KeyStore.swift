@@ -117,11 +117,8 @@ package struct RewrapResult: Sendable, Hashable {
 
 /// Gives access to the data keys, and replaces the keyring.
 package protocol KeyStore: Sendable {
-    /// Encrypts and decrypts stored values.
-    var vault: Vault { get }
-
-    /// The secret that the keys of keyed hashes are derived from.
-    var indexSecret: IndexSecret { get }
+    /// The keys that encrypt and hash the stored values.
+    var sealing: Sealing { get }
 
     /// Replaces the keyring. The new keyring's first key encrypts as soon as all servers that
     /// share the store have it. Values that are encrypted with other keys stay as they are until
@@ -157,6 +154,11 @@ extension KeyStore {
     package func turnDayKeys(now: Date) async throws -> DayKeyTurn? { nil }
 
     package var keyWait: KeyWait? { nil }
+
+    package var vault: Vault { self.sealing.vault }
+
+    /// The secret that the keys of keyed hashes are derived from.
+    package var indexSecret: IndexSecret { self.sealing.secret }
 
     /// Stores how many values each key has encrypted since the last call. If the write fails, the
     /// next call stores these numbers, too.

@@ -5,18 +5,10 @@ package struct SealedColumn: Sendable {
     /// The number of values that one transaction of `rewrap` checks by default.
     package static let rewrapPage = 200
 
-    /// The result of one page of `rewrap`.
-    package struct Page: Sendable {
-        /// The last row that was read; `nil` if this was the last page.
-        package let last: Int64?
-        package let renewed: Int
-        /// The number of values that cannot be decrypted.
-        package let unreadable: Int
-
-        package init(last: Int64?, renewed: Int, unreadable: Int) {
-            (self.last, self.renewed, self.unreadable) = (last, renewed, unreadable)
-        }
-    }
+    /// The result of one page of `rewrap`: the last row that was read (`nil` if this was the last
+    /// page), the number of re-encrypted values, and the number of values that cannot be
+    /// decrypted.
+    package typealias Page = (last: Int64?, renewed: Int, unreadable: Int)
 
     package let table: String
     /// The column that contains the number of the row.

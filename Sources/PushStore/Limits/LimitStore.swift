@@ -1,38 +1,26 @@
-package import Foundation
 package import PushCore
 
 /// Exchanges the delays and pauses of lanes (queues of pushes to one provider) between servers. A
 /// store that a single server uses has no `LimitStore`.
 package protocol LimitStore: Sendable {
     /// Stores the new delays and pauses of the server `process`. Returns the delays and pauses of
-    /// the other servers.
+    /// the other servers, and the number of live servers, including this one. The returned delays
+    /// have not ended yet; the returned pauses include ended ones.
     ///
     /// `process` is a number that this server has drawn at random; rows with another number belong
     /// to other servers. The caller may repeat the call after an error. Throws `StoreError`.
-    func exchange(_ news: LimitNews, of process: Int64) async throws -> LimitAnswer
+    func exchange(_ news: LimitNews, of process: Int64) async throws -> (others: LimitNews, servers: Int)
 
     /// Deletes delays and pauses that have ended. Throws `StoreError`.
     func deleteOldNews() async throws
 }
 
-/// The delays and pauses of one server's lanes that the other servers do not know yet.
+/// Delays and pauses of lanes that a server reports to the other servers.
 package struct LimitNews: Sendable, Hashable {
     /// Delays that providers have requested.
     package var delays: [LaneDelay] = []
     /// Pauses that have begun, become longer, or ended.
     package var pauses: [LanePause] = []
-
-    package init() {}
-}
-
-/// The delays and pauses that the other servers have reported, and the number of servers.
-package struct LimitAnswer: Sendable {
-    /// The delays that providers have requested from other servers, and that have not ended yet.
-    package var delays: [LaneDelay] = []
-    /// The latest pauses that other servers have reported, including ended pauses.
-    package var pauses: [LanePause] = []
-    /// The number of live servers, including this one.
-    package var servers = 1
 
     package init() {}
 }
@@ -78,25 +66,6 @@ package struct LanePause: Sendable, Hashable {
         package init(cause: Pause.Cause, reason: String, age: Duration, length: Duration, delayCount: Int) {
             (self.cause, self.reason, self.age) = (cause, reason, age)
             (self.length, self.delayCount) = (length, delayCount)
-        }
-
-        package init(_ pause: Pause, delayCount: Int, now: Date) {
-            self.init(
-                cause: pause.cause,
-                reason: pause.reason,
-                age: .seconds(now.timeIntervalSince(pause.since)),
-                length: .seconds(pause.until.timeIntervalSince(now)),
-                delayCount: delayCount
-            )
-        }
-
-        package func pause(now: Date) -> Pause {
-            Pause(
-                self.cause,
-                reason: self.reason,
-                since: now - self.age.timeInterval,
-                until: now + self.length.timeInterval
-            )
         }
     }
 

@@ -56,15 +56,14 @@ package enum MovedValue: Sendable, Hashable {
         case boolean, text
         case bytes = "bytea"
     }
+}
 
-    /// The approximate number of bytes that the value takes in memory.
-    var size: Int {
-        switch self {
-        case .null, .boolean, .integer: 8
-        case .text(let text): text.utf8.count
-        case .bytes(let bytes): bytes.count
-        }
-    }
+/// A column whose numbers the database assigns, each of them once.
+package enum NumberedColumn: String, Sendable, Hashable, CaseIterable {
+    case account, device
+
+    package var table: String { self.rawValue }
+    package var column: String { self == .account ? "id" : "number" }
 }
 
 /// The values of a row, in the order of the table's columns.

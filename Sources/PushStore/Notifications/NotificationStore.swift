@@ -2,18 +2,13 @@ package import Foundation
 package import PushCore
 
 /// Reads notifications, as far as a user may see them.
-package protocol NotificationReader: Sendable {
+package protocol NotificationReader: SharedReader {
     /// The notification, if it has not expired and the user is one of its recipients. With
     /// `alsoAsSender`, also if the user has sent it.
     ///
     /// Only recipients can see a read-once payload. Throws `StoreError.damaged` if the MAC of the
     /// recipient's row shows that the store has not written this row.
-    func notification(
-        _ id: NotificationID,
-        for user: Int64,
-        alsoAsSender: Bool,
-        now: Date
-    ) async throws(StoreError) -> StoredNotification?
+    func notification(_ fetch: NotificationFetch) async throws(StoreError) -> StoredNotification?
 
     /// The next changes of a user's notifications, the oldest first. Of each notification, only
     /// the latest change is returned.
@@ -39,10 +34,6 @@ package protocol NotificationReader: Sendable {
         within budget: PageBudget,
         needsPayloads: (NotificationPage) -> Bool
     ) async throws(StoreError) -> NotificationPage
-
-    /// The app of each of these notifications, whoever has sent it. Expired notifications are left
-    /// out.
-    func apps(of ids: [NotificationID], now: Date) async throws(StoreError) -> [NotificationID: AppName]
 
     /// The number of the newest change of the user's notifications, or a higher number.
     func newestChange(ofUser user: Int64) async throws(StoreError) -> Int64

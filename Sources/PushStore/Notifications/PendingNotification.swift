@@ -1,7 +1,7 @@
 package import Foundation
 package import PushCore
 
-/// The arguments of one caller's fetch.
+/// A caller's fetch of a notification.
 package struct NotificationFetch: Sendable {
     package let id: NotificationID
     package let user: Int64

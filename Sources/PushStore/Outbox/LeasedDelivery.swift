@@ -16,15 +16,12 @@ package struct LeasedDelivery: Sendable, Hashable {
     package let isPaced: Bool
 }
 
-/// The limit for counting a user's unread notifications.
-package enum UnreadCount {
-    /// The maximum number of the user's latest changes that the store examines. This takes less
-    /// than a millisecond.
-    package static let maximumExamined = 1000
-}
-
 /// The two queues of a lane (pushes to one provider).
 package enum Queue: Int, Sendable, CaseIterable {
+    /// The maximum number of pushes at each end of a queue that the search for its oldest push
+    /// examines. The search takes less than a millisecond.
+    package static let maximumExamined = 64
+
     /// Pushes of notifications to few devices; these pushes go first.
     case direct
     /// Pushes of broadcasts, which must not delay the pushes in the other queue.
@@ -33,6 +30,10 @@ package enum Queue: Int, Sendable, CaseIterable {
 
 /// A request to lease pushes: their maximum number, their lane and their queue.
 package struct LeaseRequest: Sendable, Hashable {
+    /// The maximum number of a user's latest changes that the store examines, if it counts the
+    /// user's unread notifications. This takes less than a millisecond.
+    package static let maximumExamined = 1000
+
     package let lane: Lane
     package let queue: Queue
     package let limit: Int

@@ -10,14 +10,6 @@ internal import Synchronization
 /// entries, but not the changes: the devices find them at their next sync. Recalls are not here,
 /// since the store records which looks for them are missing.
 package final class LookBook: Sendable {
-    /// The entries that one write handles.
-    package struct Entries: Sendable {
-        package var orders: [LookOrder] = []
-        package var syncs: [LookSync] = []
-
-        package init() {}
-    }
-
     private struct Session: Hashable {
         let subject: LookOrder.Subject
         let session: String
@@ -60,17 +52,16 @@ package final class LookBook: Sendable {
     }
 
     /// Removes and returns all entries.
-    package func take() -> Entries {
+    package func take() -> (orders: [LookOrder], syncs: [LookSync]) {
         let state = self.state.withLock { state in
             defer { state = State() }
             return state
         }
-        var entries = Entries()
-        entries.orders = state.orders.values.sorted { ($0.user, $0.subject.app) < ($1.user, $1.subject.app) }
-        entries.syncs = state.syncs.map { key, change in
+        let orders = state.orders.values.sorted { ($0.user, $0.subject.app) < ($1.user, $1.subject.app) }
+        let syncs = state.syncs.map { key, change in
             LookSync(user: key.subject.user, app: key.subject.app, session: key.session, change: change)
         }
-        return entries
+        return (orders, syncs)
     }
 
     private func add(_ body: (inout State) -> Void) {

@@ -52,41 +52,28 @@ package struct LookSync: Sendable, Hashable {
 
 /// Decides when a device gets its next look: a push that tells it to sync. The decision itself
 /// writes nothing.
-package struct LookPlan: Sendable, Hashable {
-    package enum Step: Sendable, Hashable {
-        /// Do nothing: a push that tells the device to sync is already due soon, and that sync
-        /// finds this change, too.
-        case leave
-        /// Enqueue another look (push that tells the device to sync). It is due at this time, and
-        /// replaces a waiting look.
-        case make(dueAt: Date)
-    }
-
+extension LookOrder {
     /// The maximum time in seconds for which changes are gathered before a device is first told to
     /// sync.
     private static let longestGathering: TimeInterval = 2
-    /// The minimum time in seconds between two urgent looks (pushes that tell a device to sync).
+    /// The minimum time in seconds between two urgent looks.
     private static let urgentInterval: TimeInterval = 1
 
-    /// The minimum time in seconds between two looks (pushes that tell the device to sync).
-    private let interval: TimeInterval
-
-    package init(interval: Duration) {
-        self.interval = Double(interval.components.seconds)
-    }
-
-    /// The step that follows from a change at the time `now`. `last` is the time when the device's
-    /// last look (push that tells it to sync) was first due. `waitsUntil` is the time when that
-    /// look is sent; `nil` if it does not wait. A look that waits for a retry may wait much longer
-    /// than the interval.
-    package func step(last: Date?, waitsUntil due: Date?, isUrgent: Bool, now: Date) -> Step {
-        let pause = isUrgent ? min(self.interval, Self.urgentInterval) : self.interval
-        if let due, due <= now + pause { return .leave }
-        let first = now + (isUrgent ? 0 : min(self.interval / 5, Self.longestGathering))
+    /// The time at which another look is due, which replaces a waiting look. `nil` if none is
+    /// needed: the waiting look is due soon, and its sync finds this change, too.
+    ///
+    /// `interval` is the minimum time between two looks. `last` is the time when the device's last
+    /// look was first due. `due` is the time when that look is sent; `nil` if it does not wait. A
+    /// look that waits for a retry may wait much longer than the interval.
+    package func nextLook(every interval: Duration, last: Date?, waitsUntil due: Date?, now: Date) -> Date? {
+        let interval = Double(interval.components.seconds)
+        let pause = self.isUrgent ? min(interval, Self.urgentInterval) : interval
+        if let due, due <= now + pause { return nil }
+        let first = now + (self.isUrgent ? 0 : min(interval / 5, Self.longestGathering))
         // If the last look is not due yet, no server has begun to send it. The new look replaces
         // it, and need not keep the minimum time from it.
-        guard let last, due == nil || last <= now else { return .make(dueAt: first) }
+        guard let last, due == nil || last <= now else { return first }
         // If the clock was set back, `last` may be far in the future.
-        return .make(dueAt: min(max(first, last + pause), now + self.interval))
+        return min(max(first, last + pause), now + interval)
     }
 }

@@ -2,7 +2,7 @@ package import Foundation
 package import PushCore
 
 /// Reads pushes and their states.
-package protocol OutboxReader: Sendable {
+package protocol OutboxReader: SharedReader {
     /// The time at which the next push of the queue is due. Leased pushes do not count.
     func nextDue(in lane: Lane, _ queue: Queue) async throws(StoreError) -> Date?
 
@@ -10,7 +10,7 @@ package protocol OutboxReader: Sendable {
     /// is due or waits for a retry. Pushes that wait for their device to connect do not count.
     ///
     /// No index sorts pushes by the age of their notification. So the store examines
-    /// `OldestPush.maximumExamined` pushes at each end of the queue. At the front are the oldest
+    /// `Queue.maximumExamined` pushes at each end of the queue. At the front are the oldest
     /// pushes without an attempt. At the back are the pushes that were refused most often. In a
     /// longer queue, a push in the middle may be older.
     func oldestWaiting(in lane: Lane, _ queue: Queue) async throws(StoreError) -> Date?
@@ -24,10 +24,6 @@ package protocol OutboxReader: Sendable {
 
     /// Whether a push to one of these devices waits for a later time.
     func isAnythingWaiting(for devices: [RegistrationID], now: Date) async throws(StoreError) -> Bool
-
-    /// The time at which a scheduled notification will be sent; `nil` if it was sent already, or
-    /// was never scheduled.
-    func sendTime(of id: NotificationID) async throws(StoreError) -> Date?
 
     /// The number of scheduled notifications, and the time at which the first is due. Counts at
     /// most `limit` notifications.
@@ -147,11 +143,4 @@ extension OutboxStore {
 
     /// Always `true`: if no other server shares the store, this server sends each probe.
     package func acquireProbe(of lane: Lane) async throws -> Bool { true }
-}
-
-/// The limit for the search for the oldest push of a queue.
-package enum OldestPush {
-    /// At most this many pushes at the front of a queue are examined, and as many at its back.
-    /// That takes less than a millisecond.
-    package static let maximumExamined = 64
 }

@@ -17,7 +17,7 @@ struct DoctorCommand: AsyncParsableCommand {
 
     @OptionGroup var output: OutputOptions
 
-    @Flag(help: "Also connect to each provider.")
+    @Flag(help: "Also connect to each provider and to the collector of spans, and read the keys of the OIDC issuer.")
     var online = false
 
     func run() async throws {

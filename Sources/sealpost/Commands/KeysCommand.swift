@@ -35,7 +35,8 @@ struct KeysCommand: AsyncParsableCommand {
                     ?? LocalKeyring(configuration: configuration).list()
                 var list = self.output.list(["KEY", "TASK", "USE"])
                 for key in report.elements("Keys") {
-                    let cells = ["\(key["Key"]?.integer ?? 0)", key.field("Task"), Self.use(of: key)]
+                    let task = Self.encrypts(key) ? "encrypts" : "decrypts"
+                    let cells = ["\(key["Key"]?.integer ?? 0)", task, Self.use(of: key)]
                     list.add(key, cells: cells, line: cells.joined(separator: "  "))
                 }
                 list.end()
@@ -44,14 +45,17 @@ struct KeysCommand: AsyncParsableCommand {
             }
         }
 
+        private static func encrypts(_ key: JSONValue) -> Bool { key.field("Task") == "seals" }
+
         private static func use(of key: JSONValue) -> String {
-            guard let since = key["UsedSince"]?.text?.prefix(10) else {
-                guard key.field("Task") == "seals", case .array(let servers)? = key["LackedBy"], !servers.isEmpty else {
-                    return "not in use"
-                }
-                return "not in use while \(servers.compactMap(\.text).joined(separator: ", ")) lack it"
+            if let since = key["UsedSince"]?.text?.prefix(10) {
+                return "in use since \(since), \((key["Seals"]?.integer ?? 0).counted("value")) encrypted"
             }
-            return "in use since \(since), \((key["Seals"]?.integer ?? 0).counted("value")) encrypted"
+            guard Self.encrypts(key) else { return "not in use" }
+            let servers = key.texts("LackedBy")
+            return servers.isEmpty
+                ? "not yet in use; run sealpost keys reload"
+                : "not yet in use, as it is missing on \(servers.joined(separator: " and "))"
         }
 
         /// Prints whether payloads are encrypted with day keys. For each server's file of day

@@ -39,10 +39,7 @@ struct ConfigurationOptions: ParsableArguments {
         ConfigurationFile(option: self.option, environment: ProcessInfo.processInfo.environment)
     }
 
-    func load() throws -> Configuration {
-        try self.file.refuseForeign()
-        return try Configuration.load(file: self.file.path, environment: ProcessInfo.processInfo.environment)
-    }
+    func load() throws -> Configuration { try self.file.load() }
 }
 
 /// A part of the help text of each command that does the work of administrators.

@@ -12,9 +12,12 @@ struct Serve: AsyncParsableCommand {
     @OptionGroup var options: ConfigurationOptions
 
     func run() async throws {
-        try await reportingErrors(using: self.options.file) {
+        // A reload must read the same file: if that file is missing, another file, or the built-in
+        // settings, would replace the operator's quotas and limits.
+        let file = self.options.file
+        try await reportingErrors(using: file) {
             let protection = MemoryProtection()
-            let configuration = try self.options.load()
+            let configuration = try file.load()
             if geteuid() == 0 { try configuration.refuseForeignFiles(ofServer: true) }
             let threshold = LogThreshold(configuration.level)
             let logger = configuration.makeLogger(threshold: threshold)
@@ -44,7 +47,7 @@ struct Serve: AsyncParsableCommand {
                 printEscaped(line, to: STDOUT_FILENO)
             }
             DescriptorLimit.raise(for: configuration.limits.maxConnections, logger: logger)
-            let reload = ConfigurationReload(configuration, threshold: threshold, load: self.options.load)
+            let reload = ConfigurationReload(configuration, threshold: threshold, load: file.load)
             try await application.run(reloadingOn: [.sighup], reload)
         }
     }

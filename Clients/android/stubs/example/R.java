@@ -13,6 +13,7 @@ public final class R {
         public static final int sign_out = 7;
         public static final int as_of = 8;
         public static final int never = 9;
+        public static final int key_replaced = 10;
     }
 
     /** Pictures. */

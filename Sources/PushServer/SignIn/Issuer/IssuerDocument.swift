@@ -14,8 +14,9 @@ package struct IssuerDocument: Sendable, Hashable {
         guard let value = try? JSONValue(reading: bytes), case .object = value else {
             throw IssuerDocumentError("the issuer's configuration is not a JSON object")
         }
-        guard value["issuer"]?.text?.utf8.elementsEqual(issuer.utf8) == true else {
-            throw IssuerDocumentError("the issuer's configuration names another issuer")
+        let named = value["issuer"]?.text ?? ""
+        guard named.utf8.elementsEqual(issuer.utf8) else {
+            throw IssuerDocumentError("the issuer's configuration names another issuer, \"\(named.clipped(to: 200))\"")
         }
         guard let keySet = value["jwks_uri"]?.text else {
             throw IssuerDocumentError("the issuer's configuration has no jwks_uri")

@@ -286,13 +286,7 @@ final class Account {
             // The new folder is inside the sign-in's folder, so a later sign-out removes it, too.
             if (!open().equals(folder)) return false;
             draft.finish();
-            for (Map.Entry<Integer, byte[]> content : draft.contents.entrySet()) {
-                String number = content.getKey().toString();
-                byte[] sealed = store.sealer().seal(content.getValue(), place(draft.commit, number));
-                // 500 syncs for a page take seconds on a phone. Only contents that cannot be
-                // fetched again need a sync.
-                Files.write(new File(made, number), sealed, draft.isOnlyCopy(content.getKey()));
-            }
+            write(made, draft);
             Files.write(new File(made, INDEX), store.sealer().seal(draft.index.encode(), place(draft.commit, INDEX)));
             if (!Files.claim(made, commitFolder(folder, draft.commit))) {
                 Files.remove(made);
@@ -311,13 +305,52 @@ final class Account {
         return true;
     }
 
+    /** Writes the contents of a commit into its folder. */
+    private void write(File made, Draft draft) throws IOException, GeneralSecurityException, PushClientException {
+        Map<String, Map<Integer, byte[]>> boxes = new LinkedHashMap<>();
+        for (Map.Entry<Integer, byte[]> content : draft.contents.entrySet()) {
+            int number = content.getKey();
+            String name = Integer.toString(number);
+            byte[] sealed = store.sealer().seal(content.getValue(), place(draft.commit, name));
+            // 500 syncs for a page take seconds on a phone. A content that cannot be fetched again
+            // needs a sync, and thus a file of its own.
+            if (draft.isOnlyCopy(number)) {
+                Files.write(new File(made, name), sealed);
+                continue;
+            }
+            Map<Integer, byte[]> box = boxes.get(Box.name(number));
+            if (box == null) boxes.put(Box.name(number), box = new LinkedHashMap<>());
+            box.put(number, sealed);
+        }
+        for (Map.Entry<String, Map<Integer, byte[]>> box : boxes.entrySet()) Box.write(new File(made, box.getKey()), box.getValue());
+    }
+
     private void clean(File folder, Index before, Draft draft) {
-        Set<String> used = new HashSet<>();
-        for (Index.Place place : draft.places()) used.add(path(place));
+        Set<String> used = paths(draft.index);
+        Set<String> boxes = new HashSet<>();
         for (Index.Place place : Draft.places(before)) {
-            if (!used.contains(path(place))) delete(folder, place.commit, Integer.toString(place.number));
+            if (used.contains(path(place))) continue;
+            delete(folder, place.commit, Integer.toString(place.number));
+            String box = Box.name(place.number);
+            if (boxes.add(place.commit + "/" + box)) clean(folder, place.commit, box, used);
         }
         if (draft.commit > KEPT) delete(folder, draft.commit - KEPT, INDEX);
+    }
+
+    /** Erases the contents of a box that are not in use; deletes the box if none is. */
+    private static void clean(File folder, long commit, String box, Set<String> used) {
+        boolean[] isUsed = new boolean[Box.SLOTS];
+        int count = 0;
+        for (int slot = 0; slot < Box.SLOTS; slot++) {
+            isUsed[slot] = used.contains(commit + "/" + (Box.first(box) + slot));
+            if (isUsed[slot]) count++;
+        }
+        try {
+            if (count == 0) delete(folder, commit, box);
+            else if (count < Box.SLOTS) Box.erase(new File(commitFolder(folder, commit), box), isUsed);
+        } catch (IOException later) {
+            // The next start erases the contents.
+        }
     }
 
     private static void delete(File folder, long commit, String file) {
@@ -331,23 +364,27 @@ final class Account {
     private void sweep(File folder) throws PushClientException {
         Files.sweep(folder, System.currentTimeMillis());
         Snapshot now = read();
-        Set<String> used = new HashSet<>();
-        for (Index.Place place : Draft.places(now.index)) used.add(path(place));
+        Set<String> used = paths(now.index);
         for (String name : Files.names(folder)) {
             long commit = number(name);
             if (commit == 0 || commit > now.commit) continue;
             for (String file : Files.names(new File(folder, name))) {
                 boolean isUsed = file.equals(INDEX) ? commit > now.commit - KEPT : used.contains(commit + "/" + file);
-                if (!isUsed) delete(folder, commit, file);
+                if (Box.first(file) >= 0) clean(folder, commit, file, used);
+                else if (!isUsed) delete(folder, commit, file);
             }
             new File(folder, name).delete();
         }
     }
 
     private @Nullable byte[] content(Index.Place place) throws PushClientException {
-        File file = new File(commitFolder(open(), place.commit), Integer.toString(place.number));
+        File folder = commitFolder(open(), place.commit);
+        String number = Integer.toString(place.number);
         try {
-            return store.sealer().open(Files.read(file), place(place.commit, Integer.toString(place.number)));
+            byte[] sealed = Box.read(new File(folder, Box.name(place.number)), place.number);
+            // Earlier versions wrote each content into a file of its own.
+            if (sealed == null) sealed = Files.read(new File(folder, number));
+            return store.sealer().open(sealed, place(place.commit, number));
         } catch (FileNotFoundException replaced) {
             return null;
         } catch (IOException | GeneralSecurityException error) {
@@ -391,6 +428,13 @@ final class Account {
     /** The place to which a content's encryption is bound. */
     private String place(long commit, String file) {
         return name + '\n' + signIn + '\n' + commit + '/' + file;
+    }
+
+    /** The paths of all contents that an index refers to. */
+    private static Set<String> paths(Index index) {
+        Set<String> paths = new HashSet<>();
+        for (Index.Place place : Draft.places(index)) paths.add(path(place));
+        return paths;
     }
 
     private static String path(Index.Place place) {

@@ -73,6 +73,15 @@ public final class Device {
         return key;
     }
 
+    /** The device's public keys; null if it has none that can be read. */
+    @Nullable DeviceKey publicKeys() {
+        try {
+            return key == null ? null : new DeviceKey(key);
+        } catch (UnreadablePayloadException unreadable) {
+            return null;
+        }
+    }
+
     /** Whether another account has registered the device's handle since. */
     public boolean isRetired() {
         return isRetired;

@@ -34,8 +34,8 @@ public final class DeviceKeys {
     }
 
     /**
-     * The text of the public keys of new key pairs: store it, and give it to the server with
-     * {@link Devices#setKey(String)}.
+     * The text of the public keys of new key pairs. Store the text and the private keys, and set
+     * {@link Options#deviceKey} of the account's clients to {@link #key}.
      *
      * @param account the identifier of the account, as {@link Session#account()}
      */

@@ -58,11 +58,33 @@ public final class Devices {
     }
 
     /**
-     * Gives this device's public keys, the text of {@link DeviceKeys#text}, to the server, after each
-     * registration under a new id.
+     * Whether the server's list of devices has a registration. If the list has the registration
+     * without this device's public keys, the call gives them to the server.
+     */
+    boolean isListed(String registration, Deadline deadline) throws PushClientException {
+        for (Device device : list(deadline)) {
+            if (!device.id().equals(registration) || device.isRetired()) continue;
+            DeviceKey own = client.options.deviceKey();
+            if (own != null) compare(own, device, deadline);
+            return true;
+        }
+        return false;
+    }
+
+    private void compare(DeviceKey own, Device device, Deadline deadline) throws PushClientException {
+        DeviceKey listed = device.publicKeys();
+        // Senders refuse keys of another account, so those cannot replace this device's keys.
+        if (listed == null || !listed.account().equals(own.account())) setKey(device.id(), own.text(), deadline);
+        else if (!listed.id().equals(own.id())) throw PushClientException.keyReplaced();
+    }
+
+    /**
+     * Gives this device's public keys, the text of {@link DeviceKeys#text}, to the server, in place
+     * of all keys that the server lists for this device. With {@link Options#deviceKey}, an app needs
+     * this call only after {@link PushClientException.Reason#KEY_REPLACED}.
      */
     public void setKey(String text) throws PushClientException {
-        setKey(own(), text);
+        setKey(own(), text, client.options.deadline());
     }
 
     /**
@@ -70,13 +92,13 @@ public final class Devices {
      * DeviceKeys#approve}.
      */
     public void setKey(Device device, String approved) throws PushClientException {
-        setKey(device.id(), approved);
+        setKey(device.id(), approved, client.options.deadline());
     }
 
-    private void setKey(String id, String text) throws PushClientException {
+    private void setKey(String id, String text, Deadline deadline) throws PushClientException {
         Request request = new Request("PUT", Paths.key(id));
         request.body = Json.object().with("Key", Json.of(text));
-        client.api.call(request, client.options.deadline());
+        client.api.call(request, deadline);
     }
 
     /**

@@ -193,10 +193,6 @@ final class Draft {
         return false;
     }
 
-    List<Index.Place> places() {
-        return places(index);
-    }
-
     /** All contents that an index refers to. */
     static List<Index.Place> places(Index index) {
         List<Index.Place> places = new ArrayList<>(index.entries.values());

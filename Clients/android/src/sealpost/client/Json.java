@@ -232,16 +232,15 @@ public final class Json {
 
     private static void quote(String text, StringBuilder out) {
         out.append('"');
+        int start = 0;
         for (int index = 0; index < text.length(); index++) {
             char next = text.charAt(index);
-            if (next == '"' || next == '\\') {
-                out.append('\\').append(next);
-            } else if (next < 0x20) {
-                out.append("\\u00").append(Character.forDigit(next >> 4, 16)).append(Character.forDigit(next & 15, 16));
-            } else {
-                out.append(next);
-            }
+            if (next >= 0x20 && next != '"' && next != '\\') continue;
+            out.append(text, start, index);
+            start = index + 1;
+            if (next >= 0x20) out.append('\\').append(next);
+            else out.append("\\u00").append(Character.forDigit(next >> 4, 16)).append(Character.forDigit(next & 15, 16));
         }
-        out.append('"');
+        out.append(text, start, text.length()).append('"');
     }
 }

@@ -27,7 +27,7 @@ public final class Options {
     private long deadlineMillis = 30_000;
     private int answerLimit = 4 << 20;
     private @Nullable String app;
-    private @Nullable String deviceKeyId;
+    private @Nullable DeviceKey deviceKey;
     private boolean isDeviceShared;
     private final Set<String> pins = new HashSet<>();
     private @Nullable X509TrustManager trustManager;
@@ -143,7 +143,7 @@ public final class Options {
 
     /**
      * The name of this client's app, if the server sends for several apps. Without a name the
-     * server chooses the account's only app. A client with {@link #deviceKeyId} then uses the app
+     * server chooses the account's only app. A client with {@link #deviceKey} then uses the app
      * {@code default}.
      */
     public Options app(String name) {
@@ -152,12 +152,12 @@ public final class Options {
     }
 
     /**
-     * The id of this device's key, {@link DeviceKey#id}, if the device opens end-to-end payloads.
-     * Requests for notifications then also ask for the content keys that senders have encrypted
-     * for this device.
+     * The public keys of this device, {@link DeviceKeys#key}, if the device opens end-to-end
+     * payloads. The calls that register the device then also give the keys to the server. Requests
+     * for notifications also ask for the content keys that senders have encrypted for this device.
      */
-    public Options deviceKeyId(String id) {
-        deviceKeyId = id;
+    public Options deviceKey(DeviceKey key) {
+        deviceKey = key;
         return this;
     }
 
@@ -276,7 +276,11 @@ public final class Options {
      * are bound to an app, so a client that opens them always names its app.
      */
     @Nullable String app() {
-        return app == null && deviceKeyId != null ? DEFAULT_APP : app;
+        return app == null && deviceKey != null ? DEFAULT_APP : app;
+    }
+
+    @Nullable DeviceKey deviceKey() {
+        return deviceKey;
     }
 
     /**
@@ -284,7 +288,7 @@ public final class Options {
      * for this device.
      */
     Request withKey(Request request) {
-        return deviceKeyId == null ? request : request.parameter("key", deviceKeyId);
+        return deviceKey == null ? request : request.parameter("key", deviceKey.id());
     }
 
     boolean isDeviceShared() {

@@ -303,11 +303,19 @@ public final class PushClient {
     /**
      * Registers this device, and returns the id of its registration.
      *
+     * <p>With {@link Options#deviceKey}, the call also gives the server the device's public keys,
+     * unless the server has them. If the server lists other keys for this device, the call
+     * registers, and then throws {@link PushClientException.Reason#KEY_REPLACED}.
+     *
      * @param platform the name of a sender in the server's configuration, such as {@code fcm}
-     * @param handle the provider's token for this device
+     * @param handle the provider's token for this device; empty for {@code stream}, which has none
      */
     public String register(String platform, String handle, Collection<String> tags) throws PushClientException {
-        String id = new Registration(this, platform, handle, tags).register(options.deadline());
+        return register(new Registration(this, platform, handle, tags), options.deadline());
+    }
+
+    private String register(Registration registration, Deadline deadline) throws PushClientException {
+        String id = registration.register(deadline);
         isRegistrationChecked = true;
         return id;
     }
@@ -323,24 +331,26 @@ public final class PushClient {
      * <p>The registration also ends with its session, for example because of a new password, an
      * administrator or a sign-out. Call this function at each start of the app, and after signing
      * in.
+     *
+     * <p>With {@link Options#deviceKey}, the call also gives the server the device's public keys, if
+     * the server has lost them. If the server lists other keys for this device, the call throws
+     * {@link PushClientException.Reason#KEY_REPLACED}. The registration is then still valid.
      */
     public String registerIfNeeded(String platform, String handle, Collection<String> tags) throws PushClientException {
         Registration registration = new Registration(this, platform, handle, tags);
         Deadline deadline = options.deadline();
         String current = registration.current(WEEK, deadline);
-        if (current == null || !isRegistrationChecked && isRetired(current, deadline)) current = registration.register(deadline);
-        isRegistrationChecked = true;
-        return current;
+        boolean isDue = current == null || !isRegistrationChecked && isRetired(current, deadline);
+        return isDue ? register(registration, deadline) : current;
     }
 
     private boolean isRetired(String registration, Deadline deadline) throws PushClientException {
         try {
-            for (Device device : devices.list(deadline)) {
-                if (device.id().equals(registration)) return device.isRetired();
-            }
-            return true;
+            isRegistrationChecked = devices.isListed(registration, deadline);
+            return !isRegistrationChecked;
         } catch (PushClientException unanswered) {
-            if (unanswered.reason() == PushClientException.Reason.SIGNED_OUT) throw unanswered;
+            PushClientException.Reason reason = unanswered.reason();
+            if (reason == PushClientException.Reason.SIGNED_OUT || reason == PushClientException.Reason.KEY_REPLACED) throw unanswered;
             // Without the server's answer the registration counts as valid, and the next call asks
             // again.
             return false;

@@ -43,6 +43,11 @@ public final class PushClientException extends Exception {
         /** The server refuses this call; {@link #problem} says why. */
         PROBLEM,
         /**
+         * The server lists other end-to-end keys for this device than its own: somebody has changed
+         * them at the server. Tell the user, and call {@link Devices#setKey(String)}.
+         */
+        KEY_REPLACED,
+        /**
          * The store cannot be read or written, for example because the disk is full.
          */
         STORAGE
@@ -117,6 +122,10 @@ public final class PushClientException extends Exception {
 
     static PushClientException signedOut() {
         return of(Reason.SIGNED_OUT, "this client has signed out", null);
+    }
+
+    static PushClientException keyReplaced() {
+        return of(Reason.KEY_REPLACED, "the server lists other keys for this device", null);
     }
 
     public Reason reason() {

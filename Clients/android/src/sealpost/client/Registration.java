@@ -63,6 +63,7 @@ final class Registration {
             if (error.reason() == PushClientException.Reason.SIGNED_OUT) end(id);
             throw error;
         }
+        if (client.options.deviceKey() != null) client.devices().isListed(id, deadline);
         return id;
     }
 
@@ -97,7 +98,7 @@ final class Registration {
         Request request = new Request("POST", Paths.REGISTER);
         // Each repetition would create another id.
         request.isRepeatable = false;
-        if (handle != null) request.parameter("handle", handle);
+        if (handle != null && !handle.isEmpty()) request.parameter("handle", handle);
         Answer answer = client.api.call(request, deadline);
         String id = answer.json == null ? null : answer.json.string();
         // The id is checked because it becomes a part of paths.

@@ -162,11 +162,15 @@ public final class ClientTests {
             Check.equal(server.devices, Collections.singleton("device-1"), "registered again");
             Check.equal(registrations(server.client(folder.store()), server), 1, "asked");
             server.devices.clear();
+            boolean[] hasNetwork = {false};
             Options nowhere = server.options().connections(url -> {
-                throw new java.net.UnknownHostException("no network");
+                if (!hasNetwork[0]) throw new java.net.UnknownHostException("no network");
+                return (java.net.HttpURLConnection) url.openConnection();
             });
             PushClient offline = new PushClient(nowhere, Credentials.token("spt_first", "alice"), folder.store());
             Check.equal(offline.registerIfNeeded("fcm", "handle", Collections.<String>emptyList()), "device-1", "the stored one");
+            hasNetwork[0] = true;
+            Check.equal(registrations(offline, server), 2, "asked again, and registered");
         });
     }
 
@@ -360,6 +364,27 @@ public final class ClientTests {
             for (int count = 0; count < 6; count++) Check.fails(() -> client.notification(1), PushClientException.Reason.DEADLINE);
             options.deadlineMillis(10_000);
             Check.that(client.sync().isFresh(), "the next one answers");
+        });
+    }
+
+    public static void aFirstSyncThatExceedsItsDeadlineContinuesWhereItStopped() throws Exception {
+        with((server, folder) -> {
+            for (int count = 0; count < 6; count++) server.add("text " + count);
+            server.pageSize = 2;
+            AtomicInteger opened = new AtomicInteger();
+            // The third page does not arrive before the deadline.
+            Options options = server.options().connections(url -> {
+                if (opened.incrementAndGet() == 3) throw new java.net.SocketTimeoutException("a slow network");
+                return (java.net.HttpURLConnection) url.openConnection();
+            });
+            PushClient client = new PushClient(options, Credentials.token("spt_first", "alice"), folder.store());
+            Fetched<Inbox> first = client.sync();
+            Check.equal(first.failure().reason(), PushClientException.Reason.DEADLINE, "the reason");
+            Check.equal(first.value().notifications().size(), 4, "the inbox has two pages");
+            server.log.clear();
+            Check.that(client.sync().isFresh(), "fresh");
+            Check.equal(server.log, Arrays.asList("GET /api/notifications"), "the requests");
+            Check.equal(client.cachedInbox().notifications().size(), 6, "the inbox has all pages");
         });
     }
 
@@ -825,6 +850,16 @@ public final class ClientTests {
         });
     }
 
+    public static void anEventStreamIsRegisteredWithoutAHandle() throws Exception {
+        with((server, folder) -> {
+            PushClient client = server.client(folder.store());
+            String id = client.registerIfNeeded("stream", "", Collections.<String>emptyList());
+            Check.equal(id, "device-1", "the registration");
+            Check.equal(server.devices, Collections.singleton("device-1"), "the server has it");
+            Check.equal(client.registerIfNeeded("stream", "", Collections.<String>emptyList()), id, "no other");
+        });
+    }
+
     public static void aDeviceWhoseTokenIsDeadIsEndedWhenItsAccountSignsInAgain() throws Exception {
         with((server, folder) -> {
             PushClient client = server.client(folder.store());
@@ -909,8 +944,8 @@ public final class ClientTests {
             for (int count = 0; count < 5; count++) server.add("text " + count);
             PushClient client = server.client(folder.store());
             client.sync();
-            damage(folder, "3");
-            Check.equal(client.cachedInbox().notifications().get(3).text(), null, "the damaged one is not shown");
+            damage(folder, "b0");
+            Check.equal(client.cachedInbox().notifications().get(2).text(), null, "the damaged one is not shown");
             Check.equal(server.client(folder.store()).cachedInbox().notifications().size(), 4, "nor listed");
             Check.equal(client.sync().value().notifications().size(), 5, "fetched again");
             byte[] other = new byte[32];
@@ -929,7 +964,7 @@ public final class ClientTests {
             PushClient client = server.client(folder.store());
             // The files of the first page are lost while the second page is on its way.
             server.held = () -> server.held = () -> {
-                for (String name : Arrays.asList("0", "1")) Check.that(files(folder, name).firstEntry().getValue().delete(), name);
+                Check.that(files(folder, "b0").firstEntry().getValue().delete(), "a box");
             };
             Check.equal(client.sync().value().unreadCount(), 4, "all are listed");
             Check.equal(server.log.stream().filter(request -> request.startsWith("GET /api/notifications")).count(), 2L, "pages");
@@ -968,6 +1003,52 @@ public final class ClientTests {
             PushClient later = server.client(folder.store());
             Check.equal(later.cachedInbox().notifications(), client.cachedInbox().notifications(), "and on the disk");
             Check.that(later.cachedInbox().notifications().get(0).isRead(), "with each change");
+        });
+    }
+
+    public static void aDismissedNotificationIsErasedFromItsBox() throws Exception {
+        with((server, folder) -> {
+            List<Long> ids = new ArrayList<>();
+            for (int count = 0; count < 3; count++) ids.add(server.add("text " + count));
+            PushClient client = server.client(folder.store());
+            client.sync();
+            File box = files(folder, "b0").firstEntry().getValue();
+            byte[] before = Files.read(box);
+            byte[] second = Box.read(box, 1);
+            client.dismiss(ids.get(1));
+            checkErased(box, before, second);
+            // The process ends after the commit, and before the erasure.
+            try (FileOutputStream out = new FileOutputStream(box)) {
+                out.write(before);
+            }
+            PushClient later = server.client(folder.store());
+            Check.equal(texts(later.cachedInbox()), Arrays.asList("text 0", "text 2"), "the others");
+            checkErased(box, before, second);
+            client.dismiss(ids.get(0));
+            client.dismiss(ids.get(2));
+            Check.that(!box.exists(), "an empty box is deleted");
+        });
+    }
+
+    private static void checkErased(File box, byte[] before, byte[] second) throws IOException {
+        String content = new String(Files.read(box), StandardCharsets.ISO_8859_1);
+        Check.equal(content.length(), before.length, "the size");
+        Check.that(!content.contains(new String(second, 20, 20, StandardCharsets.ISO_8859_1)), "the content is still there");
+        Check.that(Box.read(box, 1) == null, "nor can it be read");
+    }
+
+    public static void aStoreWithAFileForEachNotificationIsRead() throws Exception {
+        with((server, folder) -> {
+            for (int count = 0; count < 3; count++) server.add("text " + count);
+            server.client(folder.store()).sync();
+            // Earlier versions stored each content in a file of its own.
+            File box = files(folder, "b0").firstEntry().getValue();
+            for (int number = 0; number < 3; number++) Files.write(new File(box.getParentFile(), "" + number), Box.read(box, number));
+            Check.that(box.delete(), "the box");
+            PushClient client = server.client(folder.store());
+            Check.equal(texts(client.cachedInbox()), Arrays.asList("text 0", "text 1", "text 2"), "the inbox");
+            client.dismiss(client.cachedInbox().notifications().get(0).id());
+            Check.that(files(folder, "0").isEmpty() && !files(folder, "1").isEmpty(), "the file of the dismissed one is deleted");
         });
     }
 
@@ -1083,13 +1164,13 @@ public final class ClientTests {
             PushClient client = server.client(folder.store());
             client.sync();
             client.confirm(client.changes("screen"));
-            damage(folder, "3");
+            damage(folder, "b0");
             Fetched<Inbox> inbox = client.sync();
             Check.that(inbox.isFresh() && inbox.value().isComplete(), "fresh");
             Check.equal(inbox.value().notifications().size(), 5, "nothing is missing");
             // The server deletes the damaged notification before the client can fetch it again.
             client.confirm(client.changes("screen"));
-            damage(folder, "2");
+            damage(folder, "b0");
             for (long id : ids) server.put(id, null);
             server.client(folder.store()).cachedInbox();
             client.sync();
@@ -1139,6 +1220,8 @@ public final class ClientTests {
             Account.Snapshot state = client.account.read();
             Check.equal(state.index.entries.size(), 5000, "entries");
             Check.that(state.index.encode().length <= Index.MAXIMUM_BYTES, "the index has " + state.index.encode().length);
+            int pages = 5000 / server.pageSize;
+            Check.that(TestFolder.count(folder.file) < 5000 / Box.SLOTS + 3 * pages, TestFolder.count(folder.file) + " files");
             // A fetch of one more notification by its id writes one entry, and reads no other
             // entry.
             long id = server.add("the latest");
@@ -1412,6 +1495,8 @@ public final class ClientTests {
                 if (isShown) options.clientCertificate(own.getKeyManagers()[0]);
                 Future<String> shown = thread.submit(() -> {
                     try (SSLSocket socket = (SSLSocket) server.accept()) {
+                        // The client's second attempt would wait in the backlog until its deadline.
+                        server.close();
                         return socket.getSession().getPeerPrincipal().getName();
                     } catch (SSLPeerUnverifiedException none) {
                         return "none";
@@ -1420,7 +1505,6 @@ public final class ClientTests {
                 PushClient client = new PushClient(options, Credentials.token("spt_first", "alice"), folder.store());
                 Check.that(client.sync().failure() != null, "the server answers nothing");
                 Check.equal(shown.get(), isShown ? "CN=phone" : "none", "the certificate");
-                server.close();
             }
             thread.shutdown();
         }

@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import sealpost.client.UnreadablePayloadException.Reason;
 
 /** Opens and refuses end-to-end payloads as {@code docs/evidence/vectors/end-to-end.json} says. */
@@ -69,13 +70,64 @@ public final class EndToEndTests {
      * End-to-end payloads are bound to an app, so the client must not leave the choice of the app
      * to the server.
      */
-    public static void aClientWithADeviceKeyNamesItAndItsApp() {
+    public static void aClientWithADeviceKeyNamesItAndItsApp() throws Exception {
         Options options = Options.withoutTLS("http://127.0.0.1:1", Signatures.unsigned());
         Check.equal(Sync.request(options, null).target(), "/api/notifications?limit=500", "the request");
-        options.deviceKeyId("k");
-        Check.equal(Sync.request(options, null).target(), "/api/notifications?limit=500&app=default&key=k", "the request");
+        DeviceKey key = keys("phone").key();
+        options.deviceKey(key);
+        Check.equal(Sync.request(options, null).target(), "/api/notifications?limit=500&app=default&key=" + key.id(), "the request");
         options.app("clinic");
-        Check.equal(Sync.request(options, null).target(), "/api/notifications?limit=500&app=clinic&key=k", "the request");
+        Check.equal(Sync.request(options, null).target(), "/api/notifications?limit=500&app=clinic&key=" + key.id(), "the request");
+    }
+
+    /** The keys that the server lists for the app's devices, after the next start of the app. */
+    private static Map<String, String> start(TestServer server, TestFolder folder, String handle) throws Exception {
+        PushClient client = new PushClient(
+            server.options().deviceKey(keys("phone").key()), Credentials.token("spt_first", "alice"), folder.store());
+        for (int call = 0; call < 2; call++) client.registerIfNeeded("fcm", handle, Collections.<String>emptyList());
+        return server.deviceKeys;
+    }
+
+    public static void theServerGetsTheKeysWhenItLacksThem() throws Exception {
+        try (TestServer server = new TestServer(); TestFolder folder = new TestFolder()) {
+            Map<String, String> own = Collections.singletonMap("device-1", keys("phone").key().text());
+            Check.equal(start(server, folder, "a"), own, "the first keys");
+            // Somebody has removed the device at the server.
+            server.devices.clear();
+            server.deviceKeys.clear();
+            Check.equal(start(server, folder, "a"), own, "the keys of the next registration");
+            // The server has lost the keys, or lists an unreadable text, or keys of another account.
+            String stranger = DeviceKeys.text("BBBBBBBBBBBBBBBBBBBBBB", pair(), pair());
+            for (String text : new String[] {null, "?", stranger}) {
+                server.deviceKeys.put("device-1", text);
+                Check.equal(start(server, folder, "a"), own, "in place of " + text);
+            }
+            // The approval by another device stays, also if the device registers again.
+            String approved = keys("tablet").approve(keys("phone").key());
+            server.deviceKeys.put("device-1", approved);
+            server.log.clear();
+            Check.equal(start(server, folder, "a"), Collections.singletonMap("device-1", approved), "the approved keys");
+            Check.equal(server.log, Collections.singletonList("GET /api/register"), "the requests");
+            Check.equal(start(server, folder, "b"), Collections.singletonMap("device-1", approved), "the approved keys");
+        }
+    }
+
+    public static void otherKeysAreReportedUntilTheAppSetsItsOwn() throws Exception {
+        try (TestServer server = new TestServer(); TestFolder folder = new TestFolder()) {
+            Map<String, String> own = start(server, folder, "a");
+            String text = own.get("device-1");
+            server.deviceKeys.put("device-1", keys("tablet").key().text());
+            for (String handle : new String[] {"a", "a", "b", "b"}) {
+                try {
+                    start(server, folder, handle);
+                    throw new AssertionError("nothing was reported");
+                } catch (PushClientException replaced) {
+                    Check.equal(replaced.reason(), PushClientException.Reason.KEY_REPLACED, "the reason");
+                }
+            }
+            server.client(folder.store()).devices().setKey(text);
+            Check.equal(start(server, folder, "b"), Collections.singletonMap("device-1", text), "the keys");
+        }
     }
 
     private static NotificationItem item(long id, Json payload) {

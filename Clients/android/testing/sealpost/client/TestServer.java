@@ -58,6 +58,8 @@ public final class TestServer implements AutoCloseable {
     final Map<String, Long> sentByKey = new HashMap<>();
     final List<String> log = new ArrayList<>();
     final Set<String> devices = Collections.synchronizedSet(new TreeSet<String>());
+    /** The end-to-end keys of devices, by their ids. */
+    final Map<String, String> deviceKeys = new HashMap<>();
     /** The body of the last registration. */
     String lastRegistration = "";
     final List<String> credentials = new ArrayList<>();
@@ -342,13 +344,23 @@ public final class TestServer implements AutoCloseable {
         if (path.startsWith("/api/devices/") && path.endsWith("/test")) {
             return new Object[] {200, Json.object().with("Device", Json.of("device-1")).with("State", Json.of("accepted"))};
         }
+        if (path.startsWith("/api/devices/") && path.endsWith("/key")) deviceKeys.put(path.split("/")[3], body.get("Key").string());
         if (path.startsWith("/api/devices/")) return new Object[] {204, null};
         if (path.equals("/api/register") && method.equals("GET")) {
             List<Json> list = new ArrayList<>();
-            for (String device : devices) list.add(Json.object().with("Id", Json.of(device)).with("Platform", Json.of("fcm")));
+            for (String device : devices) {
+                String key = deviceKeys.get(device);
+                list.add(Json.object()
+                        .with("Id", Json.of(device))
+                        .with("Platform", Json.of("fcm"))
+                        .with("Key", key == null ? Json.NULL : Json.of(key)));
+            }
             return new Object[] {200, Json.array(list)};
         }
-        if (path.equals("/api/register") && method.equals("POST")) return new Object[] {200, Json.of("device-1")};
+        if (path.equals("/api/register") && method.equals("POST")) {
+            boolean isEmpty = "handle=".equals(exchange.getRequestURI().getRawQuery());
+            return isEmpty ? problem(400, "invalid-parameter") : new Object[] {200, Json.of("device-1")};
+        }
         if (method.equals("PUT")) devices.add(path.substring("/api/register/".length()));
         if (path.startsWith("/api/register/") && method.equals("DELETE")) devices.remove(path.substring("/api/register/".length()));
         if (path.startsWith("/api/register/") && body != null) {

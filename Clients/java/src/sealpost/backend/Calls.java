@@ -71,7 +71,8 @@ final class Calls {
         }
     }
 
-    private <T> T attempt(
+    /** Sends a request once, and reads the server's answer with {@code result}. */
+    <T> T attempt(
             Request request, byte @Nullable [] body, @Nullable String key, long end, Function<@Nullable Json, T> result) {
         Map<String, String> fields = new LinkedHashMap<>();
         fields.put("Authorization", authorization.get());

@@ -95,8 +95,9 @@ public final class Client {
      * Sends notifications in as few requests as possible. Returns the outcome of each
      * notification, in their order.
      *
-     * <p>One refused notification does not affect the others. The deadline is for all requests
-     * together. If the call throws, repeat it with the same notifications and the same key.
+     * <p>One refused notification does not affect the others, and throws nothing: check the
+     * outcomes. The deadline is for all requests together. If the call throws, or the problem of an
+     * outcome is transient, repeat it with the same notifications and the same key.
      */
     public List<Outcome> sendMany(Collection<Notification> notifications, String key) {
         checked(key);
@@ -216,6 +217,22 @@ public final class Client {
             if (isOther) throw new Malformed("the list has the keys of another user");
             return users;
         });
+    }
+
+    // Other calls
+
+    /**
+     * Sends any other request of the API, and returns the answer's JSON with the API's names; null
+     * if the answer has no body.
+     *
+     * <p>The path may have a query; percent-encode the names in it. A {@code POST} is not retried.
+     */
+    public @Nullable Json call(String method, String path, @Nullable Json body) {
+        int end = path.indexOf('?') < 0 ? path.length() : path.indexOf('?');
+        Request request = new Request(method, path.substring(0, end), path.substring(end));
+        byte[] content = body == null ? null : body.bytes();
+        if (method.equals("POST")) return calls.attempt(request, content, null, end(), json -> json);
+        return calls.call(method, request.path, request.query, content, null, end(), json -> json);
     }
 
     // Requests

@@ -56,6 +56,23 @@ final class CallTests {
         }
     }
 
+    public static void otherCallsHaveTheNamesOfTheApiAndAPostIsSentOnce() throws Exception {
+        try (Script script = new Script(
+                request -> request.refusal(503, "busy"),
+                request -> request.answer(200, "{\"Name\":\"bob\"}"),
+                request -> request.sent().cut(0),
+                request -> request.answer(204, ""))) {
+            Client client = script.client();
+            equal(client.call("GET", "/api/users/bob?app=a%26b", null).get("Name").string(), "bob");
+            fails(Unreachable.class, () -> client.call("POST", "/api/users", Json.object().with("Name", Json.of("bob"))));
+            equal(client.call("DELETE", "/api/users/bob", null), null);
+            String get = "GET /api/users/bob?app=a%26b HTTP/1.1";
+            List<String> lines = script.requests.stream().map(request -> request.line).collect(Collectors.toList());
+            equal(lines, List.of(get, get, "POST /api/users HTTP/1.1", "DELETE /api/users/bob HTTP/1.1"));
+            equal(script.requests.get(2).body, "{\"Name\":\"bob\"}");
+        }
+    }
+
     private static Set<String> distinct(Script script, String name) {
         return script.requests.stream().map(request -> request.fields.get(name)).collect(Collectors.toSet());
     }

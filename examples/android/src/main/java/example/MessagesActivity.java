@@ -74,6 +74,10 @@ public final class MessagesActivity extends Activity {
             try {
                 work.run();
             } catch (PushClientException error) {
+                if (error.reason() == PushClientException.Reason.KEY_REPLACED) {
+                    giveKeys();
+                    return;
+                }
                 boolean isSignedOut = error.reason() == PushClientException.Reason.UNAUTHORIZED
                         || error.reason() == PushClientException.Reason.SIGNED_OUT;
                 onScreen(() -> {
@@ -81,6 +85,15 @@ public final class MessagesActivity extends Activity {
                     else tell(String.valueOf(error.getMessage()));
                 });
             }
+        });
+    }
+
+    /** Tells the user, and gives this device's end-to-end keys to the server again. */
+    private void giveKeys() {
+        onScreen(() -> tell(getString(R.string.key_replaced)));
+        run(() -> {
+            DeviceKeys keys = EndToEnd.keys(Push.store(this));
+            if (keys != null) Push.client(this).devices().setKey(keys.key().text());
         });
     }
 
@@ -104,7 +117,8 @@ public final class MessagesActivity extends Activity {
         run(() -> {
             PushClient client = Push.client(this);
             NotificationItem item = client.notification(id).value();
-            onScreen(() -> tell(text(item)));
+            String text = EndToEnd.text(client, Push.store(this), item);
+            onScreen(() -> tell(text == null ? getString(R.string.something_to_read) : text));
             getSystemService(NotificationManager.class).cancel(Long.toString(id), 0);
             if (item.isReadOnce()) client.confirmTaken(id);
             else client.outbox().markRead(id, true);
@@ -113,8 +127,8 @@ public final class MessagesActivity extends Activity {
     }
 
     private String text(NotificationItem item) {
-        String text = item.text();
-        return text == null ? getString(R.string.something_to_read) : text;
+        boolean isShown = item.text() != null && !EndToEnd.isEncrypted(item);
+        return isShown ? item.text() : getString(R.string.something_to_read);
     }
 
     /** Shows the inbox, from any thread. */

@@ -10,17 +10,21 @@ final class Push {
     static Options options() { return new Options("https://push.example.org", Signatures.pinned(new Tink(), new VerificationKey(PINNED))); }
     static Store store(Context context) { return new Store(new File(context.getNoBackupFilesDir(), "sealpost"), new StoreKey()); }
     private static PushClient client;
-    static synchronized PushClient client(Context context) {            // one for the process
-        if (client == null) client = new PushClient(options(), Credentials.stored("alice"), store(context));
+    static synchronized PushClient client(Context context) throws PushClientException { // one for the process
+        Store store = store(context);
+        if (client == null) client = new PushClient(EndToEnd.options(options(), store), Credentials.stored("alice"), store);
         return client;
     }
     static synchronized boolean signOut(Context context) throws PushClientException {
         PushClient old = client(context);
         client = null;
-        return old.signOut();
+        boolean isConfirmed = old.signOut();
+        EndToEnd.end(store(context));
+        return isConfirmed;
     }
-    static void signIn(Context context, String name, String password) throws PushClientException {
-        client(context).signIn(name, password);
+    static synchronized void signIn(Context context, String name, String password) throws PushClientException {
+        EndToEnd.begin(store(context), client(context).signIn(name, password));
+        client = null;                                                  // the next client has the keys
     }
     static void open(Context context, String fcmToken) throws PushClientException {
         PushClient client = client(context);

@@ -27,9 +27,9 @@ public final class PushWorker extends Worker {
     @Override
     public Result doWork() {
         long id = getInputData().getLong("id", EVERYTHING);
-        PushClient client = Push.client(getApplicationContext());
         Store store = Push.store(getApplicationContext());
         try {
+            PushClient client = Push.client(getApplicationContext());
             PushClient.finishSignOuts(Push.options(), store);
             if (id == EVERYTHING) {
                 boolean isFresh = follow(client);
@@ -47,7 +47,8 @@ public final class PushWorker extends Worker {
                 cancel(Long.toString(id));
                 return follow(client) ? Result.success() : Result.retry();
             }
-            if (item.text() != null) show(getApplicationContext(), id, item.text());
+            String text = EndToEnd.text(client, store, item);
+            if (text != null) show(getApplicationContext(), id, text);
             return Result.success();
         } catch (PushClientException error) {
             return isFinal(error) || getRunAttemptCount() >= TRIES ? Result.failure() : Result.retry();
@@ -65,13 +66,14 @@ public final class PushWorker extends Worker {
     }
 
     /**
-     * Whether a retry would fail, too. If the user must sign in again, the app asks for the
-     * password when it is opened.
+     * Whether a retry would fail, too. If the user must sign in again, or the keys of this device
+     * were replaced, the app says so when it is opened.
      */
     private static boolean isFinal(PushClientException error) {
         switch (error.reason()) {
             case SIGNED_OUT:
             case UNAUTHORIZED:
+            case KEY_REPLACED:
                 return true;
             case PROBLEM:
                 // Failures of the server with a status from 500 on are temporary.

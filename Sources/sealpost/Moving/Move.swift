@@ -1,23 +1,30 @@
-internal import Cryptography
-package import Foundation
+import Cryptography
+import Foundation
+import PushPostgreSQL
+import PushSQLite
+import PushStore
 
-/// Moves a store into a database of another kind, table by table. Then compares the rows of the
-/// two databases.
+/// Moves a store from SQLite to PostgreSQL, table by table. Then compares the rows of the two
+/// databases.
 ///
 /// Encrypted values are moved as they are. If the move is interrupted at any point, the same move
 /// can start again from the beginning. No server opens the target before the move has ended. Once
 /// the source is marked as moved, no server opens the source, either.
-package struct Move<Source: MoveSource, Target: MoveTarget> {
+struct Move {
     /// The limits of one write: a number of rows, and an approximate number of bytes.
-    private static var portionRows: Int { 2000 }
-    private static var portionBytes: Int { 8 << 20 }
+    private static let portionRows = 2000
+    private static let portionBytes = 8 << 20
 
-    private let source: Source
-    private let target: Target
+    private let source: SQLiteMoveSource
+    private let target: PostgreSQLMoveTarget
     private let report: (MoveProgress) throws -> Void
 
     /// The move calls `report` from time to time; if `report` throws, the move stops.
-    package init(from source: Source, to target: Target, report: @escaping (MoveProgress) throws -> Void) {
+    init(
+        from source: SQLiteMoveSource,
+        to target: PostgreSQLMoveTarget,
+        report: @escaping (MoveProgress) throws -> Void
+    ) {
         (self.source, self.target, self.report) = (source, target, report)
     }
 
@@ -27,9 +34,9 @@ package struct Move<Source: MoveSource, Target: MoveTarget> {
     /// its audit was changed. Also throws it if the target's rows differ from the source's at the
     /// end. Rethrows the errors of the source and the target.
     @discardableResult
-    package func run(now: Date) async throws -> Int {
+    func run(now: Date) async throws -> Int {
         if let fault = try self.source.auditFault() {
-            throw MoveFailure("the audit was changed from entry \(fault.number) on; nothing was moved")
+            throw MoveFailure("the audit was changed from entry \(fault) on; nothing was moved")
         }
         // An earlier move may have been interrupted after it had marked the source, and before it
         // had finished the target. Such a move may begin again.
@@ -47,7 +54,7 @@ package struct Move<Source: MoveSource, Target: MoveTarget> {
         for (table, digest) in zip(tables, digests) { try self.compare(table, digest) }
         if let fault = try self.target.auditFault(self.source.audit) {
             let place = self.target.place
-            throw MoveFailure("the audit in \(place) was changed from entry \(fault.number) on")
+            throw MoveFailure("the audit in \(place) was changed from entry \(fault) on")
         }
         try self.report(.verified)
         // The source is marked before the target is finished. So at no moment can servers open
@@ -98,7 +105,7 @@ package struct Move<Source: MoveSource, Target: MoveTarget> {
 }
 
 /// An event that shows the progress of a move.
-package enum MoveProgress: Sendable, Hashable {
+enum MoveProgress: Sendable, Hashable {
     /// Rows that an interrupted move had inserted were deleted.
     case cleared(table: String, rows: Int)
     case began(table: String)
@@ -156,6 +163,17 @@ private struct RowDigest {
             bytes.append(5)
             Swift.withUnsafeBytes(of: data.count.bigEndian) { bytes.append(contentsOf: $0) }
             bytes.append(contentsOf: data)
+        }
+    }
+}
+
+extension MovedValue {
+    /// The approximate number of bytes that the value takes in memory.
+    fileprivate var size: Int {
+        switch self {
+        case .null, .boolean, .integer: 8
+        case .text(let text): text.utf8.count
+        case .bytes(let bytes): bytes.count
         }
     }
 }
