@@ -65,7 +65,7 @@ extension SQLiteStore {
         for push in waiting.sorted(by: { ($0.dueAt, $0.sequence) < ($1.dueAt, $1.sequence) }) {
             let turn = now.milliseconds + place / WakePace.pushes * WakePace.interval
             place += 1
-            guard push.dueAt > turn else { continue }
+            guard push.dueAt > turn + WakePace.interval else { continue }
             count += try db.run(prepared: Self.makePushDue, turn, push.notification, push.device)
         }
         return count
