@@ -101,16 +101,13 @@ extension SQLiteDatabase {
         // The file is created before SQLite would create it, since SQLite sets no mode of its own.
         let descriptor = try openStateFile(path)
         do throws(StoreError) {
-            var (opened, named) = (stat(), stat())
+            var opened = stat()
             guard fstat(descriptor, &opened) == 0, opened.st_uid == geteuid() else {
                 throw .cannotOpen(place: path, reason: "it exists, and belongs to another user; remove it")
             }
-            // Another copy may have ended since the file was opened, and may have renamed the
-            // file.
-            guard
-                flock(descriptor, LOCK_EX | LOCK_NB) == 0, stat(path, &named) == 0, named.st_dev == opened.st_dev,
-                named.st_ino == opened.st_ino
-            else { throw .cannotOpen(place: path, reason: "another copy is being written there") }
+            guard lockStateFile(descriptor, at: path) else {
+                throw .cannotOpen(place: path, reason: "another copy is being written there")
+            }
             guard fchmod(descriptor, 0o600) == 0, ftruncate(descriptor, 0) == 0 else { throw .ofSystem(path) }
             return descriptor
         } catch {

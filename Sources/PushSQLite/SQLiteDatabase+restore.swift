@@ -32,10 +32,15 @@ extension SQLiteDatabase {
             throw .cannotOpen(place: backup, reason: "the file does not exist")
         }
         let lock = try LockFile(forDatabase: self.path)
-        defer { lock.release() }
+        defer {
+            // A refused restore leaves no lock file where no database was.
+            if !self.isMade() { lock.removeUnstamped() }
+            lock.release()
+        }
+        // When the lock file was opened, its stamp was removed. Until the database changes, the
+        // stamp stays right, so it is written again.
+        if let stamp = lock.lastStamp { lock.leave(stamp) }
         let wasInterrupted = lock.lastStamp == LockFile.restoring
-        // When the lock file was opened, its stamp was removed, so the stamp is written again.
-        if wasInterrupted { lock.leave(LockFile.restoring) }
         guard isReplacing || wasInterrupted || !self.exists else {
             throw .cannotOpen(
                 place: self.path,

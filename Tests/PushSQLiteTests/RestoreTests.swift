@@ -152,6 +152,22 @@ import Testing
         await (try self.fixture.reopened()).store.close()
     }
 
+    /// The stamp of the lock file spares the next start a search through all pages.
+    @Test func aRefusedRestoreLeavesNothingBehind() async throws {
+        await self.fixture.store.close()
+        let lock = try LockFile(forDatabase: self.database.path)
+        lock.leave("a stamp")
+        lock.release()
+        #expect(throws: StoreError.self) { try self.restore(replacing: false) }
+        #expect(try LockFile(forDatabase: self.database.path).lastStamp == "a stamp")
+        let folder = try TemporaryFolder()
+        let keyring = try Keyring(text: Keyring.generateText())
+        #expect(throws: StoreError.self) {
+            try SQLiteDatabase(path: folder.file("new.db")).restore(self.backup, keyring: keyring, isReplacing: false)
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
+    }
+
     /// An attacker who can write to the backups but has no keyring gives a user another role.
     @Test(arguments: [true, false]) func aBackupThatWasChangedIsRefused(isVacuumed: Bool) async throws {
         await self.fixture.store.close()

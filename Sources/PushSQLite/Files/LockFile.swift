@@ -14,6 +14,7 @@ final class LockFile: Sendable {
     static let restoring = "restoring"
     private static let longestStamp = 200
 
+    private let path: String
     private let descriptor: Mutex<Int32?>
     /// The stamp that the last process has left; `nil` if it has left none.
     let lastStamp: String?
@@ -21,7 +22,7 @@ final class LockFile: Sendable {
     init(forDatabase path: String) throws(StoreError) {
         let lock = path + ".lock"
         let descriptor = try openStateFile(lock)
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+        guard lockStateFile(descriptor, at: lock) else {
             defer { close(descriptor) }
             // While other locks come and go, /proc/locks may omit a lock.
             let holder = (1...3).lazy.compactMap { _ in Self.holder(of: descriptor) }.first
@@ -37,6 +38,7 @@ final class LockFile: Sendable {
             close(descriptor)
             throw error
         }
+        self.path = lock
         self.descriptor = Mutex(descriptor)
     }
 
@@ -74,6 +76,13 @@ final class LockFile: Sendable {
         ftruncate(descriptor, 0)
         _ = pwrite(descriptor, bytes, bytes.count, 0)
         fsync(descriptor)
+    }
+
+    /// Removes the lock file if it has no stamp. Call it if there is no database, before
+    /// `release`.
+    func removeUnstamped() {
+        guard let descriptor = self.descriptor.withLock({ $0 }), lseek(descriptor, 0, SEEK_END) == 0 else { return }
+        unlink(self.path)
     }
 
     /// Releases the lock, so that this or another process can open the database. Further calls do

@@ -20,6 +20,15 @@ func openStateFile(_ path: String) throws(StoreError) -> Int32 {
     return descriptor
 }
 
+/// Locks an open file, and does not wait. `false` if another process holds the lock, or if the
+/// path no longer names this file: the last holder of the lock may have renamed or removed the
+/// file.
+func lockStateFile(_ descriptor: Int32, at path: String) -> Bool {
+    var (opened, named) = (stat(), stat())
+    return flock(descriptor, LOCK_EX | LOCK_NB) == 0 && fstat(descriptor, &opened) == 0 && stat(path, &named) == 0
+        && named.st_dev == opened.st_dev && named.st_ino == opened.st_ino
+}
+
 extension StoreError {
     /// The error of the last system call, which concerns the file `place`.
     static func ofSystem(_ place: String) -> StoreError {
