@@ -294,6 +294,8 @@ import Testing
         #expect(refused.statusCode == 503 && refused.value(forHTTPHeaderField: "Retry-After") == "1")
         #expect(try await self.send("GET", "/api/notifications", to: port).statusCode == 200)
         #expect(try await self.send("GET", "/readyz", to: port).statusCode == 503)
+        let users = try await Daemon.run(["user", "import", "-"], in: self.folder, input: #"{"Name":"bob"}"#)
+        #expect(users.code == 1 && users.errors.contains("has locked the file; end that program"), "\(users)")
         shell.signal(SIGKILL)
         _ = await shell.end()
         try await eventually { try await self.send("GET", "/readyz", to: port).statusCode == 200 }

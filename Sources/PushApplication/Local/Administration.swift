@@ -80,6 +80,8 @@ package struct Administration: Sendable {
 
     /// Sends a request, and passes each line of the answer to `each` as soon as the line arrives.
     /// `each` may change `state`; the function returns the last value of `state`.
+    ///
+    /// Throws `CommandFailure` with the reason if the database fails meanwhile.
     package func lines<State: Sendable>(
         _ method: String,
         _ target: String,
@@ -92,7 +94,11 @@ package struct Administration: Sendable {
             lines.rest += piece
             var start = lines.rest.startIndex
             while let end = lines.rest[start...].firstIndex(of: 0x0A) {
-                try each(&lines.state, lines.rest[start..<end])
+                let line = lines.rest[start..<end]
+                if line.starts(with: #"{"Failed":"#.utf8), let reason = try JSONValue(reading: line)["Failed"]?.text {
+                    throw CommandFailure(reason, .databaseFailed)
+                }
+                try each(&lines.state, line)
                 start = end + 1
             }
             lines.rest.removeFirst(start)

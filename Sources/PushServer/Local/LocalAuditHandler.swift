@@ -32,11 +32,19 @@ struct LocalAuditHandler: Handler {
 extension Response {
     /// A response of JSON lines, which `body` writes one after the other, without a deadline. No
     /// cache may keep the response.
+    ///
+    /// If the store fails, the last line has only the member `Failed`, with the reason.
     init(lines body: @escaping StreamingBody) {
         self.init(
             status: .ok,
             fields: [.contentType: "application/jsonl", .cacheControl: "no-store"],
-            streamingBody: body
+            streamingBody: { writer in
+                do {
+                    try await body(writer)
+                } catch let error as StoreError {
+                    try await writer.write(line: [.init("Failed", .string(error.description))])
+                }
+            }
         )
     }
 }

@@ -23,8 +23,8 @@ struct LocalKeyHandler: Handler {
     /// also has `Waits`: an object with the number of that key, and the servers that lack it.
     ///
     /// The earlier lines report progress: `Passed` is the number of values that the server has
-    /// checked. With `counts=true`, `Total` is the number of all values. A failure has its reason
-    /// in `Refused` or `Failed`.
+    /// checked. With `counts=true`, `Total` is the number of all values. If the old keyring stays
+    /// in use, `Refused` has the reason.
     private func reload(_ context: RequestContext) async throws -> Response {
         let isCounting = try Query(context.request.head.query)["counts"] == "true"
         let reason = try await self.daemon.reloadKeys(try context.actor)
@@ -33,11 +33,7 @@ struct LocalKeyHandler: Handler {
             // Even if the command has ended early, the daemon continues to encrypt values again in
             // the background.
             defer { self.daemon.rewrap() }
-            do {
-                try await self.rewrap(isCounting: isCounting, writer)
-            } catch let error as StoreError {
-                try await writer.write(line: [.init("Failed", .string(error.description))])
-            }
+            try await self.rewrap(isCounting: isCounting, writer)
         })
     }
 

@@ -39,7 +39,6 @@ extension KeysCommand {
             if let reason = result["Refused"]?.text {
                 throw ConfigurationError("the old keyring stays in use: \(reason)")
             }
-            if let reason = result["Failed"]?.text { throw CommandFailure(reason, .databaseFailed) }
             guard let seals = result["Seals"]?.integer, let renewed = result["Renewed"]?.integer else {
                 throw CommandFailure(
                     "the server's answer ended early; the re-encryption continues: see the server's log"
