@@ -4,6 +4,7 @@ import PushCore
 import PushPostgreSQL
 import PushStore
 import PushTesting
+import Synchronization
 import Testing
 
 /// The behaviour of the store if other roles of the database server have access to its tables, or
@@ -81,6 +82,26 @@ import Testing
         let reason = "the database: permission denied for table account (SQLSTATE 42501); give the server's role"
         #expect("\(error as Any)".contains(reason) && error?.isConfiguration == true, "\(error as Any)")
         await store.close()
+    }
+
+    private final class MemoryMark: DatabaseMarkKeeper {
+        let place = "timeline"
+        private let mark = Mutex<DatabaseMark?>(nil)
+
+        func load() -> DatabaseMark? { self.mark.withLock { $0 } }
+        func keep(_ mark: DatabaseMark) { self.mark.withLock { $0 = mark } }
+    }
+
+    /// The operator must not believe that the data is lost, and restore a backup.
+    @Test func aSchemaThatTheRoleMayNotUseIsNotCalledEmpty() async throws {
+        let place = PostgreSQLPlace(self.address, pool: .longTimeouts)
+        let keyring = try Keyring(text: Keyring.generateText())
+        var options = StoreOptions.patient
+        options.mark = MemoryMark()
+        await (try place.open(keyring, options)).close()
+        try self.operate("revoke usage on schema <schema> from <schema>")
+        let error = #expect(throws: StoreError.self) { _ = try place.open(keyring, options) }
+        #expect("\(error as Any)".contains("finds no schema of its search_path"), "\(error as Any)")
     }
 
     @Test func aSchemaOpenToOtherRolesIsRefused() throws {

@@ -27,6 +27,8 @@ struct OpenedDatabase {
             let (connection, identity, kept) = try Self.connect(address, options.mark)
             self.identity = identity
             if kept != nil, let place = options.mark?.place, try !connection.has("migration") {
+                // A role that may not use its schema sees no tables there.
+                try SchemaOwnership.checkCreation(connection)
                 let marks = "\(place), and the file day-keys beside it"
                 throw StoreError.lost("\(address.description) is empty", mark: place, marks: marks)
             }

@@ -35,7 +35,7 @@ enum SchemaOwnership {
         let (role, database, schema) = (try row.text(0), try row.text(1), try row.text(2))
         let fault =
             schema.isEmpty
-            ? "finds no schema of its search_path in the database \(database)"
+            ? "finds no schema of its search_path in the database \(database), or may not use it"
             : "may not create tables in the schema \(schema) of the database \(database)"
         var remedy = "give the role a schema of its own, as docs/scale.md does"
         if schema == "public" {
