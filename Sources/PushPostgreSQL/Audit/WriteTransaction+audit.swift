@@ -78,15 +78,9 @@ extension WriteTransaction {
         while true {
             guard let chain = try await self.query(Self.nextChain).first?.integer(0) else { throw AuditChainLost() }
             let start = AuditLink(number: AuditNumber.start(ofChain: chain), code: Data())
-            let isNew = try await self.query(
-                Self.newChain,
-                chain,
-                server,
-                start.number,
-                start.code,
-                self.audit.mac(ofStart: start),
-                self.audit.mac(ofEnd: start)
-            )
+            let codes = (start: self.audit.mac(ofStart: start), end: self.audit.mac(ofEnd: start))
+            let values: [any Bindable] = [chain, server, start.number, start.code, codes.start, codes.end]
+            let isNew = try await self.query(Self.newChain, values: values)
             if isNew.changed == 1 { return AuditHead(chain: chain, server: server, link: start) }
             // Another transaction has already begun a chain with this number, so the loop tries
             // the next number.

@@ -108,15 +108,9 @@ extension Registrar {
         """
 
     private func insert(_ push: ClaimPlan.CodePush) async throws -> Bool {
-        try await self.tx.query(
-            Self.insertNotification,
-            push.notification.rawValue,
-            self.user,
-            Int64.random(in: .min ... .max),
-            self.now.milliseconds,
-            push.expiresAt.milliseconds,
-            Int64.random(in: 0..<256)
-        ).count == 1
+        let (id, now, end) = (push.notification.rawValue, self.now.milliseconds, push.expiresAt.milliseconds)
+        let (seed, place) = (Int64.random(in: .min ... .max), Int64.random(in: 0..<256))
+        return try await self.tx.query(Self.insertNotification, id, self.user, seed, now, end, place).count == 1
     }
 
     /// Inserts the notification that pushes a code to the claimed handle. It counts towards the

@@ -115,12 +115,8 @@ private struct ReadOncePage: Sendable {
 
     func renew(_ tx: WriteTransaction, now: Date) async throws {
         if !self.renewed.isEmpty {
-            _ = try await tx.query(
-                Self.renewal,
-                self.renewed.map(\.id),
-                self.renewed.map(\.payload),
-                self.renewed.map(\.alert)
-            )
+            let (payloads, alerts) = (self.renewed.map(\.payload), self.renewed.map(\.alert))
+            _ = try await tx.query(Self.renewal, self.renewed.map(\.id), payloads, alerts)
         }
         if self.lost.isEmpty { return }
         _ = try await tx.query(Self.erasure, self.lost)

@@ -94,13 +94,8 @@ extension PostgreSQLStore: LimitStore {
     private static let tolerance: Int64 = 250
 
     package func acquireProbe(of lane: Lane) async throws -> Bool {
-        let rows = try await self.read(
-            Self.probeAcquisition,
-            lane.description,
-            self.membership.number,
-            Self.probeTime,
-            Self.tolerance
-        )
+        let (lane, server) = (lane.description, self.membership.number)
+        let rows = try await self.read(Self.probeAcquisition, lane, server, Self.probeTime, Self.tolerance)
         return try rows[0].boolean(0)
     }
 

@@ -136,7 +136,7 @@ package struct PostgreSQLMoveTarget {
         // Updates the planner's statistics. Otherwise queries would be slow until autovacuum
         // analyzes the tables.
         try self.connection.execute("analyze")
-        _ = try self.connection.query(MoveMark.finish, now.milliseconds)
+        _ = try self.connection.query("update move set finished_at = $1 where id = 1", now.milliseconds)
     }
 
     // MARK: - Private
@@ -201,6 +201,4 @@ struct MoveMark {
     }
 
     static let begin = "insert into move (id, source, begun_at) values (1, $1, $2)"
-
-    static let finish = "update move set finished_at = $1 where id = 1"
 }

@@ -26,10 +26,8 @@ final class PostRuns: Sendable {
     }
 
     /// The outcomes of the members in the last run that reached its commit; `nil` if no run did.
-    var last: [PostEnd]? { self.state.withLock { $0.last } }
-
-    /// Whether the outcome of any run's commit was unknown.
-    var hasLost: Bool { self.state.withLock { $0.hasLost } }
+    /// Also whether the outcome of any run's commit was unknown.
+    var known: (last: [PostEnd]?, hasLost: Bool) { self.state.withLock { ($0.last, $0.hasLost) } }
 
     /// Runs the transaction until its outcome is known. It runs again if other posts have
     /// overtaken it, or if the connection was lost during its commit. If the sender itself had to
@@ -38,7 +36,7 @@ final class PostRuns: Sendable {
         var (run, reason) = (first, "a connection was lost during a commit")
         for _ in 0..<Self.maximumRuns {
             do {
-                if let ends = try await self.run(run) ?? self.last { return ends }
+                if let ends = try await self.run(run) ?? self.known.last { return ends }
                 throw StoreError.unknownOutcome(reason: reason)
             } catch is PostGroup.Overtaken {
                 if run == .first { run = .overtaken }

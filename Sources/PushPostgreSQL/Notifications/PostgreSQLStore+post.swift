@@ -31,7 +31,8 @@ extension PostgreSQLStore {
             if !Task.isCancelled, let failure = error as? StoreError, failure.isOfAll {
                 return members.map { _ in .failure(failure) }
             }
-            let (run, last) = (runs.hasLost ? PostGroup.Run.afterLoss : .first, runs.last)
+            let (last, hasLost) = runs.known
+            let run: PostGroup.Run = hasLost ? .afterLoss : .first
             return members.indices.map { index in
                 if case .outcomes(let outcomes)? = last?[index] { return .success(.alone(run, last: outcomes)) }
                 return .success(.alone(run, last: nil))

@@ -42,12 +42,8 @@ extension PostgreSQLStore {
 
 extension WriteTransaction {
     fileprivate func write(_ receipts: [ReceiptBook.Receipt]) async throws {
-        let rows = try await self.query(
-            Self.storeReceipts,
-            receipts.map(\.key.notification),
-            receipts.map(\.key.user),
-            receipts.map(\.fetchedAt)
-        )
+        let (notifications, users) = (receipts.map(\.key.notification), receipts.map(\.key.user))
+        let rows = try await self.query(Self.storeReceipts, notifications, users, receipts.map(\.fetchedAt))
         let written = try rows.map { row in
             (key: try RecipientKey(row), at: Date(milliseconds: try row.integer(2)), sender: try row.optionalInteger(3))
         }

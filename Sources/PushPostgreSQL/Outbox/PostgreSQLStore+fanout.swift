@@ -82,14 +82,9 @@ extension WriteTransaction {
         if !found.isLast {
             let audience = target.audience.audience
             let expressions = audience.expressions.map(\.description)
-            _ = try await self.query(
-                Self.insertFanout,
-                target.id,
-                try self.sealing.seal(expressions, in: .expressions(target.id), until: target.expiresAt),
-                try audience.platformNames,
-                walk.branch,
-                walk.cursor
-            )
+            let sealed = try self.sealing.seal(expressions, in: .expressions(target.id), until: target.expiresAt)
+            let platforms = try audience.platformNames
+            _ = try await self.query(Self.insertFanout, target.id, sealed, platforms, walk.branch, walk.cursor)
         }
         let reach = Reach(recipients: pushes.recipientCount, pushes: pushes.count, isComplete: found.isLast)
         return (reach, pushes.dueCount > 0 || !found.isLast)

@@ -55,12 +55,9 @@ extension PostgreSQLStore {
 
     package func cancelLooks(of syncs: [LookSync], now: Date) async throws {
         if self.options.looks.isEmpty || syncs.isEmpty { return }
-        let found = try await self.read(
-            Self.syncedLooks,
-            syncs.map(\.subject.user),
-            syncs.map(\.session),
-            syncs.map(\.change)
-        ).compactMap { row -> DuePush? in
+        let (users, sessions) = (syncs.map(\.subject.user), syncs.map(\.session))
+        let rows = try await self.read(Self.syncedLooks, users, sessions, syncs.map(\.change))
+        let found = try rows.compactMap { row -> DuePush? in
             syncs[Int(try row.integer(2)) - 1].subject.concerns(try row.text(3)) ? try DuePush(row) : nil
         }
         if found.isEmpty { return }

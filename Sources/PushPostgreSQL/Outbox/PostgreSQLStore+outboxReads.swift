@@ -8,13 +8,9 @@ extension PostgreSQLStore {
         if self.hasStreams(lane) {
             // Only pushes to streams at this server count: other servers send the pushes of their
             // own streams.
-            return try await self.read(
-                Self.nextDueByStream,
-                lane.description,
-                queue == .bulk,
-                Int64.min,
-                self.membership.number
-            ) { try $0.first?.integer(0) }.map(Date.init(milliseconds:))
+            let values: [any Bindable] = [lane.description, queue == .bulk, Int64.min, self.membership.number]
+            return try await self.read(Self.nextDueByStream, values: values) { try $0.first?.integer(0) }
+                .map(Date.init(milliseconds:))
         }
         let marks = self.marks
         let search = marks.begin(.pushes(lane, queue), at: .now)
@@ -40,13 +36,9 @@ extension PostgreSQLStore {
         // This search starts from the same due time as the search for the next due push: for
         // earlier due times, the index may have only entries of deleted rows.
         let start = self.marks.begin(.pushes(lane, queue), at: .now).start
-        return try await self.read(
-            Self.oldestWaiting,
-            lane.description,
-            queue == .bulk,
-            start,
-            Int64(Queue.maximumExamined)
-        ) { try $0.first?.optionalInteger(0) }.map(Date.init(milliseconds:))
+        let values: [any Bindable] = [lane.description, queue == .bulk, start, Int64(Queue.maximumExamined)]
+        return try await self.read(Self.oldestWaiting, values: values) { try $0.first?.optionalInteger(0) }
+            .map(Date.init(milliseconds:))
     }
 
     static let oldestWaiting = """
@@ -77,14 +69,9 @@ extension PostgreSQLStore {
     package func probe(in lane: Lane, _ choice: ProbeChoice, now: Date) async throws(StoreError) -> DuePush? {
         for wish in choice.wishes {
             for queue in Queue.allCases {
-                let push = try await self.read(
-                    Self.search,
-                    lane.description,
-                    queue == .bulk,
-                    now.milliseconds,
-                    wish.isKnown,
-                    wish.avoided.sorted()
-                ) { try $0.first.map(DuePush.init) }
+                let (isBulk, avoided) = (queue == .bulk, wish.avoided.sorted())
+                let values: [any Bindable] = [lane.description, isBulk, now.milliseconds, wish.isKnown, avoided]
+                let push = try await self.read(Self.search, values: values) { try $0.first.map(DuePush.init) }
                 if let push { return push }
             }
         }
