@@ -77,9 +77,8 @@ extension SQLiteStore {
             and n.app is (select app from notification where id = ?2)
         """
 
-    static let reclaim = """
-        update delivery indexed by delivery_by_lease set state = 'queued', due_at = ? where state = 'sending'
-        """
+    static let reclaim =
+        "update delivery indexed by delivery_by_lease set state = 'queued', due_at = ? where state = 'sending'"
 }
 
 /// Decides which due pushes of one lane (a provider's queue) are sent now, and leases them: marks
