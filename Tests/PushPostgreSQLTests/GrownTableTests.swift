@@ -26,7 +26,9 @@ import Testing
         ("pushes since the last event", PostgreSQLStore.sendAgain, "'{30001}', 1, 1, 1"),
         ("pushes to a recipient", WriteTransaction.pushesToRecipients, "'{1}', '{1}'"),
         ("paced pushes to a recipient", WriteTransaction.pacedPushes, "'{1}', '{1}', '{1}', 'paced'"),
-        ("pushes that wait for a stream", WriteTransaction.wake, "'{10}', 1"),
+        ("pushes that wait for a stream", WriteTransaction.waitingPushes, "'{10}', -20000"),
+        ("queued pushes of a user", WriteTransaction.queuedPushes, "'{10}'"),
+        ("new due times", Leasing.postponePushes, "'{1}', '{10}', '{5}', null"),
         ("streams of fenced servers", PostgreSQLStore.rowsOfFenced, "10"),
         ("the last streams of a server", PostgreSQLStore.rowsAfter, "9990, 1, 10"),
     ]

@@ -56,29 +56,35 @@ extension WriteTransaction {
     /// Makes all pushes that wait for these devices due at the pace of `WakePace`, including those
     /// without a due time; returns their number.
     func wakePushes(ofDevices devices: [Int64], now: Date) async throws -> Int {
-        try await self.query(Self.wake, devices, now.milliseconds).changed
+        let waiting = try await self.query(Self.waitingPushes, devices, now.milliseconds).map { row in
+            (key: try DuePush(row), user: try row.integer(2), dueAt: try row.integer(3), sequence: try row.integer(4))
+        }
+        if waiting.isEmpty { return 0 }
+        let queued = try Self.numbers(await self.query(Self.queuedPushes, devices))
+        let due = WakePace.dueTimes(of: waiting, queued: queued, now: now)
+        try await self.query(Leasing.postponePushes, keys: due.map(\.key), due.map(\.dueAt), String?.none)
+        return due.count
     }
 
-    static let wake = """
-        with waiting as (
-            select notification_id, device, user_id, due_at from push
-            where device = any($1::bigint[]) and owner is null and (due_at is null or due_at > $2 + \(WakePace.soon))
-            order by notification_id, device for update),
-        earlier as (
-            select user_id, count(*) as pushes from push
-            where device = any(array(
-                    select number from device
-                    where user_id = any(array(select user_id from device where number = any($1::bigint[])))))
-                and owner is null and (due_at <= $2 + \(WakePace.soon) or due_at is not null and device <> all($1::bigint[]))
-            group by user_id),
-        turn as (
-            select w.notification_id, w.device, $2 + (coalesce(e.pushes, 0) - 1 + row_number() over (
-                    partition by w.user_id
-                    order by w.due_at, (select sequence from notification where id = w.notification_id)
-                )) / \(WakePace.pushes) * \(WakePace.interval) as date
-            from waiting w left join earlier e on e.user_id = w.user_id)
-        update push p set due_at = t.date from turn t
-        where \(DuePush.equal("p", "t")) and (p.due_at is null or p.due_at > t.date + \(WakePace.interval))
+    /// Locks the pushes that wait for devices. Orders them by an expression: ordered by columns,
+    /// PostgreSQL may read all pushes through the primary key's index.
+    static let waitingPushes = """
+        select p.notification_id, p.device, p.user_id, coalesce(p.due_at, \(Date.distantFuture.milliseconds)),
+            coalesce((select sequence from notification where id = p.notification_id), 0)
+        from push p
+        where p.device = any($1::int8[]) and p.owner is null and (p.due_at is null or p.due_at > $2 + \(WakePace.soon))
+        order by p.notification_id + 0, p.device for update
+        """
+
+    /// Counts the queued pushes of the devices' users, except those that wait for other devices
+    /// without a due time.
+    static let queuedPushes = """
+        select user_id, count(*) from push
+        where device = any(array(
+                select number from device
+                where user_id = any(array(select user_id from device where number = any($1::int8[])))))
+            and owner is null and (due_at is not null or device = any($1::int8[]))
+        group by user_id
         """
 
     /// Removes the due times of pushes to event streams if their devices now have no stream, so

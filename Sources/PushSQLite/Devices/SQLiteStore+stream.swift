@@ -49,22 +49,16 @@ extension SQLiteStore {
     /// Gives the waiting pushes to these devices earlier due times, at the pace of `WakePace`.
     /// Returns their number.
     private static func wake(_ devices: Set<Int64>, ofUser user: Int64, _ db: Database, now: Date) throws -> Int {
-        let waiting = try devices.flatMap { device in
+        let waiting: [WakePace.WaitingPush] = try devices.flatMap { device in
             try db.all(prepared: Self.waiting, device, now.milliseconds) {
-                (dueAt: $0.integer(0), sequence: $0.integer(1), notification: $0.integer(2), device: device)
+                (DuePush(notification: $0.integer(0), device: device), user, $0.integer(1), $0.integer(2))
             }
         }
         if waiting.isEmpty { return 0 }
         let queued = try db.first(prepared: Self.countOfUser, user) { $0.integer(0) } ?? 0
-        var place = max(0, queued - Int64(waiting.count))
-        var count = 0
-        for push in waiting.sorted(by: { ($0.dueAt, $0.sequence) < ($1.dueAt, $1.sequence) }) {
-            let turn = now.milliseconds + place / WakePace.pushes * WakePace.interval
-            place += 1
-            guard push.dueAt > turn + WakePace.interval else { continue }
-            count += try db.run(prepared: Self.makePushDue, turn, push.notification, push.device)
-        }
-        return count
+        let due = WakePace.dueTimes(of: waiting, queued: [user: queued], now: now)
+        for (key, dueAt) in due { try db.run(prepared: Self.makePushDue, dueAt, key.notification, key.device) }
+        return due.count
     }
 
     /// Gives a due time to the pushes that have waited for the device to connect. From then on,
@@ -117,7 +111,7 @@ extension SQLiteStore {
     /// Selects the pushes that wait for the device. The due time of a push that has found its
     /// device away is its expiry.
     static let waiting = """
-        select due_at, (select sequence from notification where id = d.notification_id), notification_id from delivery d
+        select notification_id, due_at, (select sequence from notification where id = d.notification_id) from delivery d
         where device = ?1 and settled_at is null and state = 'queued' and due_at > ?2
             and (due_at > ?2 + \(WakePace.soon) or reason = '\(PushReason.away)')
         """

@@ -112,17 +112,3 @@ package protocol DeviceStore: Sendable {
         now: Date
     ) async throws -> Int
 }
-
-/// The pace at which the waiting pushes of one user become due when the user's devices connect.
-///
-/// A lane sends pushes in the order of their due times. If all pushes became due at once, those of
-/// one user, who may have many, would delay the pushes to all other users.
-package enum WakePace {
-    /// The number of pushes that become due at the same time, and the milliseconds until the next
-    /// pushes become due.
-    package static let (pushes, interval): (Int64, Int64) = (100, 100)
-    /// A push that is due within this number of milliseconds stays as it is, and so does a push
-    /// that would become due less than `interval` earlier. Otherwise each new stream of a client
-    /// that reconnects without a pause would sort and change all of the user's pushes.
-    package static let soon: Int64 = 10_000
-}

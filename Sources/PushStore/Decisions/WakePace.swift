@@ -1,0 +1,38 @@
+package import Foundation
+
+/// The pace at which the waiting pushes of one user become due when the user's devices connect.
+///
+/// A lane sends pushes in the order of their due times. If all pushes became due at once, those of
+/// one user, who may have many, would delay the pushes to all other users.
+package enum WakePace {
+    /// The number of pushes that become due at the same time, and the milliseconds until the next
+    /// pushes become due.
+    package static let (pushes, interval): (Int64, Int64) = (100, 100)
+    /// A push that is due within this number of milliseconds stays as it is, and so does a push
+    /// that would become due at most `interval` earlier. Otherwise each new stream of a client
+    /// that reconnects without a pause would sort and change all of the user's pushes.
+    package static let soon: Int64 = 10_000
+
+    /// A push that waits for its device to connect. Its due time is in milliseconds since 1970, and
+    /// its sequence is its notification's.
+    package typealias WaitingPush = (key: DuePush, user: Int64, dueAt: Int64, sequence: Int64)
+
+    /// Decides which of the waiting pushes get an earlier due time.
+    ///
+    /// `queued` is the number of queued pushes of each user, including the waiting ones. The other
+    /// queued pushes come before the waiting ones.
+    package static func dueTimes(
+        of waiting: [WaitingPush],
+        queued: [Int64: Int64],
+        now: Date
+    ) -> [(key: DuePush, dueAt: Int64)] {
+        Dictionary(grouping: waiting, by: \.user).flatMap { user, pushes in
+            let first = max(0, (queued[user] ?? 0) - Int64(pushes.count))
+            let sorted = pushes.sorted { ($0.dueAt, $0.sequence) < ($1.dueAt, $1.sequence) }
+            return zip(first..., sorted).compactMap { place, push in
+                let dueAt = now.milliseconds + place / Self.pushes * Self.interval
+                return push.dueAt > dueAt + Self.interval ? (push.key, dueAt) : nil
+            }
+        }
+    }
+}
