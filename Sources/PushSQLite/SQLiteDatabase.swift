@@ -92,8 +92,8 @@ package struct SQLiteDatabase: StorePlace {
                     busyTimeout: .seconds(1),
                     prepare: SchemaComparison.distrustSchema
                 )
-                // A commit would fail beside the open reader in a file that is not in WAL mode, such
-                // as a backup.
+                // A commit would fail beside the open reader in a file that is not in WAL mode,
+                // such as a backup.
                 try writer.exclusively { try $0.execute(sql: "begin immediate; rollback") }
                 try writer.close()
             }
