@@ -77,7 +77,7 @@ extension WriteTransaction {
                     order by w.due_at, (select sequence from notification where id = w.notification_id)
                 )) / \(WakePace.pushes) * \(WakePace.interval) as date
             from waiting w left join earlier e on e.user_id = w.user_id)
-        update push p set due_at = t.date from turn t
+        update push p set due_at = t.date, reason = null from turn t
         where \(DuePush.equal("p", "t")) and (p.due_at is null or p.due_at > t.date)
         """
 
