@@ -97,7 +97,7 @@ package struct SQLiteDatabase: StorePlace {
                 try writer.exclusively { try $0.execute(sql: "begin immediate; rollback") }
                 try writer.close()
             }
-        } catch let error as DatabaseError where error.resultCode == .busy {
+        } catch let error as DatabaseError where error.isLock {
             // The writes of a busy server can follow each other without a gap. A server reports
             // the locks of other programs itself.
             if !LockFile.isHeld(forDatabase: self.path) { throw StoreError(opening: self.path, error) }

@@ -50,21 +50,6 @@ import Testing
         _ = try LockFile(forDatabase: self.path)
     }
 
-    /// A process may open the lock file just before another process removes it.
-    @Test func aRemovedLockFileGivesNobodyTheLock() throws {
-        let lock = try LockFile(forDatabase: self.path)
-        let descriptor = try openStateFile(self.path + ".lock")
-        defer { close(descriptor) }
-        lock.removeUnstamped()
-        lock.release()
-        #expect(!lockStateFile(descriptor, at: self.path + ".lock"))
-        let next = try LockFile(forDatabase: self.path)
-        #expect(!lockStateFile(descriptor, at: self.path + ".lock"))
-        next.leave("stamp")
-        next.removeUnstamped()
-        #expect(FileManager.default.fileExists(atPath: self.path + ".lock"))
-    }
-
     /// A server reports the lock itself, and its own writes must not count as those of another
     /// program.
     @Test(arguments: [true, false])

@@ -57,6 +57,17 @@ import Testing
         #expect(try await self.fixture.lease("stream", limit: 200).count == 20)
     }
 
+    /// An operator who asks why a push waits must not read that its device is away.
+    @Test func aPushToADeviceThatHasConnectedWaitsForNoStream() async throws {
+        try await self.fixture.post(1, from: self.alice, to: "username:alice")
+        let id = try #require(NotificationID(rawValue: 1))
+        let parked = try await self.fixture.reader.deliveries(of: id, after: 0, limit: 2)
+        #expect(parked.map(\.reason) == [PushReason.away])
+        #expect(try await self.wake(self.device) == 1)
+        let due = try await self.fixture.reader.deliveries(of: id, after: 0, limit: 2)
+        #expect(due.map(\.reason) == [nil])
+    }
+
     /// Marking a notification as read gives it a higher change number. The search for parked
     /// (waiting) pushes begins at a lower number, and must still find the push of the
     /// notification.

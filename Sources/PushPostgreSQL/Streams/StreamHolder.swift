@@ -62,7 +62,7 @@ extension WriteTransaction {
         if waiting.isEmpty { return 0 }
         let queued = try Self.numbers(await self.query(Self.queuedPushes, devices))
         let due = WakePace.dueTimes(of: waiting, queued: queued, now: now)
-        try await self.query(Leasing.postponePushes, keys: due.map(\.key), due.map(\.dueAt), String?.none)
+        try await self.query(Self.makePushesDue, keys: due.map(\.key), due.map(\.dueAt))
         return due.count
     }
 
@@ -85,6 +85,12 @@ extension WriteTransaction {
                 where user_id = any(array(select user_id from device where number = any($1::int8[])))))
             and owner is null and (due_at is not null or device = any($1::int8[]))
         group by user_id
+        """
+
+    static let makePushesDue = """
+        update push p set due_at = k.due_at, reason = null
+        from unnest($1::int8[], $2::int8[], $3::int8[]) as k (notification_id, device, due_at)
+        where \(DuePush.equal("p", "k"))
         """
 
     /// Removes the due times of pushes to event streams if their devices now have no stream, so

@@ -93,7 +93,7 @@ struct EventStream: Sendable {
     /// if they have ended, settles the events as failed.
     private func mayDeliver(_ events: [PendingEvent], _ needsRevalidation: Bool) async throws -> Bool {
         let learnsOfEnds = self.handler.authenticator.isReceivingEnds
-        guard needsRevalidation || !(learnsOfEnds || events.isEmpty) else { return true }
+        guard needsRevalidation || !learnsOfEnds && !events.isEmpty else { return true }
         var isAllowed = false
         defer { if !isAllowed { for event in events { event.fail() } } }
         isAllowed = try await self.areCredentialsGood()
