@@ -82,12 +82,10 @@ extension SQLiteStore {
     static func write(_ receipt: ReceiptBook.Receipt, _ db: Database) throws {
         let (id, user) = (receipt.key.notification, receipt.key.user)
         let written = try db.run(
-            prepared: """
-                update recipient set fetched_at = ? where notification_id = ? and user_id = ? and fetched_at is null
-                """,
-            receipt.fetchedAt,
-            id,
-            user
+            """
+            update recipient set fetched_at = \(receipt.fetchedAt)
+            where notification_id = \(id) and user_id = \(user) and fetched_at is null
+            """
         )
         guard written == 1 else { return }
         for device in try db.all(prepared: Self.pacedDevices, id, user, PushReason.paced, decode: { $0.integer(0) }) {
