@@ -2,7 +2,6 @@ internal import Foundation
 internal import Glibc
 package import PushCore
 package import PushStore
-internal import SQLite
 
 extension SQLiteDatabase {
     /// The path where a restore keeps the old database, with its log next to it.

@@ -118,7 +118,7 @@ package struct SQLiteDatabase: StorePlace {
             inspection.missingMigrations = applied.missing(Migration.all)
             inspection.unknownMigration = applied.unknown(Migration.all)
             inspection.changedMigration = applied.changed(Migration.all)
-            inspection.move = try MovedTo(db).map { "was moved to \($0.place) on \($0.at.ISO8601Format())" }
+            inspection.move = try MovedTo.read(db).map { "was moved to \($0.place) on \($0.at.ISO8601Format())" }
             if inspection.damage.isEmpty, !applied.hashes.isEmpty { inspection.tallies = try SQLiteReader.tallies(db) }
             return inspection
         }

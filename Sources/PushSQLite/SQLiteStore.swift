@@ -54,7 +54,7 @@ package final class SQLiteStore: Store {
             let connection = try Self.connect(path, isReadOnly: false)
             (self.sealing, self.changes) = try connection.exclusively { db in
                 try Schema.prepare(db)
-                if !options.admitsMoved, let moved = try MovedTo(db) {
+                if !options.admitsMoved, let moved = try MovedTo.read(db) {
                     throw StoreError.moved(place: path, to: moved.place)
                 }
                 if try !FileSpace.rewrite(db, atMost: FileSpace.rewritten) { options.onEvent(.fileStaysLong) }

@@ -1,6 +1,4 @@
-internal import Foundation
 internal import Migrations
-internal import PushCore
 internal import PushStore
 internal import SQLite
 

@@ -78,7 +78,7 @@ extension Writer {
                     try db.execute(sql: "update change_number set reserved = reserved")
                 }
             }
-            if DiskSpace.hasRoom(beside: self.connection.path) {
+            if Self.hasRoom(beside: self.connection.path) {
                 self.condition.record(isFull: false)
                 return
             }
@@ -86,6 +86,20 @@ extension Writer {
             self.stopIfBroken(error)
         }
         self.run(after: Self.checkInterval) { $0.checkForSpace() }
+    }
+
+    /// Whether the disk has room for a mebibyte next to this file. A transaction with many posts
+    /// may need that much in the log.
+    ///
+    /// Returns `true` if the file system does not report its free space.
+    private static func hasRoom(beside path: String) -> Bool {
+        var name = Array("\(path)-room-XXXXXX".utf8CString)
+        let descriptor = mkstemp(&name)
+        guard descriptor >= 0 else { return errno != ENOSPC && errno != EDQUOT }
+        unlink(name)
+        defer { Glibc.close(descriptor) }
+        let code = posix_fallocate(descriptor, 0, 1 << 20)
+        return code != ENOSPC && code != EDQUOT
     }
 }
 
@@ -96,21 +110,4 @@ extension DatabaseError {
     /// The log has an index, which is a separate file. If this file cannot grow, SQLite reports
     /// another code.
     var isFull: Bool { self.resultCode == .full || self.extendedResultCode == .ioErrorOfSharedMemory }
-}
-
-/// The free space on a file's disk.
-enum DiskSpace {
-    /// Whether the disk has room for a mebibyte next to this file. A transaction with many posts
-    /// may need that much in the log.
-    ///
-    /// Returns `true` if the file system does not report its free space.
-    static func hasRoom(beside path: String) -> Bool {
-        var name = Array("\(path)-room-XXXXXX".utf8CString)
-        let descriptor = mkstemp(&name)
-        guard descriptor >= 0 else { return errno != ENOSPC && errno != EDQUOT }
-        unlink(name)
-        defer { close(descriptor) }
-        let code = posix_fallocate(descriptor, 0, 1 << 20)
-        return code != ENOSPC && code != EDQUOT
-    }
 }

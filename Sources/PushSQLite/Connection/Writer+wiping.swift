@@ -1,5 +1,4 @@
 internal import CSQLite
-internal import PushCore
 internal import SQLite
 internal import Synchronization
 

@@ -60,3 +60,56 @@ struct Registrar: Sendable {
         }
     }
 }
+
+extension Registrar {
+    func read(_ question: RegistrationQuestion, into facts: inout RegistrationFacts, _ db: Database) throws {
+        switch question {
+        case .isSignedIn(let token):
+            facts.isSignedIn = try db.exists(prepared: Self.token, token.description)
+        case .device(let id, _):
+            facts.device = try self.device(id, db).map { [$0] } ?? []
+        case .isHeld(let search):
+            facts.isHeld = try db.exists(prepared: Self.held, self.user, search.platform.description, search.key)
+        case .holders(let search):
+            let (platform, key, user) = (search.platform.description, search.key, search.user)
+            facts.holders = try db.all(prepared: Self.holders, platform, key, user, decode: StoredDevice.init)
+        case .claim(_, let device):
+            facts.claim = try db.all(prepared: Self.claim, device, decode: StoredDevice.init)
+        case .confirmation(let key):
+            facts.confirmation = try db.all(prepared: Self.confirmation, key, decode: Confirmation.init)
+        case .pushAtLimit(let since, let count):
+            facts.pushAtLimit = try db.all(prepared: Self.newestPushes, self.user, since.milliseconds, count) {
+                Date(milliseconds: $0.integer(0))
+            }
+        case .deviceCount(let replaced, let limit):
+            facts.deviceCount = try db.first(prepared: Self.count, self.user, replaced, limit) { Int($0.integer(0)) }
+        case .names(let users):
+            facts.names = [:]
+            for user in users { facts.names?[user] = try db.first(prepared: Self.name, user) { $0.data(0) } }
+        }
+    }
+
+    func device(_ id: RegistrationID, _ db: Database) throws -> StoredDevice? {
+        try db.first(prepared: Self.issued, id.description, self.user, decode: StoredDevice.init)
+    }
+
+    private static let token = "select 1 from token where prefix = ?"
+    private static let issued = "\(StoredDevice.select) where d.id = ? and d.user_id = ? and d.claims_for is null"
+    static let held =
+        "select 1 from device indexed by device_by_user where user_id = ? and platform = ? and handle_key = ? limit 1"
+    static let holders = """
+        \(StoredDevice.select)
+        where d.platform = ?1 and d.handle_key = ?2 and (?3 is null or d.user_id = ?3) order by d.number
+        """
+    static let claim = "\(StoredDevice.select) where d.claims_for = ?"
+    private static let confirmation = "\(Confirmation.select) where c.handle_key = ?"
+    static let newestPushes = """
+        select pushed_at from confirmation where user_id = ? and pushed_at > ? order by pushed_at desc limit 1 offset ?
+        """
+    private static let count = """
+        select count(*) from (
+            select 1 from device
+            where user_id = ? and handle is not null and claims_for is null and number is not ? limit ?)
+        """
+    private static let name = "select name from user where id = ?"
+}

@@ -1,5 +1,4 @@
 package import Foundation
-internal import PushCore
 package import PushStore
 internal import SQLite
 

@@ -55,10 +55,7 @@ final class LockFile: Sendable {
             guard fields.count > 5, fields[1] == "FLOCK", let process = Int(fields[4]), process > 0 else { continue }
             let file = fields[5].split(separator: ":")
             let parts = zip(file, [16, 16, 10]).compactMap { UInt64($0, radix: $1) }
-            // The bits of makedev(3).
-            let device = UInt64(status.st_dev)
-            let major = device >> 8 & 0xFFF | device >> 32 & 0xFFFF_F000
-            let minor = device & 0xFF | device >> 12 & 0xFFFF_FF00
+            let (major, minor) = deviceNumbers(of: UInt64(status.st_dev))
             if parts == [major, minor, UInt64(status.st_ino)] { return process }
         }
         return nil

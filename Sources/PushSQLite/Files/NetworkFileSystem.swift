@@ -36,9 +36,7 @@ struct NetworkFileSystem: Equatable {
     /// The network file system of a device, according to `mounts`, the text of
     /// /proc/self/mountinfo (proc_pid_mountinfo(5)); `nil` for another file system.
     init?(ofDevice device: UInt64, in mounts: String) {
-        // The device's numbers, as in makedev(3).
-        let major = device >> 8 & 0xFFF | device >> 32 & 0xFFFF_F000
-        let minor = device & 0xFF | device >> 12 & 0xFFFF_FF00
+        let (major, minor) = deviceNumbers(of: device)
         for line in mounts.split(separator: "\n") {
             let fields = line.split(separator: " ")
             // A hyphen ends the optional fields, whose number varies.

@@ -29,6 +29,12 @@ func lockStateFile(_ descriptor: Int32, at path: String) -> Bool {
         && named.st_dev == opened.st_dev && named.st_ino == opened.st_ino
 }
 
+/// The numbers of a device as the kernel writes them in the files of /proc. The bits are those of
+/// makedev(3).
+func deviceNumbers(of device: UInt64) -> (major: UInt64, minor: UInt64) {
+    (device >> 8 & 0xFFF | device >> 32 & 0xFFFF_F000, device & 0xFF | device >> 12 & 0xFFFF_FF00)
+}
+
 extension StoreError {
     /// The error of the last system call, which concerns the file `place`.
     static func ofSystem(_ place: String) -> StoreError {

@@ -25,7 +25,8 @@ final class SyncTimes: Sendable {
                 file == \.log ? 1 : 0,
                 { context, nanoseconds in
                     guard let context else { return }
-                    Unmanaged<Watch>.fromOpaque(context).takeUnretainedValue().record(.nanoseconds(nanoseconds))
+                    let watch = Unmanaged<Watch>.fromOpaque(context).takeUnretainedValue()
+                    watch.times.times.withLock { $0[keyPath: watch.file].record(.nanoseconds(nanoseconds)) }
                 },
                 { context in
                     if let context { Unmanaged<Watch>.fromOpaque(context).release() }
@@ -36,17 +37,13 @@ final class SyncTimes: Sendable {
         }
     }
 
-    /// Records the durations of one file's syncs.
+    /// The place for the durations of one file's syncs.
     private final class Watch {
-        private let times: SyncTimes
-        private let file: WritableKeyPath<StoreReport.Syncs, TimeHistogram>
+        let times: SyncTimes
+        let file: WritableKeyPath<StoreReport.Syncs, TimeHistogram>
 
         init(_ times: SyncTimes, _ file: WritableKeyPath<StoreReport.Syncs, TimeHistogram>) {
             (self.times, self.file) = (times, file)
-        }
-
-        func record(_ time: Duration) {
-            self.times.times.withLock { $0[keyPath: self.file].record(time) }
         }
     }
 }

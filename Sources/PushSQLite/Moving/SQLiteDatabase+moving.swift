@@ -32,22 +32,14 @@ extension SQLiteDatabase {
 struct MovedTo: Sendable {
     let place: String
     let at: Date
-}
 
-extension MovedTo {
     /// Reads the row that marks the database as moved. `nil` if there is no such row, or no table
     /// for it, as in a database of an older version.
-    init?(_ db: Database) throws {
+    static func read(_ db: Database) throws -> MovedTo? {
         let table = "select 1 from sqlite_schema where type = 'table' and name = 'moved'"
         guard try db.exists(prepared: table) else { return nil }
-        let moved = try db.first("select place, at from moved") {
+        return try db.first("select place, at from moved") {
             MovedTo(place: $0.text(0), at: Date(milliseconds: $0.integer(1)))
         }
-        guard let moved else { return nil }
-        self = moved
-    }
-
-    func write(_ db: Database) throws {
-        try db.run("insert or replace into moved (id, at, place) values (1, \(self.at.milliseconds), \(self.place))")
     }
 }

@@ -35,7 +35,7 @@ package struct SQLiteMoveSource {
         do {
             self.connection = try Connection.readOnly(path: store.path)
             (self.moved, self.reserved) = try self.connection.read { db in
-                let moved = try MovedTo(db)
+                let moved = try MovedTo.read(db)
                 let reserved = try db.first(prepared: "select reserved from change_number") { $0.integer(0) } ?? 0
                 return (moved.map { (to: $0.place, at: $0.at) }, reserved)
             }
@@ -85,7 +85,7 @@ package struct SQLiteMoveSource {
     /// Marks this database as moved. From then on, no server opens it.
     package func mark(asMovedTo place: String, at date: Date) async throws {
         try await self.store.writer.write(.housekeeping) { db in
-            try MovedTo(place: place, at: date).write(db)
+            _ = try db.run("insert or replace into moved (id, at, place) values (1, \(date.milliseconds), \(place))")
         }
     }
 

@@ -81,15 +81,11 @@ extension SQLiteStore {
     private func record(_ request: IdempotentRequest, of post: NewNotification, _ reach: Reach, _ db: Database) throws {
         let stored = StoredRequest(request, of: post, reach)
         try db.run(
-            prepared:
-                "insert or replace into idempotency (key, \(StoredRequest.columns)) values (?, ?, ?, ?, ?, ?, ?)",
-            request.key,
-            stored.request,
-            stored.notification,
-            stored.createdAt,
-            stored.expiresAt,
-            stored.recipients,
-            stored.pushes
+            """
+            insert or replace into idempotency (key, \(sql: StoredRequest.columns))
+            values (\(request.key), \(stored.request), \(stored.notification), \(stored.createdAt),
+                \(stored.expiresAt), \(stored.recipients), \(stored.pushes))
+            """
         )
     }
 }

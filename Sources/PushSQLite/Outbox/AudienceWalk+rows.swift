@@ -1,5 +1,4 @@
 internal import Foundation
-internal import PushCore
 internal import PushStore
 internal import SQLite
 

@@ -123,9 +123,7 @@ struct PushInsertion {
     private func isNewest(for device: AudienceDevice, _ db: Database) throws -> Bool {
         guard let collapseID = self.target.collapseID else { return true }
         let last = try db.first(
-            prepared: "select notification_id, sequence from collapse where device = ? and collapse_id = ?",
-            device.number,
-            collapseID
+            "select notification_id, sequence from collapse where device = \(device.number) and collapse_id = \(collapseID)"
         ) { (notification: $0.integer(0), sequence: $0.integer(1)) }
         if let last {
             let replaces = self.target.replaces(last.notification, sequence: last.sequence)
@@ -134,15 +132,12 @@ struct PushInsertion {
             try self.pusher.cancel(push, reason: PushReason.replaced, db, now: self.now)
         }
         try db.run(
-            prepared: """
-                insert into collapse (device, collapse_id, notification_id, sequence) values (?, ?, ?, ?)
-                on conflict (device, collapse_id) do update set notification_id = excluded.notification_id,
-                    sequence = excluded.sequence
-                """,
-            device.number,
-            collapseID,
-            self.target.id,
-            self.target.sequence
+            """
+            insert into collapse (device, collapse_id, notification_id, sequence)
+            values (\(device.number), \(collapseID), \(self.target.id), \(self.target.sequence))
+            on conflict (device, collapse_id) do update set notification_id = excluded.notification_id,
+                sequence = excluded.sequence
+            """
         )
         return true
     }

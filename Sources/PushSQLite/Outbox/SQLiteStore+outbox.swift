@@ -27,14 +27,9 @@ extension SQLiteStore {
         try await self.writer.write(.delivery) { [writer, pusher] db in
             // The push may have been cancelled since a reader found it.
             guard try Self.isDue(push, in: lane, db, now: now) else { return nil }
-            return try Leasing(
-                writer: writer,
-                pusher: pusher,
-                lane: lane,
-                interval: interval,
-                isProbe: true,
-                now: now
-            ).lease(push, db)
+            var leasing = Leasing(writer: writer, pusher: pusher, lane: lane, interval: interval, now: now)
+            leasing.isProbe = true
+            return try leasing.lease(push, db)
         }
     }
 

@@ -110,22 +110,16 @@ private struct Settling {
     private func requeue(_ delivery: LeasedDelivery, dueAt: Date, reason: String?, attempts: Int? = nil) throws {
         let (notification, device) = (delivery.push.notification.rawValue, delivery.device)
         let row = try self.db.first(
-            prepared: """
-                update delivery set
-                    state = case is_withdrawn when 1 then 'cancelled' else 'queued' end,
-                    settled_at = case is_withdrawn when 1 then ?1 end,
-                    reason = case is_withdrawn when 1 then reason else ?2 end,
-                    due_at = ?3, attempts = ?4
-                where notification_id = ?5 and device = ?6 and state = 'sending' and attempts = ?7
-                returning lane, state
-                """,
-            self.now.milliseconds,
-            reason,
-            dueAt.milliseconds,
-            attempts ?? delivery.state.attempts,
-            notification,
-            device,
-            delivery.state.attempts
+            """
+            update delivery set
+                state = case is_withdrawn when 1 then 'cancelled' else 'queued' end,
+                settled_at = case is_withdrawn when 1 then \(self.now.milliseconds) end,
+                reason = case is_withdrawn when 1 then reason else \(reason) end,
+                due_at = \(dueAt.milliseconds), attempts = \(attempts ?? delivery.state.attempts)
+            where notification_id = \(notification) and device = \(device) and state = 'sending'
+                and attempts = \(delivery.state.attempts)
+            returning lane, state
+            """
         ) { (lane: $0.text(0), state: $0.text(1)) }
         guard let row else { return }
         if row.state == TallyState.cancelled.rawValue { return self.pusher.notes.count(.cancelled, lane: row.lane) }
