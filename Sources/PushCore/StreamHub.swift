@@ -21,6 +21,8 @@ package final class StreamHub: Sendable {
         /// The number of pushes that wait for the sockets of each user.
         var waiting: [Int64: Int] = [:]
         var waitingInTotal = 0
+        /// The time of the next retry for each user with full streams.
+        var turns: [Int64: ContinuousClock.Instant] = [:]
         var onSilence: (@Sendable ([DeviceHandle]) -> Void)?
 
         /// Counts one more waiting push of the user; `false` if too many wait already.
@@ -37,6 +39,14 @@ package final class StreamHub: Sendable {
             self.waiting[user] = left > 0 ? left : nil
             self.waitingInTotal -= 1
         }
+
+        mutating func takeTurn(of user: Int64, now: ContinuousClock.Instant) -> ContinuousClock.Instant {
+            if self.turns.count >= StreamHub.maximumTurns { self.turns = self.turns.filter { $0.value > now } }
+            let earliest = now + StreamHub.retryDelays.lowerBound
+            let turn = min(max(self.turns[user] ?? earliest, earliest), now + StreamHub.retryDelays.upperBound)
+            self.turns[user] = turn + StreamHub.retryInterval
+            return turn
+        }
     }
 
     /// The largest number of open streams of a user: enough for a handful of machines with some
@@ -46,6 +56,13 @@ package final class StreamHub: Sendable {
     /// ninth of the calls that remain, so a single user gets 100. Thus even ten users who do not
     /// read leave a third of the calls to others.
     private static let maximumWaiting = 1000
+    /// The delays before a retry of a push that the streams did not take, and the time between two
+    /// retries for one user. Otherwise thousands of pushes to a user who does not read would be
+    /// retried at once, before the pushes to other users.
+    private static let retryDelays = Duration.seconds(1)...Duration.seconds(60)
+    private static let retryInterval = Duration.milliseconds(4)
+    /// The number of users with turns above which past turns are removed.
+    private static let maximumTurns = 1000
 
     private let streams = Mutex(Streams())
 
@@ -97,6 +114,14 @@ package final class StreamHub: Sendable {
         // or closed becomes clear when the push is retried.
         guard isTaken else { return .full }
         return await event.isHandedOver ? .handedOver : .nobodyThere
+    }
+
+    /// The delay before the retry of a push to a device with full streams.
+    package func retryDelay(of device: DeviceHandle, now: ContinuousClock.Instant = .now) -> Duration {
+        self.streams.withLock { streams in
+            guard let user = streams.byDevice[device]?.first?.user else { return Self.retryDelays.lowerBound }
+            return now.duration(to: streams.takeTurn(of: user, now: now))
+        }
     }
 
     /// Makes the streams of a user, or of all users if `user` is `nil`, check their credentials

@@ -14,12 +14,12 @@ extension StoreError {
                 .unavailable(reason: "\(message) (SQLSTATE \(code))")
             case .refused(let code, let message):
                 if let cure = Self.cures[code] {
-                    .unusable(place: "the database", reason: "\(message) (SQLSTATE \(code)); \(cure)")
+                    .unusable(reason: "\(message) (SQLSTATE \(code)); \(cure)")
                 } else {
                     .failed(reason: "\(message) (SQLSTATE \(code))")
                 }
             case .unavailable(let reason): .unavailable(reason: reason)
-            case .unusable(let reason): .unusable(place: "the database", reason: reason)
+            case .unusable(let reason): .unusable(reason: reason)
             case .unknownOutcome(let reason): .unknownOutcome(reason: reason)
             case .badColumn: .undecodable
             }

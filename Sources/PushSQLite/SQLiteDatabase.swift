@@ -92,7 +92,9 @@ package struct SQLiteDatabase: StorePlace {
                     busyTimeout: .seconds(1),
                     prepare: SchemaComparison.distrustSchema
                 )
-                try writer.exclusively { try $0.inTransaction(.immediate) {} }
+                // A commit would fail beside the open reader in a file that is not in WAL mode, such
+                // as a backup.
+                try writer.exclusively { try $0.execute(sql: "begin immediate; rollback") }
                 try writer.close()
             }
         } catch let error as DatabaseError where error.resultCode == .busy {

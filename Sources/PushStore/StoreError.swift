@@ -38,7 +38,7 @@ package enum StoreError: Error, CustomStringConvertible {
     case cannotOpen(place: String, reason: String)
     /// The store must not use the database server, its pooler or its role as they are configured.
     /// Or the database's file is damaged, or its schema was changed. An operator must act.
-    case unusable(place: String, reason: String)
+    case unusable(place: String = "the database", reason: String)
     case failed(reason: String)
     /// SQLite has found damaged pages in the database's file, perhaps after it has opened the
     /// file.
@@ -96,7 +96,6 @@ extension StoreError {
     /// differences.
     package static func changedSchema(_ differences: [String]) -> StoreError {
         .unusable(
-            place: "the database",
             reason: """
                 the schema differs from that of the migrations, so somebody has changed it: \
                 \(differences.prefix(5).joined(separator: "; "))

@@ -1,5 +1,6 @@
 import Foundation
 import PushCore
+import PushPostgreSQL
 import PushServer
 import PushStore
 import PushTesting
@@ -17,19 +18,15 @@ import Testing
     }
 
     @Test(arguments: Ending.allCases) func aStreamEndsWhenAnotherServerChangesItsUser(ending: Ending) async throws {
-        let database = try PostgreSQLCluster.shared.newDatabaseText()
+        let database = try PostgreSQLCluster.shared.newDatabase()
         try await Stack.run { configuration in
-            configuration.database = database
+            configuration.database = database.description
             configuration.senders = Configuration().senders
             // With an interval of an hour, no heartbeat is sent that could end a stream.
             configuration.server.streamHeartbeat = .seconds(3600)
         } _: { stack in
             let keyring = try KeyringFile(stack.folder.file("keyring")).load()
-            var configuration = Configuration()
-            configuration.database = database
-            configuration.place = Configuration.place(of:)
-            configuration.keys = stack.folder.path
-            let other = try configuration.storePlace.open(keyring)
+            let other = try PostgreSQLPlace(database, pool: .longTimeouts).open(keyring, StoreOptions())
             let loop = try EventLoop(index: 0)
             try await withTaskExecutorPreference(loop) {
                 let streams = StreamTests.Streams(stack: stack, loop: loop)
@@ -47,22 +44,18 @@ import Testing
     }
 
     @Test func aChangeAtAnotherServerReachesAStream() async throws {
-        let database = try PostgreSQLCluster.shared.newDatabaseText()
+        let database = try PostgreSQLCluster.shared.newDatabase()
         try await Stack.run { configuration in
-            configuration.database = database
+            configuration.database = database.description
             configuration.senders = Configuration().senders
             configuration.server.streamHeartbeat = .seconds(3600)
         } _: { stack in
             let keyring = try KeyringFile(stack.folder.file("keyring")).load()
-            var configuration = Configuration()
-            configuration.database = database
-            configuration.place = Configuration.place(of:)
-            configuration.keys = stack.folder.path
             var options = StoreOptions()
             options.streamLanes = ["stream", "stream/look"]
             options.announcedLanes = options.streamLanes
             options.looks = ["stream": .seconds(1)]
-            let other = try configuration.storePlace.open(keyring, options)
+            let other = try PostgreSQLPlace(database, pool: .longTimeouts).open(keyring, options)
             let loop = try EventLoop(index: 0)
             try await withTaskExecutorPreference(loop) {
                 let streams = StreamTests.Streams(stack: stack, loop: loop)

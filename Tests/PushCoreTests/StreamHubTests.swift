@@ -143,6 +143,18 @@ import Testing
         }
     }
 
+    @Test func retriesForAUserWhoseStreamsAreFullComeOneAfterTheOther() throws {
+        let other = try #require(DeviceHandle("other"))
+        let streams = (try self.open(self.device), try #require(self.hub.open([other], ofUser: 2)))
+        let now = ContinuousClock.now
+        let delays = (0..<500).map { _ in self.hub.retryDelay(of: self.device, now: now) }
+        #expect(delays == (0..<500).map { .milliseconds(1000 + 4 * $0) })
+        #expect(self.hub.retryDelay(of: other, now: now) == .seconds(1))
+        #expect(self.hub.retryDelay(of: self.device, now: now + .seconds(2)) == .seconds(1))
+        #expect((0..<20_000).map { _ in self.hub.retryDelay(of: other, now: now) }.max() == .seconds(60))
+        withExtendedLifetime(streams) {}
+    }
+
     @Test func streamsOfAUserAreLimited() throws {
         var open = (0..<StreamHub.maximumPerUser).map { _ in self.hub.open([self.device], ofUser: 1) }
         #expect(!open.contains { $0 == nil })

@@ -25,6 +25,21 @@ import Testing
         _ = try LockFile(forDatabase: self.path)
     }
 
+    /// A process may open the lock file just before another process removes it.
+    @Test func aRemovedLockFileGivesNobodyTheLock() throws {
+        let lock = try LockFile(forDatabase: self.path)
+        let descriptor = try openStateFile(self.path + ".lock")
+        defer { close(descriptor) }
+        lock.removeUnstamped()
+        lock.release()
+        #expect(!lockStateFile(descriptor, at: self.path + ".lock"))
+        let next = try LockFile(forDatabase: self.path)
+        #expect(!lockStateFile(descriptor, at: self.path + ".lock"))
+        next.leave("stamp")
+        next.removeUnstamped()
+        #expect(FileManager.default.fileExists(atPath: self.path + ".lock"))
+    }
+
     /// Between `fork` and `exec`, a child process also has a descriptor that shares the lock.
     @Test func aLockIsReleasedThoughAnotherDescriptorSharesIt() throws {
         let lock = try LockFile(forDatabase: self.path)

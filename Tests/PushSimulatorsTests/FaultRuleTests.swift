@@ -51,7 +51,8 @@ import Testing
         ("always: slow 99999999999999999999s", "\"slow\" needs a time such as 250ms, 5s, 10m or 6h behind it"),
         ("always: status 199", "\"status\" needs a whole number from 200 to 599 behind it"),
         ("always: status 503 retry-after soon", "\"retry-after\" needs a whole number from 0 to 1000000000 behind it"),
-        ("always: reset now", "\"now\" is too much after reset"),
+        ("always: reset now", "\"now\" is unknown after reset"),
+        ("always: status 400 reason x", "\"reason\" is unknown after status; known there are retry-after and body"),
         ("always: ", "the fault is missing"),
         ("device a: zero-window", "zero-window: happens to connections, which belong to no device"),
     ])

@@ -83,10 +83,10 @@ enum Schema {
             "select current_setting('server_version_num')::int8, current_setting('server_encoding')"
         ).first
         guard let version = try row?.integer(0), version >= Self.oldestServer else {
-            throw StoreError.unusable(place: "the database", reason: "the server is older than PostgreSQL 14")
+            throw StoreError.unusable(reason: "the server is older than PostgreSQL 14")
         }
         guard let encoding = try row?.text(1), encoding == "UTF8" else {
-            throw StoreError.unusable(place: "the database", reason: "its encoding is not UTF8; create it with UTF8")
+            throw StoreError.unusable(reason: "its encoding is not UTF8; create it with UTF8")
         }
     }
 

@@ -46,7 +46,6 @@ enum SchemaComparison {
         case .failure(let error):
             guard (error as? DatabaseError)?.code == "42501" else { throw error }
             throw StoreError.unusable(
-                place: "the database",
                 reason: "\(error): the role needs the right to make temporary tables (grant temporary on database)"
             )
         }

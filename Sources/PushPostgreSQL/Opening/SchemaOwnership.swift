@@ -17,7 +17,6 @@ enum SchemaOwnership {
         let rights = ofPublic.isEmpty ? all : ofPublic
         if rights.isEmpty { return }
         throw StoreError.unusable(
-            place: "the database",
             reason: """
                 other roles can change what the server runs: \(rights.prefix(5).joined(separator: ", ")); revoke that, or give \
                 the server a schema of its own (docs/scale.md)

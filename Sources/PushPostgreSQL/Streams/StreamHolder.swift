@@ -78,7 +78,7 @@ extension WriteTransaction {
                 )) / \(WakePace.pushes) * \(WakePace.interval) as date
             from waiting w left join earlier e on e.user_id = w.user_id)
         update push p set due_at = t.date from turn t
-        where \(DuePush.equal("p", "t")) and (p.due_at is null or p.due_at > t.date)
+        where \(DuePush.equal("p", "t")) and (p.due_at is null or p.due_at > t.date + \(WakePace.interval))
         """
 
     /// Removes the due times of pushes to event streams if their devices now have no stream, so

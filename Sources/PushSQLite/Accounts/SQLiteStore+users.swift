@@ -141,9 +141,7 @@ extension SQLiteStore {
         try self.write(DeviceEnds(ofSessions: devices, by: record), db, now: now)
         if let password = change.password {
             try db.run(
-                """
-                update user set password = \(password.phc), password_number = password_number + 1 where id = \(user)
-                """
+                "update user set password = \(password.phc), password_number = password_number + 1 where id = \(user)"
             )
         }
         if change.apps != nil || change.password != nil { self.writer.recordErasure() }

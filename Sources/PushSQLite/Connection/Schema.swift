@@ -46,12 +46,11 @@ enum Schema {
         let result = Result {
             try db.inTransaction(.immediate) {
                 try db.execute(sql: migration.sql)
-                if let (table, parent) = try db.first("pragma foreign_key_check", decode: { ($0.text(0), $0.text(2)) })
-                {
-                    throw StoreError.failed(
-                        reason:
-                            "the migration \(migration.name) leaves a row of \(table) that belongs to none of \(parent)"
-                    )
+                let orphan = try db.first("pragma foreign_key_check") {
+                    "\($0.text(0)) that belongs to none of \($0.text(2))"
+                }
+                if let orphan {
+                    throw StoreError.failed(reason: "the migration \(migration.name) leaves a row of \(orphan)")
                 }
                 try db.run(
                     """

@@ -48,7 +48,7 @@ enum SchemaComparison {
         let found = try Self.objects(db)
         if found.isEmpty { return }
         guard found.contains(where: { $0.type == "table" && $0.name == "migration" }) else {
-            throw StoreError.unusable(place: "the database", reason: "the file is not a database of sealpost")
+            throw StoreError.unusable(reason: "the file is not a database of sealpost")
         }
         let applied = try Schema.applied(db)
         guard applied.unknown(migrations) == nil, applied.changed(migrations) == nil else { return }

@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import Foundation
 internal import PushCore
 internal import PushStore
@@ -64,7 +63,7 @@ extension Writer {
 
     private func writeReceipts(after delay: Duration) {
         self.state.withLock { $0.receiptsDueAt = .now + delay }
-        self.queue.asyncAfter(deadline: .now() + delay.timeInterval) { [weak self] in self?.start() }
+        self.run(after: delay) { $0.start() }
     }
 }
 

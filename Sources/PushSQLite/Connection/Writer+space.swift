@@ -1,5 +1,4 @@
 internal import CSQLite
-internal import Dispatch
 internal import Glibc
 internal import PushStore
 internal import SQLite
@@ -10,7 +9,7 @@ internal import Synchronization
 /// lock has ended.
 extension Writer {
     /// The interval between two checks whether the disk has room.
-    private static let checkInterval = DispatchTimeInterval.seconds(1)
+    private static let checkInterval = Duration.seconds(1)
 
     /// Runs `body` on the connection. If a quota of the file system is used up, throws the error
     /// of a full disk; SQLite itself reports a used-up quota as a failed write.
@@ -30,7 +29,7 @@ extension Writer {
 
     /// Records that a write failed because the disk is full.
     func recordFull() {
-        if self.condition.record(isFull: true) { self.scheduleSpaceCheck() }
+        if self.condition.record(isFull: true) { self.run(after: Self.checkInterval) { $0.checkForSpace() } }
     }
 
     /// Records that a write failed because another program holds SQLite's lock.
@@ -39,16 +38,7 @@ extension Writer {
             defer { state.isLocked = true }
             return state.isLocked
         }
-        if !wasLocked { self.scheduleLockCheck() }
-    }
-
-    private func scheduleSpaceCheck() {
-        // If the writer was released meanwhile, this call does nothing.
-        self.queue.asyncAfter(deadline: .now() + Self.checkInterval) { [weak self] in self?.checkForSpace() }
-    }
-
-    private func scheduleLockCheck() {
-        self.queue.asyncAfter(deadline: .now() + Self.checkInterval) { [weak self] in self?.checkForLock() }
+        if !wasLocked { self.run(after: Self.checkInterval) { $0.checkForLock() } }
     }
 
     /// Checks whether the lock of another program has ended. The check does not wait for the next
@@ -60,7 +50,7 @@ extension Writer {
             self.state.withLock { $0.isLocked = false }
         } catch {
             self.stopIfBroken(error)
-            self.scheduleLockCheck()
+            self.run(after: Self.checkInterval) { $0.checkForLock() }
         }
     }
 
@@ -88,12 +78,14 @@ extension Writer {
                     try db.execute(sql: "update change_number set reserved = reserved")
                 }
             }
-            guard DiskSpace.hasRoom(beside: self.connection.path) else { return self.scheduleSpaceCheck() }
-            self.condition.record(isFull: false)
+            if DiskSpace.hasRoom(beside: self.connection.path) {
+                self.condition.record(isFull: false)
+                return
+            }
         } catch {
             self.stopIfBroken(error)
-            self.scheduleSpaceCheck()
         }
+        self.run(after: Self.checkInterval) { $0.checkForSpace() }
     }
 }
 

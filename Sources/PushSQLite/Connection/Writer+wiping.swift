@@ -1,5 +1,4 @@
 internal import CSQLite
-internal import Dispatch
 internal import PushCore
 internal import SQLite
 internal import Synchronization
@@ -53,9 +52,8 @@ extension Writer {
             return state[keyPath: dueAt] == nil
         }
         guard isFirst else { return }
-        // If the writer was released meanwhile, this call does nothing, and the next start wipes
-        // the data.
-        self.queue.asyncAfter(deadline: .now() + delay.timeInterval) { [weak self] in self?.wipeIfDue() }
+        // If the writer is released meanwhile, the next start wipes the data.
+        self.run(after: delay) { $0.wipeIfDue() }
     }
 
     private func sweep(atMost pages: Int) throws {

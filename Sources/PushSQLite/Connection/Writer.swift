@@ -147,6 +147,11 @@ final class Writer: Sendable {
         if mustStart { self.queue.async { self.drain() } }
     }
 
+    /// Runs `work` on the writer's queue after a delay, unless the writer is released meanwhile.
+    func run(after delay: Duration, _ work: @escaping @Sendable (Writer) -> Void) {
+        self.queue.asyncAfter(deadline: .now() + delay.timeInterval) { [weak self] in self.map(work) }
+    }
+
     // MARK: - Private
 
     private func submit(_ job: Job, _ lane: WriterLane, bytes: Int) {

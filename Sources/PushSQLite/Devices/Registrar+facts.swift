@@ -13,14 +13,8 @@ extension Registrar {
         case .isHeld(let search):
             facts.isHeld = try db.exists(prepared: Self.held, self.user, search.platform.description, search.key)
         case .holders(let search):
-            let platform = search.platform.description
-            facts.holders = try db.all(
-                prepared: Self.holders,
-                platform,
-                search.key,
-                search.user,
-                decode: StoredDevice.init
-            )
+            let (platform, key, user) = (search.platform.description, search.key, search.user)
+            facts.holders = try db.all(prepared: Self.holders, platform, key, user, decode: StoredDevice.init)
         case .claim(_, let device):
             facts.claim = try db.all(prepared: Self.claim, device, decode: StoredDevice.init)
         case .confirmation(let key):
@@ -43,9 +37,8 @@ extension Registrar {
 
     private static let token = "select 1 from token where prefix = ?"
     private static let issued = "\(StoredDevice.select) where d.id = ? and d.user_id = ? and d.claims_for is null"
-    static let held = """
-        select 1 from device indexed by device_by_user where user_id = ? and platform = ? and handle_key = ? limit 1
-        """
+    static let held =
+        "select 1 from device indexed by device_by_user where user_id = ? and platform = ? and handle_key = ? limit 1"
     static let holders = """
         \(StoredDevice.select)
         where d.platform = ?1 and d.handle_key = ?2 and (?3 is null or d.user_id = ?3) order by d.number

@@ -69,23 +69,18 @@ extension Registrar {
     static let deleteRow = "delete from device where number = ?"
 
     private func save(_ values: HandleValues, as number: Int64, _ db: Database) throws {
+        let registration = values.registration
         try db.run(
-            prepared: """
-                update device set registered_at = ?, platform = ?, lane = ?, handle = ?, handle_key = ?, tags = ?,
-                    is_shared = ?, environment_moves = case when ? then 0 else environment_moves end,
-                    session = (select prefix from token where prefix = ? and is_session)
-                where number = ?
-                """,
-            values.at.milliseconds,
-            values.registration.platform.description,
-            values.registration.lane.description,
-            try self.sealing.seal(values.registration.handle.value, in: .handle(number)),
-            values.key,
-            try self.sealing.seal(values.tags, in: .tags(number)),
-            values.registration.isShared,
-            values.isMovable,
-            values.token?.description,
-            number
+            """
+            update device set registered_at = \(values.at.milliseconds),
+                platform = \(registration.platform.description), lane = \(registration.lane.description),
+                handle = \(self.sealing.seal(registration.handle.value, in: .handle(number))),
+                handle_key = \(values.key), tags = \(self.sealing.seal(values.tags, in: .tags(number))),
+                is_shared = \(registration.isShared),
+                environment_moves = case when \(values.isMovable) then 0 else environment_moves end,
+                session = (select prefix from token where prefix = \(values.token?.description) and is_session)
+            where number = \(number)
+            """
         )
     }
 

@@ -26,23 +26,19 @@ extension SQLiteStore {
             for number in numbers { try Self.unpark(device: number, db, dueAt: .distantFuture) }
             if let last, let since = try Self.accepted(last, by: numbers, db) {
                 for number in numbers {
-                    for lost in try db.all(
-                        prepared: Self.perhapsLost,
-                        number,
-                        since,
-                        user,
-                        now.milliseconds,
-                        last.rawValue,
-                        decode: { (notification: $0.integer(0), lane: $0.text(1)) }
-                    ) {
+                    let values: [any Bindable] = [number, since, user, now.milliseconds, last.rawValue]
+                    let lost = try db.all(SQL(sql: Self.perhapsLost, arguments: values)) {
+                        (notification: $0.integer(0), lane: $0.text(1))
+                    }
+                    for (notification, lane) in lost {
                         try db.run(
                             """
                             update delivery set state = 'queued', due_at = \(Date.distantFuture.milliseconds),
                                 settled_at = null, provider_id = null
-                            where notification_id = \(lost.notification) and device = \(number)
+                            where notification_id = \(notification) and device = \(number)
                             """
                         )
-                        pusher.notes.count(.enqueued, lane: lost.lane)
+                        pusher.notes.count(.enqueued, lane: lane)
                     }
                 }
             }
@@ -65,7 +61,7 @@ extension SQLiteStore {
         for push in waiting.sorted(by: { ($0.dueAt, $0.sequence) < ($1.dueAt, $1.sequence) }) {
             let turn = now.milliseconds + place / WakePace.pushes * WakePace.interval
             place += 1
-            guard push.dueAt > turn else { continue }
+            guard push.dueAt > turn + WakePace.interval else { continue }
             count += try db.run(prepared: Self.makePushDue, turn, push.notification, push.device)
         }
         return count
@@ -115,9 +111,8 @@ extension SQLiteStore {
         }.min()
     }
 
-    static let isWaiting = """
-        select 1 from delivery where device = ?1 and settled_at is null and state = 'queued' and due_at > ?2 limit 1
-        """
+    static let isWaiting =
+        "select 1 from delivery where device = ?1 and settled_at is null and state = 'queued' and due_at > ?2 limit 1"
 
     /// Selects the pushes that wait for the device. The due time of a push that has found its
     /// device away is its expiry.

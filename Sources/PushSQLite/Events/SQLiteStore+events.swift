@@ -9,16 +9,9 @@ extension SQLiteReader {
         return try self.read { db in
             // The query requests one row more than `limit`: the additional row shows that there
             // are more events.
-            let rows =
-                if let sender {
-                    try db.all(prepared: Self.eventsOfSender, start, limit + 1, sender.id) {
-                        try StoredEvent($0, to: sender, self.sealing)
-                    }
-                } else {
-                    try db.all(prepared: Self.allEvents, start, limit + 1) {
-                        try StoredEvent($0, to: nil, self.sealing)
-                    }
-                }
+            var query = SQL(sql: Self.allEvents, arguments: [start, limit + 1])
+            if let sender { query = SQL(sql: Self.eventsOfSender, arguments: [start, limit + 1, sender.id]) }
+            let rows = try db.all(query) { try StoredEvent($0, to: sender, self.sealing) }
             return EventPage(
                 rows,
                 after: number,
@@ -95,7 +88,6 @@ extension SQLiteStore {
         }
     }
 
-    static let oldestEvents = """
-        select number, at, kind from event where number < (select max(number) from event) order by number limit ?
-        """
+    static let oldestEvents =
+        "select number, at, kind from event where number < (select max(number) from event) order by number limit ?"
 }

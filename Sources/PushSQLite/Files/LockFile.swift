@@ -25,7 +25,7 @@ final class LockFile: Sendable {
         guard lockStateFile(descriptor, at: lock) else {
             defer { close(descriptor) }
             // While other locks come and go, /proc/locks may omit a lock.
-            let holder = (1...3).lazy.compactMap { _ in Self.holder(of: descriptor) }.first
+            let holder = (1...20).lazy.compactMap { _ in Self.holder(of: descriptor) }.first
             throw .inUse(place: path, process: holder)
         }
         var bytes = [UInt8](repeating: 0, count: Self.longestStamp)

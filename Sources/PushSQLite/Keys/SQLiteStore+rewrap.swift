@@ -44,11 +44,8 @@ extension SealedColumn {
             guard let place = self.place(row.number, row.bound) else { continue }
             do {
                 guard let value = try vault.renewed(row.value, in: place) else { continue }
-                try db.run(
-                    """
-                    update \(sql: self.table) set \(sql: self.column) = \(value) where \(sql: self.key) = \(row.number)
-                    """
-                )
+                let (table, column, key) = (self.table, self.column, self.key)
+                try db.run("update \(sql: table) set \(sql: column) = \(value) where \(sql: key) = \(row.number)")
                 renewed += 1
             } catch is VaultError {
                 // The result counts this unreadable value, so that an operator learns of it. Its

@@ -61,10 +61,8 @@ package struct SQLiteMoveSource {
     /// Throws `StoreError.damaged` if the type of a value differs from that of its column.
     package func read(_ table: MovedTable, _ body: ([MovedRow]) throws -> Void) throws {
         do {
-            switch table.name {
-            case "audit_chain": try body([try self.auditChain(table)])
-            default: try self.select(table, body)
-            }
+            if table.name == "audit_chain" { return try body([self.auditChain(table)]) }
+            try self.select(table, body)
         } catch {
             throw StoreError(reading: error) ?? error
         }

@@ -25,9 +25,8 @@ extension SQLiteReader {
                 select 1 from untaken where notification_id = n.id and user_id = ?2 and leased_until <= ?3))
         """
 
-    package static let apps = """
-        select id, app from notification where id in (select value from json_each(?)) and expires_at > ?
-        """
+    package static let apps =
+        "select id, app from notification where id in (select value from json_each(?)) and expires_at > ?"
 
     package func newestChange(ofUser user: Int64) -> Int64 { self.changes.newest }
 }

@@ -87,7 +87,7 @@ extension SQLiteStore {
                 """
             )
             try db.run("delete from fanout where notification_id = \(id.rawValue)")
-            if found.isScheduled { try Self.unschedule(db, id.rawValue) }
+            if found.isScheduled { try db.run("delete from scheduled where notification_id = \(id.rawValue)") }
             try self.recordRecall(of: id.rawValue, page: page ?? Self.recallPage, db, now: now)
             writer.recordErasure()
             return true

@@ -61,14 +61,12 @@ extension AudienceWalk {
         case .devices:
             return AudiencePage(devices: try audience.devices(where: "d.number > \(start) and d.number <= \(end)", db))
         case .devicesWith(let tag):
-            let range: SQL = """
-                select device from device_tag where tag = \(tag) and device > \(start) and device <= \(end)
-                """
+            let range: SQL =
+                "select device from device_tag where tag = \(tag) and device > \(start) and device <= \(end)"
             return AudiencePage(devices: try audience.devices(where: "d.number in (\(range))", db))
         case .usersWith(let tag):
-            let range: SQL = """
-                select user_id from user_tag where tag = \(tag) and user_id > \(start) and user_id <= \(end)
-                """
+            let range: SQL =
+                "select user_id from user_tag where tag = \(tag) and user_id > \(start) and user_id <= \(end)"
             return AudiencePage(
                 devices: try audience.devices(where: "d.user_id in (\(range))", db),
                 users: try audience.users(where: "u.id in (\(range))", db)

@@ -36,24 +36,15 @@ extension DuePushRow {
     /// Decides whether the push is sent now, waits, or is replaced.
     func pace(_ interval: Duration?, _ db: Database, now: Date) throws -> Pace {
         guard let interval else { return .send }
+        let (key, sequence) = (self.delivery.key, self.delivery.sequence)
+        // If this is the device's only push, no query is needed.
         return try Pace.decide(
             interval.timeInterval,
             acceptedAt: self.acceptedAt,
-            hasNewer: try self.hasNewer(db),
-            isAnotherUnderWay: try self.isAnotherUnderWay(db),
+            hasNewer: !self.isAlone && db.exists(prepared: DueDelivery.newer, key.device, key.notification, sequence),
+            isAnotherUnderWay: !self.isAlone && db.exists(prepared: DueDelivery.underWay, key.device, key.notification),
             now: now
         )
-    }
-
-    /// Whether the device has a newer push. If this is the device's only push, no query is needed.
-    private func hasNewer(_ db: Database) throws -> Bool {
-        let (key, sequence) = (self.delivery.key, self.delivery.sequence)
-        return try !self.isAlone && db.exists(prepared: DueDelivery.newer, key.device, key.notification, sequence)
-    }
-
-    private func isAnotherUnderWay(_ db: Database) throws -> Bool {
-        let key = self.delivery.key
-        return try !self.isAlone && db.exists(prepared: DueDelivery.underWay, key.device, key.notification)
     }
 }
 

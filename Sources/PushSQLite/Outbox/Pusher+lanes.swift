@@ -8,17 +8,15 @@ extension Pusher {
     /// Moves at most `page` queued pushes of a device to the device's present lane (a provider's
     /// queue). Returns the number of moved pushes.
     func moveQueued(ofDevice device: Int64, page: Int, _ db: Database, now: Date) throws -> Int {
-        let lane = try db.first(prepared: "select lane from device where number = ?", device) { $0.optionalText(0) }
+        let lane = try db.first("select lane from device where number = \(device)") { $0.optionalText(0) }
         guard let lane = lane ?? nil else { return 0 }
         let rows = try db.all(
-            prepared: """
-                select notification_id, lane from delivery
-                where device = ? and settled_at is null and due_at is not null and state = 'queued' and replace(lane, '\(Lane.lookSuffix)', '') <> ?
-                limit ?
-                """,
-            device,
-            lane,
-            page
+            """
+            select notification_id, lane from delivery
+            where device = \(device) and settled_at is null and due_at is not null and state = 'queued'
+                and replace(lane, '\(sql: Lane.lookSuffix)', '') <> \(lane)
+            limit \(page)
+            """
         ) { (push: DuePush(notification: $0.integer(0), device: device), lane: $0.text(1)) }
         for row in rows { try self.move(row.push, from: row.lane, to: lane, db, now: now) }
         return rows.count
@@ -31,15 +29,11 @@ extension Pusher {
         let new = Lane(stored: old).isOfLooks ? Lane(stored: new).ofLooks.description : new
         // The old provider's retry times do not apply to the new provider.
         try db.run(
-            prepared: """
-                update delivery set lane = ?, due_at = ?, attempts = 0,
-                    reason = case is_withdrawn when 1 then reason end
-                where notification_id = ? and device = ?
-                """,
-            new,
-            now.milliseconds,
-            push.notification,
-            push.device
+            """
+            update delivery set lane = \(new), due_at = \(now.milliseconds), attempts = 0,
+                reason = case is_withdrawn when 1 then reason end
+            where notification_id = \(push.notification) and device = \(push.device)
+            """
         )
         self.notes.count(.cancelled, lane: old)
         self.notes.count(.enqueued, lane: new)

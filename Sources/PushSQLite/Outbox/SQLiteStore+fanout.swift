@@ -10,7 +10,7 @@ extension SQLiteStore {
             guard var broadcast = try Self.oldestBroadcast(db) else { return nil }
             let id = broadcast.notification.id
             guard broadcast.notification.isWanted(now) else {
-                try Self.endFanout(db, id)
+                try db.run("delete from fanout where notification_id = \(id)")
                 writer.recordErasure()
                 return 0
             }
@@ -26,7 +26,7 @@ extension SQLiteStore {
             let (found, isLast) = try broadcast.walk.take(page, of: target.audience, db)
             try pushes.insert(found, db)
             if isLast {
-                try Self.endFanout(db, id)
+                try db.run("delete from fanout where notification_id = \(id)")
                 // A payload is not erased while its broadcast runs, even if all recipients so far
                 // have collected it.
                 if target.isReadOnce { try self.eraseIfTaken(id, db) }
@@ -47,10 +47,6 @@ extension SQLiteStore {
                 where not t.is_set_aside order by n.sequence, n.created_at limit 1
                 """
         ) { try RunningBroadcast($0) }
-    }
-
-    private static func endFanout(_ db: Database, _ id: Int64) throws {
-        try db.run(prepared: "delete from fanout where notification_id = ?", id)
     }
 }
 

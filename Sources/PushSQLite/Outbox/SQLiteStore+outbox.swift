@@ -77,9 +77,8 @@ extension SQLiteStore {
             and n.app is (select app from notification where id = ?2)
         """
 
-    static let reclaim = """
-        update delivery indexed by delivery_by_lease set state = 'queued', due_at = ? where state = 'sending'
-        """
+    static let reclaim =
+        "update delivery indexed by delivery_by_lease set state = 'queued', due_at = ? where state = 'sending'"
 }
 
 /// Decides which due pushes of one lane (a provider's queue) are sent now, and leases them: marks
@@ -143,26 +142,19 @@ private struct Leasing {
 
     private func postpone(_ key: DuePush, until date: Date, _ db: Database) throws {
         try db.run(
-            prepared: """
-                update delivery set state = 'queued', due_at = ?, reason = ? where notification_id = ? and device = ?
-                """,
-            date.milliseconds,
-            PushReason.paced,
-            key.notification,
-            key.device
+            """
+            update delivery set state = 'queued', due_at = \(date.milliseconds), reason = \(PushReason.paced)
+            where notification_id = \(key.notification) and device = \(key.device)
+            """
         )
     }
 
     private func settle(_ key: DuePush, as state: TallyState, reason: String?, _ db: Database) throws {
         try db.run(
-            prepared: """
-                update delivery set state = ?, settled_at = ?, reason = ? where notification_id = ? and device = ?
-                """,
-            state.rawValue,
-            self.now.milliseconds,
-            reason,
-            key.notification,
-            key.device
+            """
+            update delivery set state = \(state.rawValue), settled_at = \(self.now.milliseconds), reason = \(reason)
+            where notification_id = \(key.notification) and device = \(key.device)
+            """
         )
         self.pusher.notes.count(state, lane: self.lane.description)
     }

@@ -20,7 +20,7 @@ extension SQLiteStore {
                     writer.condition.record(.scheduled(notification: scheduled.id))
                     continue
                 }
-                try Self.unschedule(db, scheduled.id)
+                try db.run("delete from scheduled where notification_id = \(scheduled.id)")
                 writer.recordErasure()
                 guard scheduled.isWanted(now), let id = NotificationID(rawValue: scheduled.id) else { continue }
                 let right = try senders[scheduled.sender] ?? Self.right(of: scheduled.sender, db)
@@ -53,11 +53,6 @@ extension SQLiteStore {
 
     static let firstDue = "select due_at from scheduled where is_set_aside = 0 order by due_at limit 1"
 
-    /// Deletes the row of the schedule for a notification, if there is one.
-    static func unschedule(_ db: Database, _ id: Int64) throws {
-        try db.run("delete from scheduled where notification_id = \(id)")
-    }
-
     private static func right(of sender: Int64, _ db: Database) throws -> SenderRight {
         try db.first("select role, name_key, apps from user where id = \(sender) and disabled_at is null") {
             SenderRight(role: $0.text(0), key: $0.data(1), apps: Set(storedApps: $0.optionalText(2)))
@@ -67,9 +62,7 @@ extension SQLiteStore {
     /// Recalls a scheduled notification that was never sent.
     private static func recallUnsent(_ db: Database, _ id: Int64, now: Date) throws {
         try db.run(
-            """
-            update notification set payload = null, alert = null, recalled_at = \(now.milliseconds) where id = \(id)
-            """
+            "update notification set payload = null, alert = null, recalled_at = \(now.milliseconds) where id = \(id)"
         )
     }
 }

@@ -71,14 +71,13 @@ private struct Settling {
     private func hasMoved(_ delivery: LeasedDelivery) throws -> Bool {
         guard let handle = DeviceHandle(delivery.push.handle) else { return false }
         let hasMoved = try self.db.first(
-            prepared: """
-                select v.handle_key <> ? or v.lane <> replace(d.lane, '\(Lane.lookSuffix)', '')
-                from device v join delivery d on d.notification_id = ? and d.device = v.number
-                where v.number = ? and v.retired_at is null and v.claims_for is null
-                """,
-            self.pusher.sealing.index.hash(handle),
-            delivery.push.notification.rawValue,
-            delivery.device
+            """
+            select v.handle_key <> \(self.pusher.sealing.index.hash(handle))
+                or v.lane <> replace(d.lane, '\(sql: Lane.lookSuffix)', '')
+            from device v
+            join delivery d on d.notification_id = \(delivery.push.notification.rawValue) and d.device = v.number
+            where v.number = \(delivery.device) and v.retired_at is null and v.claims_for is null
+            """
         ) { $0.integer(0) != 0 }
         return hasMoved == true
     }
@@ -130,11 +129,10 @@ private struct Settling {
         ) { (lane: $0.text(0), state: $0.text(1)) }
         guard let row else { return }
         if row.state == TallyState.cancelled.rawValue { return self.pusher.notes.count(.cancelled, lane: row.lane) }
-        let new = try self.db.first(
-            prepared: "select lane from device where number = ? and lane <> ?",
-            device,
-            Lane(stored: row.lane).ofDevices.description
-        ) { $0.text(0) }
+        let old = Lane(stored: row.lane).ofDevices.description
+        let new = try self.db.first("select lane from device where number = \(device) and lane <> \(old)") {
+            $0.text(0)
+        }
         guard let new else { return }
         let push = DuePush(notification: notification, device: device)
         try self.pusher.move(push, from: row.lane, to: new, self.db, now: self.now)

@@ -6,10 +6,6 @@ package import PushCore
 /// connection is lost after that, the device reconnects with `Last-Event-ID`. No wait is longer
 /// than the stream's `writeTimeout`.
 package struct StreamSender: PushSender {
-    /// The delay before a retry. After this time, a stream accepts events again if its client
-    /// reads them.
-    private static let moment = Duration.seconds(1)
-
     private let hub: StreamHub
     private let sendsLooks: Bool
 
@@ -30,7 +26,7 @@ package struct StreamSender: PushSender {
         switch await self.hub.deliver(push.notification, isLook: self.sendsLooks, to: device) {
         case .handedOver: return Acceptance(providerID: Acceptance.byStream)
         case .nobodyThere: throw .offline(reason: "no event stream is open")
-        case .full: throw .deviceBusy(reason: "the event stream is full", retryAfter: Self.moment)
+        case .full: throw .deviceBusy(reason: "the event stream is full", retryAfter: self.hub.retryDelay(of: device))
         }
     }
 }

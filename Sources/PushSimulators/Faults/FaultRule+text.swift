@@ -75,7 +75,10 @@ private struct FaultWords {
             }
             fault = known
         }
-        if let word = self.next() { throw self.mistake(word, "is too much after \(fault.name)") }
+        if let rest = self.next() {
+            let known = word == "status" ? "; known there are retry-after and body" : ""
+            throw self.mistake(rest, "is unknown after \(word)\(known)")
+        }
         return fault
     }
 

@@ -121,8 +121,8 @@ package enum WakePace {
     /// The number of pushes that become due at the same time, and the milliseconds until the next
     /// pushes become due.
     package static let (pushes, interval): (Int64, Int64) = (100, 100)
-    /// A push that is due within this number of milliseconds stays as it is. Otherwise each new
-    /// stream of a client that reconnects without a pause would sort and change all of the user's
-    /// pushes.
+    /// A push that is due within this number of milliseconds stays as it is, and so does a push
+    /// that would become due less than `interval` earlier. Otherwise each new stream of a client
+    /// that reconnects without a pause would sort and change all of the user's pushes.
     package static let soon: Int64 = 10_000
 }
