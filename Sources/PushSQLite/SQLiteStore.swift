@@ -133,8 +133,9 @@ package final class SQLiteStore: Store {
 
     package func close() async { await self.writer.close() }
 
-    /// The bytes of the database and of its log. The database's file is read through the open
-    /// descriptor: opening and closing another descriptor would drop SQLite's locks.
+    /// The bytes of the database and of its log, each with a descriptive name. A search through
+    /// them can show that they contain no value in clear. The database's file is read through the
+    /// open descriptor: opening and closing another descriptor would drop SQLite's locks.
     package func bytesAtRest() throws -> [(name: String, bytes: Data)] {
         let log = URL(fileURLWithPath: self.path + "-wal")
         return [("The database", try self.writer.wiper.contents()), ("Its log", try Data(contentsOf: log))]

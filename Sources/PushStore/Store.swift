@@ -19,11 +19,6 @@ package protocol Store: AccountStore, TokenStore, DeviceStore, NotificationStore
     /// called on this loop or executor.
     func makeReader() throws(StoreError) -> any StoreReader
 
-    /// The stored bytes, and a descriptive name for each part. The parts are the files on this
-    /// machine's disk, or the bytes that a database server returns. A search through these bytes
-    /// can show that no part contains a value in clear.
-    func bytesAtRest() throws -> [(name: String, bytes: Data)]
-
     /// Does the store's background work, such as the delayed writes of receipts, until the task is
     /// cancelled. It must not run twice at the same time.
     func run() async

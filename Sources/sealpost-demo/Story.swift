@@ -150,7 +150,10 @@ struct Story {
     }
 
     private func showDisk(_ application: Application) throws {
-        for (name, bytes) in try application.store.bytesAtRest() {
+        guard let store = application.store as? SQLiteStore else {
+            throw Broken(description: "the store is not in SQLite")
+        }
+        for (name, bytes) in try store.bytesAtRest() {
             try self.check(bytes.range(of: Data(self.secret.utf8)) == nil, "the secret is not on the disk")
             say("\(name) has \(bytes.count) bytes, and the payload is not among them.")
         }

@@ -40,9 +40,8 @@ import Testing
         ],
         "BlockingConnection+pooler.swift": ["pg_backend_pid"],
         "PostgreSQLStore+health.swift": [
-            "pg_read_binary_file", "pg_relation_filepath", "string_agg", "quote_ident", "to_regclass",
-            "pg_wal_lsn_diff", "pg_current_wal_lsn", "inet_client_addr", "inet_server_addr",
-            "pg_stat_get_live_tuples",
+            "string_agg", "quote_ident", "to_regclass", "pg_wal_lsn_diff", "pg_current_wal_lsn", "inet_client_addr",
+            "inet_server_addr", "pg_stat_get_live_tuples",
         ],
         // A move from SQLite reads the columns, and sets the next values of the identity columns.
         "PostgreSQLMoveTarget.swift": [

@@ -109,3 +109,10 @@ import Testing
         withExtendedLifetime(streams) {}
     }
 }
+
+extension PostgreSQLStore {
+    /// Searches once for events to repeat, and sends them.
+    fileprivate func echoStreams() async throws {
+        for echo in try await self.findEchoes() { await self.send(echo) }
+    }
+}

@@ -506,7 +506,7 @@ import Testing
     @Test func readingBytesAtRestKeepsTheLocks() async throws {
         try await eventually { try !self.locks().isEmpty }
         let before = try self.locks()
-        #expect(try #require(fixture.store.bytesAtRest().first).bytes.starts(with: Data("SQLite format 3".utf8)))
+        #expect(try #require(fixture.sqlite.bytesAtRest().first).bytes.starts(with: Data("SQLite format 3".utf8)))
         try await eventually { try Set(before).isSubset(of: self.locks()) }
     }
 

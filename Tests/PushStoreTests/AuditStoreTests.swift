@@ -75,7 +75,7 @@ import Testing
 
     @Test func auditIsEncryptedOnDisk() async throws {
         try await self.fixture.addUsersWithRecords(3)
-        let bytes = try self.store.bytesAtRest().reduce(into: Data()) { $0.append($1.bytes) }
+        let bytes = try self.fixture.bytesAtRest().reduce(into: Data()) { $0.append($1) }
         #expect(bytes.count > 10_000)
         #expect(bytes.range(of: Data("canary".utf8)) == nil)
     }

@@ -70,7 +70,7 @@ import Testing
 
     @Test func databaseDoesNotContainTheToken() async throws {
         let tokens = [try await self.addSession().token, try await self.addToken()]
-        for (_, bytes) in try self.fixture.store.bytesAtRest() {
+        for bytes in try self.fixture.bytesAtRest() {
             for token in tokens {
                 // The database may contain the token's prefix, so the test searches for a longer
                 // part of the token.

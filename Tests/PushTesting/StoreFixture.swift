@@ -1,6 +1,5 @@
 package import Foundation
 package import PushCore
-internal import PushPostgreSQL
 package import PushSQLite
 package import PushStore
 
@@ -58,13 +57,6 @@ package struct StoreFixture: Sendable {
     /// Opens the store again after it was closed.
     package func reopened(options: StoreOptions = StoreOptions()) throws -> StoreFixture {
         try StoreFixture(self.kind, in: self.folder, keyring: self.keyring, options: options)
-    }
-
-    /// Returns all bytes that remain of a closed store: the bytes of its files or, for PostgreSQL,
-    /// of all rows that a query finds.
-    package func remains() throws -> Data {
-        guard let store = self.store as? PostgreSQLStore else { return try self.folder.contents() }
-        return try store.rows().reduce(into: Data()) { $0.append($1.bytes) }
     }
 
     /// The store as an SQLite store, for tests of features that only SQLite has.

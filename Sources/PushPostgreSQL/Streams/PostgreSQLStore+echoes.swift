@@ -27,11 +27,6 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Searches once for events to repeat, and sends them.
-    package func echoStreams() async throws {
-        for echo in try await self.findEchoes() { await self.send(echo) }
-    }
-
     /// Clears `is_shared` in the rows of this server's streams whose devices no longer have a
     /// stream at another server. The other server may have died.
     func unmarkShared() async throws {
@@ -50,9 +45,7 @@ extension PostgreSQLStore {
         }
     }
 
-    // MARK: - Private
-
-    private struct Echo: Sendable {
+    struct Echo: Sendable {
         let push: DuePush
         let notification: NotificationID
         let device: DeviceHandle
@@ -61,7 +54,7 @@ extension PostgreSQLStore {
 
     /// Finds the events that other servers have sent to devices with a stream at this server, and
     /// that this server's streams did not get.
-    private func findEchoes() async throws -> [Echo] {
+    func findEchoes() async throws -> [Echo] {
         let rows = try await self.read(Self.settledElsewhere, self.membership.number, self.echoes.start)
         var (echoes, shared): ([Echo], Set<Int64>) = ([], [])
         var date: Int64 = 0
@@ -81,7 +74,7 @@ extension PostgreSQLStore {
         return echoes
     }
 
-    private func send(_ echo: Echo) async {
+    func send(_ echo: Echo) async {
         // If the stream has ended, its client connects again, and says which events it has
         // received.
         let delivery = await self.options.streams.deliver(echo.notification, isLook: echo.isLook, to: echo.device)
