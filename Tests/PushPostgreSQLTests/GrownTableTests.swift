@@ -28,7 +28,7 @@ import Testing
         ("paced pushes to a recipient", WriteTransaction.pacedPushes, "'{1}', '{1}', '{1}', 'paced'"),
         ("pushes that wait for a stream", WriteTransaction.waitingPushes, "'{10}', -20000"),
         ("queued pushes of a user", WriteTransaction.queuedPushes, "'{10}'"),
-        ("new due times", Leasing.postponePushes, "'{1}', '{10}', '{5}', null"),
+        ("new due times", WriteTransaction.makePushesDue, "'{1}', '{10}', '{5}'"),
         ("streams of fenced servers", PostgreSQLStore.rowsOfFenced, "10"),
         ("the last streams of a server", PostgreSQLStore.rowsAfter, "9990, 1, 10"),
     ]
