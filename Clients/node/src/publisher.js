@@ -178,6 +178,8 @@ export class Publisher {
    * if the answer has no body. Retries a `POST` if it has a key.
    */
   async call(method, path, {body, idempotencyKey: key, ...options} = {}) {
+    // Another path would become a part of the host's name, and that host would get the token.
+    if (!path.startsWith('/')) throw new TypeError('a path begins with a slash, such as /api/users');
     const text = body === undefined ? undefined : JSON.stringify(body);
     return (await this.#ask(method, path, {...options, text, key: key === undefined ? undefined : checked(key)})).json;
   }

@@ -263,6 +263,11 @@ test('each attempt asks the function for a token', async t => {
   assert.deepEqual(seen, ['Bearer first', 'Bearer second']);
 });
 
+test('a call whose path is none sends the token nowhere', async () => {
+  const fetch = () => assert.fail('a request was sent'), publisher = new Publisher({server: 'http://127.0.0.1:1', token: 'secret', fetch});
+  for (const path of ['', 'api/users', '@127.0.0.1:2/', '.example.com/']) await assert.rejects(publisher.call('GET', path), TypeError, path);
+});
+
 test('a small quota delays many notifications, and loses none', async t => {
   const server = await Server.start(t, {settings: {QUOTAS_PUBLISHER_REQUESTS: '600', QUOTAS_PUBLISHER_WINDOW: '2'}});
   const publisher = new Publisher({server: server.url, token: server.token}), payloads = Array.from({length: 1000}, (_, index) => index);

@@ -180,6 +180,8 @@ class Client:
 
         Percent-encode the names in `path`. A `POST` is not retried.
         """
+        if not path.startswith("/"):
+            raise ValueError("a path begins with a slash, such as /api/users")
         content = None if body is None else encoded(body)
         if method == "POST":
             return self._attempt(method, path, lambda value: value, content, query, None, self._end(deadline))

@@ -199,6 +199,13 @@ class CallTests(unittest.TestCase):
         self.assertEqual(lines, [get, get, "POST /api/users HTTP/1.1", "DELETE /api/users/bob HTTP/1.1"])
         self.assertEqual(self.script.requests[2].partition(b"\r\n\r\n")[2], b'{"Name":"bob"}')
 
+    def test_a_call_whose_path_is_none_sends_nothing(self):
+        client = self.client()
+        for path in ("", "api/users", "@127.0.0.1:2/"):
+            with self.assertRaises(ValueError):
+                client.call("GET", path)
+        self.assertEqual(self.script.requests, [])
+
     def test_unfinished_elements_of_a_batch_are_sent_by_the_same_request(self):
         good = {"Status": 201, **SENT}
         bad = {"Status": 400, "Problem": {"type": "urn:sealpost:problem:unknown-user", "title": "T", "status": 400}}

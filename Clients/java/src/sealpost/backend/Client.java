@@ -228,6 +228,8 @@ public final class Client {
      * <p>The path may have a query; percent-encode the names in it. A {@code POST} is not retried.
      */
     public @Nullable Json call(String method, String path, @Nullable Json body) {
+        // Another path would become a part of the host's name, and that host would get the token.
+        if (!path.startsWith("/")) throw new IllegalArgumentException("a path begins with a slash, such as /api/users");
         int end = path.indexOf('?') < 0 ? path.length() : path.indexOf('?');
         Request request = new Request(method, path.substring(0, end), path.substring(end));
         byte[] content = body == null ? null : body.bytes();

@@ -73,6 +73,13 @@ final class CallTests {
         }
     }
 
+    public static void aCallWhosePathIsNoneSendsTheTokenNowhere() throws Exception {
+        Client client = Client.builder("http://127.0.0.1:1").token("secret").build();
+        for (String path : List.of("", "api/users", "@127.0.0.1:2/", ".example.com/")) {
+            fails(IllegalArgumentException.class, () -> client.call("GET", path, null));
+        }
+    }
+
     private static Set<String> distinct(Script script, String name) {
         return script.requests.stream().map(request -> request.fields.get(name)).collect(Collectors.toSet());
     }
