@@ -50,6 +50,12 @@ struct WakePaceTests {
         #expect(self.dueTimes(of: [self.push(1, due: due)], queued: [1: 201]) == (changes ? [1: 200] : [:]))
     }
 
+    /// Pushes that are due soon stay as they are only if a user has many.
+    @Test(arguments: [([:], 0), ([1: 100, 2: 1], 0), ([1: 1, 2: 101], 10_000)] as [([Int64: Int64], Int64)])
+    func pushesThatAreDueSoonStayIfAUserHasMany(queued: [Int64: Int64], soon: Int64) {
+        #expect(WakePace.start(queued: queued, now: Self.now) == Self.now.milliseconds + soon)
+    }
+
     @Test func eachUserHasAPaceOfTheirOwn() {
         let waiting = [self.push(1, user: 1), self.push(2, user: 2), self.push(3, user: 3)]
         #expect(self.dueTimes(of: waiting, queued: [1: 101, 2: 1]) == [1: 100, 2: 0, 3: 0])

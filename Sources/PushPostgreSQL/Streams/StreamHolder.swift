@@ -56,11 +56,13 @@ extension WriteTransaction {
     /// Makes all pushes that wait for these devices due at the pace of `WakePace`, including those
     /// without a due time; returns their number.
     func wakePushes(ofDevices devices: [Int64], now: Date) async throws -> Int {
-        let waiting = try await self.query(Self.waitingPushes, devices, now.milliseconds).map { row in
+        let queued = try Self.numbers(await self.query(Self.queuedPushes, devices))
+        if queued.isEmpty { return 0 }
+        let start = WakePace.start(queued: queued, now: now)
+        let waiting = try await self.query(Self.waitingPushes, devices, start).map { row in
             (key: try DuePush(row), user: try row.integer(2), dueAt: try row.integer(3), sequence: try row.integer(4))
         }
         if waiting.isEmpty { return 0 }
-        let queued = try Self.numbers(await self.query(Self.queuedPushes, devices))
         let due = WakePace.dueTimes(of: waiting, queued: queued, now: now)
         try await self.query(Self.makePushesDue, keys: due.map(\.key), due.map(\.dueAt))
         return due.count
@@ -72,7 +74,7 @@ extension WriteTransaction {
         select p.notification_id, p.device, p.user_id, coalesce(p.due_at, \(Date.distantFuture.milliseconds)),
             coalesce((select sequence from notification where id = p.notification_id), 0)
         from push p
-        where p.device = any($1::int8[]) and p.owner is null and (p.due_at is null or p.due_at > $2 + \(WakePace.soon))
+        where p.device = any($1::int8[]) and p.owner is null and (p.due_at is null or p.due_at > $2)
         order by p.notification_id + 0, p.device for update
         """
 

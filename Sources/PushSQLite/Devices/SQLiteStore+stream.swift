@@ -48,15 +48,15 @@ extension SQLiteStore {
 
     /// Gives the waiting pushes to these devices earlier due times, at the pace of `WakePace`.
     /// Returns their number.
-    private static func wake(_ devices: Set<Int64>, ofUser user: Int64, _ db: Database, now: Date) throws -> Int {
+    static func wake(_ devices: Set<Int64>, ofUser user: Int64, _ db: Database, now: Date) throws -> Int {
+        let queued = [user: try db.first(prepared: Self.countOfUser, user) { $0.integer(0) } ?? 0]
+        let start = WakePace.start(queued: queued, now: now)
         let waiting: [WakePace.WaitingPush] = try devices.flatMap { device in
-            try db.all(prepared: Self.waiting, device, now.milliseconds) {
+            try db.all(prepared: Self.waiting, device, now.milliseconds, start) {
                 (DuePush(notification: $0.integer(0), device: device), user, $0.integer(1), $0.integer(2))
             }
         }
-        if waiting.isEmpty { return 0 }
-        let queued = try db.first(prepared: Self.countOfUser, user) { $0.integer(0) } ?? 0
-        let due = WakePace.dueTimes(of: waiting, queued: [user: queued], now: now)
+        let due = WakePace.dueTimes(of: waiting, queued: queued, now: now)
         for (key, dueAt) in due { try db.run(prepared: Self.makePushDue, dueAt, key.notification, key.device) }
         return due.count
     }
@@ -113,7 +113,7 @@ extension SQLiteStore {
     static let waiting = """
         select notification_id, due_at, (select sequence from notification where id = d.notification_id) from delivery d
         where device = ?1 and settled_at is null and state = 'queued' and due_at > ?2
-            and (due_at > ?2 + \(WakePace.soon) or reason = '\(PushReason.away)')
+            and (due_at > ?3 or reason = '\(PushReason.away)')
         """
 
     /// Counts all queued pushes to the user's devices, except parked ones.

@@ -8,16 +8,20 @@ package enum WakePace {
     /// The number of pushes that become due at the same time, and the milliseconds until the next
     /// pushes become due.
     package static let (pushes, interval): (Int64, Int64) = (100, 100)
-    /// A push that is due within this number of milliseconds stays as it is, and so does a push
-    /// that would become due at most `interval` earlier. Otherwise each new stream of a client
-    /// that reconnects without a pause would sort and change all of the user's pushes.
-    package static let soon: Int64 = 10_000
 
-    /// A push that waits for its device to connect. Its due time is in milliseconds since 1970, and
-    /// its sequence is its notification's.
+    /// A push that waits for its device to connect. Its due time is in milliseconds since 1970,
+    /// and its sequence is its notification's.
     package typealias WaitingPush = (key: DuePush, user: Int64, dueAt: Int64, sequence: Int64)
 
-    /// Decides which of the waiting pushes get an earlier due time.
+    /// The time, in milliseconds since 1970, up to which due pushes stay as they are; `queued` is
+    /// the number of queued pushes of each user. Without this time, each new stream of a client
+    /// that reconnects without a pause would sort all pushes of a user who has many.
+    package static func start(queued: [Int64: Int64], now: Date) -> Int64 {
+        now.milliseconds + (queued.values.contains { $0 > Self.pushes } ? 10_000 : 0)
+    }
+
+    /// Decides which of the waiting pushes get an earlier due time. A push that would become due
+    /// at most `interval` earlier stays as it is.
     ///
     /// `queued` is the number of queued pushes of each user, including the waiting ones. The other
     /// queued pushes come before the waiting ones.
