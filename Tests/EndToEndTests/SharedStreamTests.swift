@@ -1,4 +1,5 @@
 import Foundation
+import PostgreSQL
 import PushCore
 import PushPostgreSQL
 import PushServer
