@@ -23,8 +23,7 @@ struct PostSearch: PostFacts {
         ) { try StoredRequest($0) }
     }
 
-    /// Reads a single row: there, triggers count the sender's notifications and
-    /// bytes.
+    /// Reads a single row: there, triggers count the sender's notifications and bytes.
     func usage(of sender: Int64) throws -> Usage {
         try self.db.first(prepared: "select notifications, bytes from usage where user_id = ?", sender) {
             Usage(notifications: $0.integer(0), bytes: $0.integer(1))
