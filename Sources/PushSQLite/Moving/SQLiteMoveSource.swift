@@ -1,4 +1,3 @@
-internal import CSQLite
 package import Cryptography
 package import Foundation
 internal import PushCore

@@ -23,8 +23,7 @@ struct PostSearch: PostFacts {
         ) { try StoredRequest($0) }
     }
 
-    /// Reads a single row: there, triggers count the sender's notifications and
-    /// bytes.
+    /// Reads a single row: there, triggers count the sender's notifications and bytes.
     func usage(of sender: Int64) throws -> Usage {
         try self.db.first(prepared: "select notifications, bytes from usage where user_id = ?", sender) {
             Usage(notifications: $0.integer(0), bytes: $0.integer(1))
@@ -33,8 +32,8 @@ struct PostSearch: PostFacts {
 
     mutating func user(withKey key: Data) throws -> NamedUser? {
         if let user = self.users[key] { return user }
-        let columns = "id, apps, requires_encryption"
-        let user = try self.db.first(prepared: "select \(columns) from user where name_key = ?", key) {
+        let sql = "select id, apps, requires_encryption from user where name_key = ?"
+        let user = try self.db.first(prepared: sql, key) {
             NamedUser(id: $0.integer(0), apps: Set(storedApps: $0.optionalText(1)), requiresEncryption: $0.flag(2))
         }
         self.users[key] = user
