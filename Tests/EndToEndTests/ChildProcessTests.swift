@@ -12,6 +12,14 @@ import Testing
         #expect(ended.errors.utf8.count == 1_000_000)
     }
 
+    /// A script that runs the tests in the background makes them ignore some signals.
+    @Test func aCommandDoesNotIgnoreTheSignalsThatTheTestsIgnore() async throws {
+        let handler = signal(SIGHUP, SIG_IGN)
+        defer { signal(SIGHUP, handler) }
+        let ended = try await ChildProcess("/bin/sh", ["-c", "kill -HUP $$; echo ignored"], in: "/").end()
+        #expect(ended.code == 128 + SIGHUP, "\(ended.output)")
+    }
+
     /// When a test exceeds its time limit, its task is cancelled. The command that the test waits
     /// for must end, too.
     @Test(.timeLimit(.minutes(5))) func aCommandIsKilledWhenTheTaskThatWaitsForItIsCancelled() async throws {

@@ -10,7 +10,7 @@ import Testing
 @testable import PushServer
 
 /// Tokens with the claims that the documentation of each issuer shows, under the rules of
-/// docs/operate/issuers.md. The test makes the issuer's keys, and rotates them between the tokens.
+/// docs/operate/issuers.md. The test rotates the issuer's keys between the tokens.
 @Suite(.timeLimit(.minutes(5))) struct IssuerExampleTests {
     typealias Claims = [String: JSONValue?]
 
@@ -61,9 +61,7 @@ import Testing
 
     @Test(arguments: shapes) func documentedTokensAreAcceptedOrRefused(shape: Shape) async throws {
         let storage = try StoreFixture(options: .withEvents)
-        let (old, new) = try (
-            TestIssuer(storage.clock, hasOwnKeys: true), TestIssuer(storage.clock, hasOwnKeys: true)
-        )
+        let (old, new) = try (TestIssuer(storage.clock), TestIssuer(storage.clock, isRotated: true))
         let known = Issuer(rules: shape.rules, keys: IssuerKeys(kept: 3600)) { storage.clock.now }
         let fixture = try await ServerFixture(storage: storage, issuer: known)
         let oldKey = old.key(shape.algorithms.old, ["kid": .string("old")])

@@ -15,14 +15,15 @@ struct TestIssuer: Sendable {
     static let name = "https://id.example/realm"
     static let audience = "sealpost"
     private static let keys = Result { try SampleKeys() }
+    private static let nextKeys = Result { try SampleKeys() }
 
     private let keys: SampleKeys
     let clock: ManualClock
 
-    /// With `hasOwnKeys`, the issuer makes new keys. All other issuers share one set of keys,
-    /// because making keys takes long.
-    init(_ clock: ManualClock, hasOwnKeys: Bool = false) throws {
-        self.keys = try hasOwnKeys ? SampleKeys() : Self.keys.get()
+    /// With `isRotated`, the issuer has other keys than usual. All tests share these two sets of
+    /// keys, because making keys takes long.
+    init(_ clock: ManualClock, isRotated: Bool = false) throws {
+        self.keys = try (isRotated ? Self.nextKeys : Self.keys).get()
         self.clock = clock
     }
 

@@ -60,7 +60,13 @@ package final class ChildProcess: Sendable {
         var none = sigset_t()
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+        // A job in the background of a script, and a program under nohup, ignore these signals. If
+        // a command inherited this, a ^C that a test types could not end it.
+        var ignored = sigset_t()
+        sigemptyset(&ignored)
+        for number in [SIGHUP, SIGINT, SIGQUIT] { sigaddset(&ignored, number) }
+        posix_spawnattr_setsigdefault(&attributes, &ignored)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
         // The shell changes the folder, which posix_spawn cannot do, and then executes the
         // command.
         let words = ["/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", folder, executable] + arguments
