@@ -362,7 +362,7 @@ public final class ClientTests {
             PushClient client = new PushClient(options, Credentials.token(provider, "alice"), folder.store());
             // There are more calls than the pool has threads.
             for (int count = 0; count < 6; count++) Check.fails(() -> client.notification(1), PushClientException.Reason.DEADLINE);
-            options.deadlineMillis(10_000);
+            options.deadlineMillis(120_000);
             Check.that(client.sync().isFresh(), "the next one answers");
         });
     }
